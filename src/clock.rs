@@ -1,0 +1,95 @@
+//! Time: the only reader of clocks. What it gives goes into fields that no decision and no patch hash covers.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Where a run takes its time from.
+#[derive(Clone, Debug, Default)]
+pub enum Clock {
+    /// The system's clock.
+    #[default]
+    System,
+    /// Always the same moment, in milliseconds since 1970: for tests.
+    Fixed(u64),
+}
+
+impl Clock {
+    /// Milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        match self {
+            Clock::System => system_ms(),
+            Clock::Fixed(ms) => *ms,
+        }
+    }
+
+    /// Now as `2026-11-21T20:20:00.123Z`.
+    pub fn now(&self) -> String {
+        rfc3339(self.now_ms())
+    }
+}
+
+/// A moment as `2026-11-21T20:20:00.123Z`.
+pub fn rfc3339(ms: u64) -> String {
+    let (year, month, day) = civil(ms / 86_400_000);
+    let second = ms / 1000 % 86_400;
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}.{:03}Z", second % 60, ms % 1000)
+}
+
+/// A moment as `20261121T202000Z`: sorts by time and fits into a file name.
+pub fn compact(ms: u64) -> String {
+    let text = rfc3339(ms);
+    let digits = text[..19].chars().filter(|c| !matches!(c, '-' | ':'));
+    digits.chain(['Z']).collect()
+}
+
+/// Year, month and day of a day counted from 1970-01-01 (Howard Hinnant's algorithm).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let day_of_era = z % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
+fn system_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Measures how long something takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts to measure.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
+    pub fn start() -> Self {
+        Stopwatch(Instant::now())
+    }
+
+    /// The time since the start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    /// The time since the start in whole milliseconds.
+    pub fn elapsed_ms(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_people_count() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_400_123), "2000-02-29T00:00:00.123Z");
+        assert_eq!(compact(1_795_292_400_000), "20261121T202000Z");
+    }
+}

@@ -1,0 +1,231 @@
+//! The one error type: a closed code, a sentence, details for machines and a hint for people.
+//!
+//! The snake_case name of a [`Code`] is the contract on the wire, in scripts and in reports, and it fixes the exit code.
+//! Nothing matches on message text.
+
+use std::{collections::BTreeMap, fmt, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $wire:literal, exit $exit:literal;)*) => {
+        /// What went wrong, from a closed list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum Code { $($(#[$doc])* #[serde(rename = $wire)] $variant,)* }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+
+            /// The name on the wire, in scripts and in reports.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $wire),* }
+            }
+
+            /// The exit code of a command that ends with this error.
+            pub fn exit_code(self) -> u8 {
+                match self { $(Code::$variant => $exit),* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The command line asks for something that does not exist or leaves something out.
+    Usage = "usage", exit 2;
+    /// A value does not have the shape that it must have.
+    InvalidInput = "invalid_input", exit 1;
+    /// A path leaves the workspace, is absolute, or has a form that is never accepted.
+    InvalidPath = "invalid_path", exit 1;
+    /// `nrv.toml` can't be used.
+    InvalidPolicy = "invalid_policy", exit 1;
+    /// A file, run, adapter or call of that name does not exist.
+    NotFound = "not_found", exit 1;
+    /// A file can't be taken as what it should be: not UTF-8, binary, too large, a link.
+    Unreadable = "unreadable", exit 1;
+    /// The operating system refused.
+    Io = "io", exit 1;
+    /// The script does not compile, or its header is wrong.
+    ScriptSyntax = "script_syntax", exit 1;
+    /// The script threw, or called something the wrong way.
+    ScriptFailed = "script_failed", exit 1;
+    /// The script spent one of its limits.
+    ScriptLimit = "script_limit", exit 1;
+    /// The script's process died.
+    ScriptCrashed = "script_crashed", exit 1;
+    /// A file can't be replaced without losing something: read-only, hard-linked, not a regular file.
+    Unwritable = "unwritable", exit 1;
+    /// A gate said no.
+    Blocked = "blocked", exit 3;
+    /// Neither policy nor the script's header permits it.
+    PermissionDenied = "permission_denied", exit 3;
+    /// The path is protected from every run, whatever the policy says.
+    ProtectedPath = "protected_path", exit 3;
+    /// The adapter or script is not on the approved list.
+    NotApproved = "not_approved", exit 3;
+    /// What was done is not what was promised.
+    VerificationFailed = "verification_failed", exit 4;
+    /// A record on disk is not what was written.
+    RecordDamaged = "record_damaged", exit 4;
+    /// A file is not what it was when the change was proposed.
+    StalePreimage = "stale_preimage", exit 5;
+    /// The tree under the globs to be written had uncommitted changes when the run started.
+    DirtyTree = "dirty_tree", exit 5;
+    /// Undoing would lose later work.
+    UndoRefused = "undo_refused", exit 5;
+    /// A budget of the run is spent.
+    BudgetExhausted = "budget_exhausted", exit 6;
+    /// The run waits for a confirmation.
+    Suspended = "suspended", exit 7;
+    /// A defect of nrv.
+    Internal = "internal", exit 70;
+    /// A lock was held past its wait.
+    LockTimeout = "lock_timeout", exit 75;
+    /// The run was cancelled.
+    Cancelled = "cancelled", exit 130;
+}
+
+impl Code {
+    /// True if a script may not catch an error of this code: it can't talk its way on.
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            Code::Blocked
+                | Code::ProtectedPath
+                | Code::BudgetExhausted
+                | Code::Suspended
+                | Code::Cancelled
+                | Code::ScriptLimit
+                | Code::Internal
+        )
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A place in a script: a 1-based line and column, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Location {
+    /// The script or module, relative to the workspace.
+    pub path: String,
+    /// 1-based line.
+    pub line: usize,
+    /// 1-based column in characters.
+    pub column: usize,
+}
+
+/// An error with everything that a person or a program needs to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Error {
+    code: Code,
+    message: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    details: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "script")]
+    location: Option<Box<Location>>,
+}
+
+impl Error {
+    /// An error with a sentence that has no final period and names the thing in backticks.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Error { code, message: message.into(), details: BTreeMap::new(), hint: None, location: None }
+    }
+
+    /// An I/O error on the thing that `what` names.
+    pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
+        Error::new(Code::Io, format!("{what}: {error}"))
+    }
+
+    /// Adds a value for machines.
+    #[must_use]
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says where in a script it happened, unless a more exact place is known already.
+    #[must_use]
+    pub fn at(mut self, location: Location) -> Self {
+        self.location.get_or_insert_with(|| Box::new(location));
+        self
+    }
+
+    /// What went wrong.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Values for machines.
+    pub fn details(&self) -> &BTreeMap<String, Value> {
+        &self.details
+    }
+
+    /// What to do next.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Where in a script it happened.
+    pub fn location(&self) -> Option<&Location> {
+        self.location.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The known name nearest to `unknown`, if one is near enough to be what was meant.
+pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(unknown.len()) / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_survive_json() {
+        let names: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn nearest_takes_typos_and_leaves_strangers() {
+        assert_eq!(nearest("propse", ["apply", "propose"]), Some("propose"));
+        assert_eq!(nearest("xyz", ["apply", "propose"]), None);
+    }
+}

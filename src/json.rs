@@ -1,0 +1,72 @@
+//! Canonical JSON (RFC 8785) and its hash, the form in which everything that is hashed is written.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    error::{Code, Error},
+    hash::Sha256,
+};
+
+/// The largest integer that RFC 8785 writes exactly; larger ones travel as strings.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// Writes a value as canonical JSON: sorted keys, no white space, shortest numbers.
+///
+/// Refuses integers beyond ±2⁵³ with `invalid_input`, since canonical JSON would round them.
+pub fn canonical(value: &impl Serialize) -> Result<String, Error> {
+    let value = serde_json::to_value(value)
+        .map_err(|error| Error::new(Code::InvalidInput, format!("a value can't be written as JSON: {error}")))?;
+    check_integers(&value)?;
+    serde_json_canonicalizer::to_string(&value)
+        .map_err(|error| Error::new(Code::InvalidInput, format!("a value can't be written as JSON: {error}")))
+}
+
+/// The hash of a value's canonical JSON.
+pub fn sha256(value: &impl Serialize) -> Result<Sha256, Error> {
+    Ok(Sha256::of(canonical(value)?.as_bytes()))
+}
+
+fn check_integers(value: &Value) -> Result<(), Error> {
+    match value {
+        Value::Number(number) => {
+            let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            match magnitude {
+                Some(magnitude) if magnitude > MAX_EXACT => Err(Error::new(
+                    Code::InvalidInput,
+                    format!("the integer {number} is too large to be hashed exactly"),
+                )
+                .hint("write it as a string")),
+                _ => Ok(()),
+            }
+        }
+        Value::Array(items) => items.iter().try_for_each(check_integers),
+        Value::Object(map) => map.values().try_for_each(check_integers),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted_and_numbers_are_shortest() {
+        let value = json!({"b": 1.0, "a": [1e2, -0.0, "\u{20ac}\u{1}"], "é": null});
+        assert_eq!(canonical(&value).unwrap(), "{\"a\":[100,0,\"€\\u0001\"],\"b\":1,\"é\":null}");
+    }
+
+    #[test]
+    fn an_integer_that_would_be_rounded_is_refused() {
+        let error = canonical(&json!({"n": [9_007_199_254_740_993_u64]})).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidInput);
+    }
+
+    /// A dependency that turns on `serde_json/preserve_order` would change every hash.
+    #[test]
+    fn objects_keep_sorted_keys() {
+        assert_eq!(serde_json::from_str::<Value>(r#"{"b":1,"a":2}"#).unwrap().to_string(), r#"{"a":2,"b":1}"#);
+    }
+}

@@ -1,0 +1,11 @@
+//! nrv runs a team's plan → apply → verify workflows, written in Rhai, and owns every change that they make.
+
+pub mod call;
+pub mod change;
+pub mod clock;
+pub mod error;
+pub mod frame;
+pub mod hash;
+pub mod json;
+pub mod path;
+pub mod seed;
