@@ -9,3 +9,4 @@ pub mod hash;
 pub mod json;
 pub mod path;
 pub mod seed;
+pub mod workspace;

@@ -1,0 +1,234 @@
+//! The user's tree, read only: beneath the root's handle, through no link, sorted.
+//!
+//! Nobody else reads the tree. What a dry run proposes lies over it as a [`View`].
+
+mod glob;
+mod parallel;
+mod view;
+mod walk;
+
+use std::{
+    io::Read,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
+    io::Errno,
+};
+
+use crate::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
+};
+
+pub use glob::Globs;
+pub use parallel::parallel_map;
+pub use view::{Overlay, View};
+pub use walk::Listing;
+
+/// A folder that runs work in.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    handle: OwnedFd,
+}
+
+/// What is known of a file without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: Kind,
+    /// Permission bits, `0o7777` at most.
+    pub mode: u32,
+    /// Length in bytes.
+    pub length: u64,
+    /// Number of hard links.
+    pub links: u64,
+    /// Device and inode: which file it is, whatever its name.
+    pub identity: (u64, u64),
+    /// Modification time in nanoseconds since 1970; only ever compared.
+    pub modified_ns: i128,
+}
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A device, pipe or socket.
+    Other,
+}
+
+impl Kind {
+    /// The name that scripts see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Folder => "folder",
+            Kind::Link => "link",
+            Kind::Other => "other",
+        }
+    }
+}
+
+impl Metadata {
+    fn of(stat: &Stat) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        Metadata {
+            kind,
+            mode: stat.st_mode & 0o7777,
+            length: u64::try_from(stat.st_size).unwrap_or(0),
+            links: stat.st_nlink,
+            identity: (stat.st_dev, stat.st_ino),
+            modified_ns: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+        }
+    }
+}
+
+impl Workspace {
+    /// Opens a folder as a workspace.
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        let absolute = std::path::absolute(root).map_err(|error| Error::io(root.display(), &error))?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&absolute, flags, Mode::empty()).map_err(|errno| {
+            Error::new(Code::NotFound, format!("the workspace `{}` can't be opened: {errno}", root.display()))
+                .hint("give an existing folder with `--root`")
+        })?;
+        Ok(Workspace { root: absolute, handle })
+    }
+
+    /// The root of the workspace that a folder belongs to: the nearest parent with `nrv.toml` or `.git`, else the folder.
+    pub fn discover(start: &Path) -> PathBuf {
+        let is_root = |folder: &&Path| folder.join("nrv.toml").exists() || folder.join(".git").exists();
+        start.ancestors().find(is_root).unwrap_or(start).to_owned()
+    }
+
+    /// The root's absolute path. For spawning programs and for messages, not for opening files.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The root's handle, for those who open beneath it.
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    /// What stands at a path; none if nothing does. A link is not followed, neither there nor on the way.
+    pub fn stat(&self, path: &RepoPath) -> Result<Option<Metadata>, Error> {
+        let folder = match self.open_parent(path) {
+            Ok(folder) => folder,
+            Err(error) if error.code() == Code::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match rustix::fs::statat(&folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Metadata::of(&stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(refused(path, errno)),
+        }
+    }
+
+    /// A regular file's bytes and mode.
+    pub fn read(&self, path: &RepoPath) -> Result<Content, Error> {
+        self.read_with_metadata(path).map(|(content, _)| content)
+    }
+
+    /// A regular file's bytes and mode, with what else is known of exactly the file that was read.
+    pub fn read_with_metadata(&self, path: &RepoPath) -> Result<(Content, Metadata), Error> {
+        // Without NONBLOCK, opening a pipe would wait for its writer.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = open_beneath(self.handle(), path, flags).map_err(|errno| refused(path, errno))?;
+        let metadata = Metadata::of(&rustix::fs::fstat(&file).map_err(|errno| refused(path, errno))?);
+        if metadata.kind != Kind::File {
+            let what = metadata.kind.as_str();
+            return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file")));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.length).unwrap_or(0));
+        std::fs::File::from(file)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Error::io(format!("`{path}` can't be read"), &error))?;
+        Ok((Content::new(bytes, metadata.mode), metadata))
+    }
+
+    /// The handle of the folder that holds a path, opened beneath the root with no link on the way.
+    pub fn open_parent(&self, path: &RepoPath) -> Result<OwnedFd, Error> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let parent = path.parent();
+        let name = parent.as_deref().unwrap_or(".");
+        open_beneath(self.handle(), name, flags).map_err(|errno| refused(path, errno))
+    }
+}
+
+fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    loop {
+        match rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            // The kernel asks for another try when the tree was renamed under it.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+fn refused(path: &RepoPath, errno: Errno) -> Error {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => Error::new(Code::NotFound, format!("`{path}` does not exist")),
+        Errno::LOOP => Error::new(Code::InvalidPath, format!("`{path}` is or goes through a symbolic link"))
+            .hint("links are not followed; name the file itself"),
+        Errno::XDEV => Error::new(Code::InvalidPath, format!("`{path}` leaves the workspace")),
+        errno => Error::new(Code::Io, format!("`{path}` can't be opened: {errno}")),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_read_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::write(folder.path().join("secret"), "s").unwrap();
+        fs::write(root.join("a"), "A").unwrap();
+        symlink("../secret", root.join("out")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        symlink("a", root.join("in")).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        assert_eq!(workspace.read(&path("a")).unwrap().bytes, b"A");
+        for link in ["out", "up/secret", "in"] {
+            assert_eq!(workspace.read(&path(link)).unwrap_err().code(), Code::InvalidPath, "{link}");
+        }
+        assert_eq!(workspace.read(&path("none")).unwrap_err().code(), Code::NotFound);
+        assert_eq!(workspace.read(&path("sub")).unwrap_err().code(), Code::Unreadable);
+        assert_eq!(workspace.stat(&path("in")).unwrap().unwrap().kind, Kind::Link);
+        assert_eq!(workspace.stat(&path("none/x")).unwrap(), None);
+    }
+
+    #[test]
+    fn the_root_is_the_nearest_parent_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b/c");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(folder.path().join("a/nrv.toml"), "").unwrap();
+        assert_eq!(Workspace::discover(&inner), folder.path().join("a"));
+    }
+}

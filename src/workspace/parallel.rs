@@ -1,0 +1,45 @@
+//! Work on many files by several threads, with results in the order of the input.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Applies a function to every item by up to `threads` threads. The results don't depend on the number of threads.
+pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = threads.clamp(1, items.len().max(1));
+    if threads == 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return done };
+            done.push((index, work(item)));
+        }
+    };
+    let scope = crossbeam::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|_| take())).collect();
+        workers.into_iter().map(|worker| worker.join()).collect::<Result<Vec<_>, _>>()
+    });
+    let mut results: Vec<(usize, R)> = match scope.and_then(|parts| parts) {
+        Ok(parts) => parts.into_iter().flatten().collect(),
+        // A panic of the work is a defect there; it goes on here with its message.
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_the_input() {
+        let items: Vec<u32> = (0..1000).collect();
+        for threads in [1, 2, 8] {
+            assert_eq!(parallel_map(threads, &items, |n| n * 2), items.iter().map(|n| n * 2).collect::<Vec<_>>());
+        }
+        assert!(parallel_map(4, &[] as &[u32], |n| *n).is_empty());
+    }
+}

@@ -1,0 +1,87 @@
+//! The tree as a run sees it: what is on disk, with what a dry run proposes laid over it.
+
+use std::collections::BTreeMap;
+
+use super::{Globs, Listing, Workspace};
+use crate::{
+    change::{ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
+};
+
+/// Proposed contents by path; none for a file that is to be removed.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay(BTreeMap<RepoPath, Option<Content>>);
+
+impl Overlay {
+    /// Lays a change set over what is there already.
+    pub fn add(&mut self, changes: &ChangeSet) {
+        for change in changes.changes() {
+            self.0.insert(change.path.clone(), change.after.clone());
+        }
+    }
+
+    /// Lays one file's content over what is there already.
+    pub fn insert(&mut self, path: RepoPath, content: Option<Content>) {
+        self.0.insert(path, content);
+    }
+
+    /// The proposed content of a path; the outer none if nothing is proposed for it.
+    pub fn get(&self, path: &RepoPath) -> Option<Option<&Content>> {
+        self.0.get(path).map(Option::as_ref)
+    }
+}
+
+/// A workspace under an overlay.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    workspace: &'a Workspace,
+    overlay: &'a Overlay,
+}
+
+impl<'a> View<'a> {
+    /// The workspace as it would be with the overlay applied.
+    pub fn new(workspace: &'a Workspace, overlay: &'a Overlay) -> Self {
+        View { workspace, overlay }
+    }
+
+    /// As [`Workspace::list`], with proposed files and without those whose removal is proposed.
+    pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        let mut listing = self.workspace.list(globs, threads)?;
+        if !self.overlay.0.is_empty() {
+            listing.paths.retain(|path| !matches!(self.overlay.get(path), Some(None)));
+            let proposed = self.overlay.0.iter().filter(|(path, content)| content.is_some() && globs.matches(path));
+            listing.paths.extend(proposed.map(|(path, _)| path.clone()));
+            listing.paths.sort_unstable();
+            listing.paths.dedup();
+        }
+        Ok(listing)
+    }
+
+    /// As [`Workspace::read`], with proposed contents.
+    pub fn read(&self, path: &RepoPath) -> Result<Content, Error> {
+        match self.overlay.get(path) {
+            Some(Some(content)) => Ok(content.clone()),
+            Some(None) => Err(Error::new(Code::NotFound, format!("`{path}` does not exist"))),
+            None => self.workspace.read(path),
+        }
+    }
+
+    /// The length of a regular file; none if there is no such file.
+    pub fn length(&self, path: &RepoPath) -> Result<Option<u64>, Error> {
+        match self.overlay.get(path) {
+            Some(content) => Ok(content.map(|content| content.bytes.len() as u64)),
+            None => Ok(self.workspace.stat(path)?.map(|metadata| metadata.length)),
+        }
+    }
+
+    /// The workspace beneath.
+    pub fn workspace(&self) -> &'a Workspace {
+        self.workspace
+    }
+
+    /// What lies over it.
+    pub fn overlay(&self) -> &'a Overlay {
+        self.overlay
+    }
+}

@@ -1,0 +1,169 @@
+//! Listing files: sorted, in parallel, with gitignore semantics.
+
+use std::{os::unix::ffi::OsStrExt, path::Path, sync::mpsc};
+
+use ignore::{WalkBuilder, WalkState};
+
+use super::{Globs, Workspace};
+use crate::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+};
+
+/// The files that a walk found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Regular files that match, sorted by the bytes of their paths.
+    pub paths: Vec<RepoPath>,
+    /// Files that match but whose names are not UTF-8, so that no path can name them; shown with replacements, sorted.
+    pub unnameable: Vec<String>,
+}
+
+enum Found {
+    Path(RepoPath),
+    Unnameable(String),
+    Failed(Error),
+}
+
+impl Workspace {
+    /// Lists the regular files that match the globs and that `.gitignore` does not exclude.
+    ///
+    /// Links are not followed, `.git` and `.runs` are not entered. A folder that can't be read is an error: a listing
+    /// that leaves something out would be taken for the whole.
+    pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        let (sender, receiver) = mpsc::channel();
+        let walker = self.walker(globs, threads);
+        walker.build_parallel().run(|| {
+            let sender = sender.clone();
+            Box::new(move |entry| match self.judge(globs, entry) {
+                // The receiver outlives the walk, so that sending can't fail.
+                Some(found) => sender.send(found).map_or(WalkState::Quit, |()| WalkState::Continue),
+                None => WalkState::Continue,
+            })
+        });
+        drop(sender);
+        let mut listing = Listing::default();
+        let mut failures = Vec::new();
+        for found in receiver {
+            match found {
+                Found::Path(path) => listing.paths.push(path),
+                Found::Unnameable(name) => listing.unnameable.push(name),
+                Found::Failed(error) => failures.push(error),
+            }
+        }
+        failures.sort_by(|a, b| a.message().cmp(b.message()));
+        if let Some(error) = failures.into_iter().next() {
+            return Err(error);
+        }
+        listing.paths.sort_unstable();
+        listing.unnameable.sort_unstable();
+        Ok(listing)
+    }
+
+    fn walker(&self, globs: &Globs, threads: usize) -> WalkBuilder {
+        let prefixes = globs.prefixes();
+        let root = self.root().to_owned();
+        let mut builder = WalkBuilder::new(self.root());
+        builder
+            .threads(threads.max(1))
+            .follow_links(false)
+            .hidden(false)
+            .ignore(false)
+            .git_global(false)
+            .git_exclude(true)
+            .require_git(false)
+            .parents(false)
+            .filter_entry(move |entry| {
+                let Ok(relative) = entry.path().strip_prefix(&root) else { return false };
+                let hidden = entry.file_name().to_str().is_some_and(protected::is_hidden_folder);
+                !hidden && prefixes.iter().any(|prefix| meet(relative, Path::new(prefix)))
+            });
+        builder
+    }
+
+    fn judge(&self, globs: &Globs, entry: Result<ignore::DirEntry, ignore::Error>) -> Option<Found> {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if is_gone(&error) => return None,
+            Err(error) => {
+                return Some(Found::Failed(Error::new(Code::Io, format!("the tree can't be listed: {error}"))));
+            }
+        };
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return None;
+        }
+        let relative = entry.path().strip_prefix(self.root()).ok()?;
+        let Some(text) = relative.to_str() else {
+            let name = String::from_utf8_lossy(relative.as_os_str().as_bytes()).into_owned();
+            let matches = RepoPath::parse(&name).is_ok_and(|path| globs.matches(&path));
+            return matches.then_some(Found::Unnameable(name));
+        };
+        let path = RepoPath::parse(text).ok()?;
+        let wanted = globs.matches(&path) && !protected::is_temporary(path.file_name());
+        wanted.then_some(Found::Path(path))
+    }
+}
+
+/// True if one of the two lies at or beneath the other.
+fn meet(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// True if a file vanished between being listed and being looked at.
+fn is_gone(error: &ignore::Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests {
+    use std::{ffi::OsStr, fs};
+
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        folder
+    }
+
+    fn list(folder: &tempfile::TempDir, globs: &[&str], threads: usize) -> Vec<String> {
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let listing = workspace.list(&Globs::parse(globs).unwrap(), threads).unwrap();
+        listing.paths.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn listings_are_sorted_and_the_same_at_any_thread_count() {
+        let folder = tree(&["b/1.html", "a/2.html", "a.html", "a/.x/3.html", "a/n.txt", ".git/x.html", ".runs/y.html"]);
+        let expected = ["a.html", "a/.x/3.html", "a/2.html", "b/1.html"];
+        for threads in [1, 2, 8] {
+            assert_eq!(list(&folder, &["**/*.html"], threads), expected);
+        }
+        assert_eq!(list(&folder, &["a/**", "!**/*.txt"], 1), ["a/.x/3.html", "a/2.html"]);
+        assert_eq!(list(&folder, &["a.html"], 1), ["a.html"]);
+    }
+
+    #[test]
+    fn gitignore_holds_without_git() {
+        let folder = tree(&["keep.html", "out/x.html", "sub/y.html"]);
+        fs::write(folder.path().join(".gitignore"), "out/\n").unwrap();
+        fs::write(folder.path().join("sub/.gitignore"), "*.html\n").unwrap();
+        assert_eq!(list(&folder, &["**/*.html"], 2), ["keep.html"]);
+    }
+
+    #[test]
+    fn links_are_left_out_and_odd_names_are_told() {
+        let folder = tree(&["a.html"]);
+        std::os::unix::fs::symlink("a.html", folder.path().join("b.html")).unwrap();
+        fs::write(folder.path().join(OsStr::from_bytes(b"\xff.html")), "x").unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let listing = workspace.list(&Globs::parse(&["*.html"]).unwrap(), 1).unwrap();
+        assert_eq!(listing.paths.len(), 1);
+        assert_eq!(listing.unnameable, ["\u{fffd}.html"]);
+    }
+}
