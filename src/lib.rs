@@ -7,6 +7,8 @@ pub mod error;
 pub mod frame;
 pub mod hash;
 pub mod json;
+pub mod ledger;
+pub mod lock;
 pub mod path;
 pub mod seed;
 pub mod workspace;

@@ -1,0 +1,254 @@
+//! The folders on disk: `.runs` and one folder a run. The only file that opens record files by their paths.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the record folders; nothing here takes a path of the user's tree"
+)]
+
+use std::{
+    fs::{self, File, OpenOptions, Permissions},
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    clock,
+    error::{Code, Error, nearest},
+    hash::Sha256,
+    path::protected::RUNS,
+};
+
+/// The folder of all records of a workspace, `.runs`.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    folder: PathBuf,
+}
+
+/// The folder of one run's record. Nothing but paths: whoever writes holds the run's lease.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    id: String,
+    folder: PathBuf,
+}
+
+/// An id that sorts by time: `20261121T202000Z-7f3a`. `salt` tells runs of one second apart.
+pub fn run_id(now_ms: u64, salt: &str) -> String {
+    let hash = Sha256::of(format!("{now_ms} {salt}").as_bytes()).to_string();
+    format!("{}-{}", clock::compact(now_ms), &hash[..4])
+}
+
+impl Runs {
+    /// The records of a workspace; nothing is made yet.
+    pub fn of(root: &Path) -> Self {
+        Runs { folder: root.join(RUNS) }
+    }
+
+    /// The folder's path.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes the folder if it is missing. One that is a link or no folder is refused: records would go elsewhere.
+    pub fn prepare(&self) -> Result<(), Error> {
+        make_folder(&self.folder)?;
+        let kind = fs::symlink_metadata(&self.folder).map_err(|error| failed(&self.folder, &error))?.file_type();
+        if !kind.is_dir() {
+            return Err(Error::new(Code::Io, format!("`{RUNS}` is not a folder of its own"))
+                .hint("remove the link or file of that name"));
+        }
+        let ignore = self.folder.join(".gitignore");
+        if !ignore.exists() {
+            write_file(&ignore, b"*\n")?;
+        }
+        make_folder(&self.folder.join("locks"))
+    }
+
+    /// Makes the folder of a new run; the id is derived from the time, and another is tried if it is taken.
+    pub fn create(&self, now_ms: u64, process: u32) -> Result<RunFolder, Error> {
+        self.prepare()?;
+        for attempt in 0..1000 {
+            let id = run_id(now_ms, &format!("{process} {attempt}"));
+            let folder = self.folder.join(&id);
+            match fs::DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => {
+                    let run = RunFolder { id, folder };
+                    for part in ["packs", "journal", "artifacts", "dta", "confirmations"] {
+                        make_folder(&run.folder.join(part))?;
+                    }
+                    return Ok(run);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(&folder, &error)),
+            }
+        }
+        Err(Error::new(Code::Internal, "no free run id was found"))
+    }
+
+    /// The folder of a run; an id may be shortened as long as it fits one run only.
+    pub fn open(&self, id: &str) -> Result<RunFolder, Error> {
+        let ids = self.list()?;
+        let hits: Vec<&String> = ids.iter().filter(|known| known.starts_with(id) && !id.is_empty()).collect();
+        let exact = ids.iter().find(|known| *known == id);
+        match (exact, hits.as_slice()) {
+            (Some(id), _) => Ok(RunFolder { id: id.clone(), folder: self.folder.join(id) }),
+            (None, [id]) => Ok(RunFolder { id: (*id).clone(), folder: self.folder.join(id) }),
+            (None, []) => {
+                let near = nearest(id, ids.iter().map(String::as_str));
+                Err(Error::new(Code::NotFound, format!("there is no run `{id}`")).hint(
+                    near.map_or("`nrv runs list` shows them".to_owned(), |near| format!("did you mean `{near}`?")),
+                ))
+            }
+            (None, _) => Err(Error::new(Code::NotFound, format!("`{id}` fits {} runs", hits.len()))
+                .hint("give more of the id; `nrv runs list` shows them")),
+        }
+    }
+
+    /// The ids of all runs, oldest first.
+    pub fn list(&self) -> Result<Vec<String>, Error> {
+        if !self.folder.exists() {
+            return Ok(Vec::new());
+        }
+        let walk = walkdir::WalkDir::new(&self.folder).min_depth(1).max_depth(1).sort_by_file_name();
+        let mut ids = Vec::new();
+        for entry in walk {
+            let entry = entry.map_err(|error| Error::new(Code::Io, format!("`{RUNS}` can't be listed: {error}")))?;
+            let name = entry.file_name().to_string_lossy();
+            if entry.file_type().is_dir() && name != "locks" {
+                ids.push(name.into_owned());
+            }
+        }
+        Ok(ids)
+    }
+}
+
+impl RunFolder {
+    /// The run's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The folder's path.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder that holds all runs.
+    pub fn parent(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+
+    /// The time part of the id, which names the run's artefacts.
+    pub fn timestamp(&self) -> &str {
+        self.id.split('-').next().unwrap_or(&self.id)
+    }
+
+    /// Writes a record file whole: a temporary file, then a rename. Mode 0600; folders on the way are made.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        write_file(&path, bytes)
+    }
+
+    /// Reads a record file.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let path = self.folder.join(name);
+        fs::read(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::new(Code::RecordDamaged, format!("`{name}` is missing in run `{}`", self.id)),
+            _ => failed(&path, &error),
+        })
+    }
+
+    /// Opens a record file for reading; none if it does not exist.
+    pub fn open_file(&self, name: &str) -> Result<Option<File>, Error> {
+        let path = self.folder.join(name);
+        match File::open(&path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, &error)),
+        }
+    }
+
+    /// Removes a folder of the record with everything in it; it may be gone already.
+    pub fn remove_folder(&self, name: &str) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a record file for appending; it is made if it is missing.
+    pub(super) fn append_to(&self, name: &str) -> Result<File, Error> {
+        append_to(&self.folder.join(name))
+    }
+}
+
+/// Opens a file for appending, mode 0600; it is made if it is missing.
+pub(super) fn append_to(path: &Path) -> Result<File, Error> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(|error| failed(path, &error))
+}
+
+/// A file's bytes; none if there is no such file.
+pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), Error> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Err(error) => Err(failed(path, &error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let temporary = path.with_file_name(name);
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(bytes)?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(format!("the record file `{}` can't be used", path.display()), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_have_folders_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::of(folder.path());
+        assert!(runs.list().unwrap().is_empty());
+        let a = runs.create(1_795_292_400_000, 7).unwrap();
+        let b = runs.create(1_795_292_400_000, 7).unwrap();
+        assert_ne!(a.id(), b.id());
+        assert_eq!(a.timestamp(), "20261121T202000Z");
+        assert_eq!(runs.list().unwrap().len(), 2);
+        assert_eq!(runs.open(a.id()).unwrap().id(), a.id());
+        assert_eq!(runs.open("2026").unwrap_err().code(), Code::NotFound);
+        a.write("artifacts/x.json", b"{}").unwrap();
+        assert_eq!(a.read("artifacts/x.json").unwrap(), b"{}");
+        assert_eq!(fs::read_to_string(runs.path().join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn a_linked_runs_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(RUNS)).unwrap();
+        assert!(Runs::of(folder.path()).create(0, 1).is_err());
+    }
+}

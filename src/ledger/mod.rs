@@ -1,0 +1,14 @@
+//! Records of runs under `.runs`: folders, the hash chain of events, heads, packs of replies, and their verification.
+//!
+//! The ledger knows nothing of what the events mean. It never touches the user's tree.
+
+mod chain;
+mod folder;
+mod heads;
+mod replies;
+mod verify;
+
+pub use chain::{Chain, FileRef, GENESIS, Note, Record};
+pub use folder::{RunFolder, Runs, run_id};
+pub use heads::Head;
+pub use verify::{Finding, Report, Seal, verify};
