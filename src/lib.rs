@@ -6,6 +6,7 @@ pub mod clock;
 pub mod error;
 pub mod frame;
 pub mod hash;
+pub mod journal;
 pub mod json;
 pub mod ledger;
 pub mod lock;

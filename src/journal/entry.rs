@@ -1,0 +1,203 @@
+//! What a transaction leaves in the run's folder: its intent and commit mark below `journal/`, its pack below `packs/`.
+#![expect(clippy::disallowed_methods, reason = "this file owns the journal's own files, below the run's folder")]
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    change::{Entry, Stamp},
+    error::{Code, Error},
+    path::{RepoPath, protected::TEMPORARY},
+};
+
+/// What a transaction is about to do, on disk before it does anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Intent {
+    /// The transaction's name, unique in its run.
+    pub(super) transaction: String,
+    /// Where in the run.
+    pub(super) position: String,
+    /// The files, in the order of their paths.
+    pub(super) entries: Vec<Entry>,
+    /// Folders that are made for new files, outermost first.
+    pub(super) folders: Vec<RepoPath>,
+    /// Temporary names begin with this; entry `n` has `{prefix}{n}` beside its target.
+    pub(super) prefix: String,
+}
+
+impl Intent {
+    /// The temporary file of an entry.
+    pub(super) fn temporary(&self, index: usize) -> RepoPath {
+        self.entries[index].path.sibling(&format!("{}{index}", self.prefix))
+    }
+}
+
+/// What a committed transaction did; `packs/<transaction>/manifest.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The transaction's name, unique in its run.
+    pub transaction: String,
+    /// Where in the run.
+    pub position: String,
+    /// The files; the pre-image of entry `n` is `packs/<transaction>/pre/<n>`.
+    pub entries: Vec<Entry>,
+}
+
+/// The names of a transaction's files.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    folder: PathBuf,
+    transaction: String,
+}
+
+impl Files {
+    pub(super) fn new(run_folder: &Path, transaction: &str) -> Self {
+        Files { folder: run_folder.to_owned(), transaction: transaction.to_owned() }
+    }
+
+    pub(super) fn intent(&self) -> PathBuf {
+        self.folder.join("journal").join(format!("{}.json", self.transaction))
+    }
+
+    pub(super) fn mark(&self) -> PathBuf {
+        self.folder.join("journal").join(format!("{}.committed", self.transaction))
+    }
+
+    pub(super) fn pack(&self) -> PathBuf {
+        self.folder.join("packs").join(&self.transaction)
+    }
+
+    pub(super) fn pre_images(&self) -> PathBuf {
+        self.pack().join("pre")
+    }
+
+    pub(super) fn pre_image(&self, index: usize) -> PathBuf {
+        self.pre_images().join(index.to_string())
+    }
+
+    /// Writes the intent and waits until it is on the disk.
+    pub(super) fn write_intent(&self, intent: &Intent) -> Result<(), Error> {
+        let text = serde_json::to_vec(intent).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        write_synced(&self.intent(), &text)
+    }
+
+    /// Makes the pack with what describes the transaction. It is synced together with the staged files.
+    pub(super) fn write_pack(&self, intent: &Intent, patch: &[u8]) -> Result<(), Error> {
+        let pack = self.pack();
+        let manifest = Manifest {
+            transaction: intent.transaction.clone(),
+            position: intent.position.clone(),
+            entries: intent.entries.clone(),
+        };
+        let text = serde_json::to_vec(&manifest).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        write_new(&pack.join("manifest.json"), &text).and_then(|_| write_new(&pack.join("patch"), patch)).map(drop)
+    }
+
+    /// Makes the folder of pre-images.
+    pub(super) fn make_pack(&self) -> Result<(), Error> {
+        let path = self.pre_images();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| failed(&path, &error))
+    }
+
+    /// Writes the commit mark and waits until it is on the disk.
+    pub(super) fn write_mark(&self) -> Result<(), Error> {
+        write_synced(&self.mark(), b"committed\n").inspect_err(|_| {
+            // A mark that may not last must not turn the undoing that follows into a finish.
+            let _ = fs::remove_file(self.mark());
+        })
+    }
+
+    /// Removes the pack of a transaction that was undone.
+    pub(super) fn remove_pack(&self) -> Result<(), Error> {
+        let pack = self.pack();
+        match fs::remove_dir_all(&pack) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&pack, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes intent and mark: the transaction is over. The intent goes first, so that a mark never stands for nothing.
+    pub(super) fn remove_entry(&self) -> Result<(), Error> {
+        for path in [self.intent(), self.mark()] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&path, &error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a pre-image is in the pack and has the bytes that were recorded.
+    pub(super) fn holds(&self, index: usize, stamp: &Stamp) -> bool {
+        let hash = File::open(self.pre_image(index)).and_then(crate::hash::Sha256::of_reader);
+        hash.is_ok_and(|(hash, _)| hash == stamp.sha256)
+    }
+}
+
+/// The transactions of a run that are not settled, in the order of their names.
+pub fn open_transactions(run_folder: &Path) -> Result<Vec<String>, Error> {
+    let folder = run_folder.join("journal");
+    let mut names = Vec::new();
+    if !folder.exists() {
+        return Ok(names);
+    }
+    for item in walkdir::WalkDir::new(&folder).min_depth(1).max_depth(1).sort_by_file_name() {
+        let item = item.map_err(|error| Error::new(Code::Io, format!("the journal can't be listed: {error}")))?;
+        if let Some(name) = item.file_name().to_str().and_then(|name| name.strip_suffix(".json")) {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Reads an intent. One that a crash cut off is none: nothing was done yet.
+pub(super) fn read_intent(files: &Files) -> Result<Option<Intent>, Error> {
+    let path = files.intent();
+    match fs::read(&path) {
+        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(&path, &error)),
+    }
+}
+
+/// True if the transaction's commit mark is there: it is to be finished, not undone.
+pub fn is_committed(run_folder: &Path, transaction: &str) -> bool {
+    Files::new(run_folder, transaction).mark().exists()
+}
+
+/// Ends a committed transaction, after its outcome is in the run's record and synced.
+pub fn settle(run_folder: &Path, transaction: &str) -> Result<(), Error> {
+    Files::new(run_folder, transaction).remove_entry()
+}
+
+/// The prefix of a transaction's temporary names.
+pub(super) fn temporary_prefix(run: &str, transaction: &str) -> String {
+    format!("{TEMPORARY}{run}-{transaction}-")
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let file = write_new(path, bytes)?;
+    let folder = path.parent().unwrap_or(path);
+    file.sync_all().and_then(|()| File::open(folder)?.sync_all()).map_err(|error| failed(path, &error))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> Result<File, Error> {
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(bytes)?;
+        Ok(file)
+    };
+    write().map_err(|error: std::io::Error| failed(path, &error))
+}
+
+pub(super) fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(format!("the journal file `{}` can't be used", path.display()), error)
+}

@@ -1,0 +1,14 @@
+//! Transactions over the user's tree: all or nothing, at any instant. The only writer of the tree.
+//!
+//! `intent` → `pre-images` (hard links into the pack, or copies; hashed) → `stage` (temporary files beside the targets) →
+//! one sync → `commit` (re-checked, renamed, synced, commit mark). The caller appends the outcome to the run's record and
+//! then calls [`settle`]. A crash before the commit mark is undone by [`recover`], one after it is finished.
+
+mod entry;
+mod recovery;
+mod transaction;
+mod tree;
+
+pub use entry::{Manifest, is_committed, open_transactions, settle};
+pub use recovery::{Recovered, recover};
+pub use transaction::{Guards, Target, Transaction, apply};
