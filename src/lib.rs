@@ -3,13 +3,17 @@
 pub mod call;
 pub mod change;
 pub mod clock;
+pub mod diff;
 pub mod error;
 pub mod frame;
+pub mod gate;
 pub mod hash;
 pub mod journal;
 pub mod json;
 pub mod ledger;
 pub mod lock;
 pub mod path;
+pub mod policy;
+pub mod schema;
 pub mod seed;
 pub mod workspace;

@@ -1,0 +1,201 @@
+//! Unified diffs as text that `git apply` takes, byte for byte, and the numbers of lines that they add and remove.
+//!
+//! Pure and deterministic: no time limit decides how good a diff is, so the same contents give the same bytes everywhere.
+//! Reading diffs is not done here.
+
+mod hunk;
+mod line;
+mod name;
+#[cfg(test)]
+mod oracle;
+
+use serde::{Deserialize, Serialize};
+
+use self::hunk::Hunks;
+use crate::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
+};
+
+/// Lines that a change adds and removes, as `git diff --numstat` counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// Lines that are only in the post-image.
+    pub added: u64,
+    /// Lines that are only in the pre-image.
+    pub removed: u64,
+}
+
+impl Lines {
+    /// Added and removed together: what budgets and gates count.
+    pub fn total(self) -> u64 {
+        self.added.saturating_add(self.removed)
+    }
+}
+
+impl std::iter::Sum for Lines {
+    fn sum<I: Iterator<Item = Lines>>(iter: I) -> Self {
+        iter.fold(Lines::default(), |sum, lines| Lines {
+            added: sum.added.saturating_add(lines.added),
+            removed: sum.removed.saturating_add(lines.removed),
+        })
+    }
+}
+
+/// The size of one file's change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stat {
+    /// The file.
+    pub path: RepoPath,
+    /// Lines added and removed.
+    pub lines: Lines,
+}
+
+/// Counts the lines between two contents; a file that does not exist is empty.
+pub fn count(before: &[u8], after: &[u8]) -> Lines {
+    Hunks::new(before, after).lines()
+}
+
+/// The size of every file's change, in the order of paths.
+pub fn stat(changes: &ChangeSet) -> Vec<Stat> {
+    let one = |change: &Change| Stat {
+        path: change.path.clone(),
+        lines: count(bytes(change.before.as_ref()), bytes(change.after.as_ref())),
+    };
+    changes.changes().iter().map(one).collect()
+}
+
+/// Renders changes as one patch in git's format, sorted by path, with three lines of context.
+///
+/// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that holds
+/// a NUL byte is `unreadable`: a patch of text can't show it to a person.
+pub fn render(changes: &ChangeSet) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    changes.changes().iter().try_for_each(|change| render_file(change, &mut out))?;
+    Ok(out)
+}
+
+/// Appends one file's part of a patch; see [`render`].
+pub fn render_file(change: &Change, out: &mut Vec<u8>) -> Result<(), Error> {
+    let (before, after) = (bytes(change.before.as_ref()), bytes(change.after.as_ref()));
+    if let Some(side) = [(before, "is"), (after, "would be")].iter().find(|(bytes, _)| bytes.contains(&0)) {
+        return Err(Error::new(
+            Code::Unreadable,
+            format!("`{}` {} binary (it holds a NUL byte) and can't be shown as a diff", change.path, side.1),
+        )
+        .detail("path", change.path.as_str()));
+    }
+    let modes = (change.before.as_ref().map(git_mode), change.after.as_ref().map(git_mode));
+    if before == after && modes.0 == modes.1 {
+        return Ok(());
+    }
+    name::write_header(&change.path, modes, out);
+    if before != after {
+        name::write_sides(&change.path, modes, out);
+        Hunks::new(before, after).write(out);
+    }
+    Ok(())
+}
+
+fn bytes(content: Option<&Content>) -> &[u8] {
+    content.map_or(&[], |content| &content.bytes)
+}
+
+/// The two modes that git knows of regular files.
+fn git_mode(content: &Content) -> u32 {
+    if content.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(bytes: &[u8], mode: u32) -> Option<Content> {
+        Some(Content::new(bytes.to_vec(), mode))
+    }
+
+    #[track_caller]
+    fn check(path: &str, before: Option<Content>, after: Option<Content>, expected: &str) {
+        let change = Change { path: RepoPath::parse(path).unwrap(), before, after };
+        let patch = render(&ChangeSet::new(vec![change]).unwrap()).unwrap();
+        assert_eq!(String::from_utf8_lossy(&patch), expected);
+    }
+
+    #[test]
+    fn an_edit_has_three_lines_of_context() {
+        check(
+            "d/a.txt",
+            content(b"1\n2\n3\n4\n5\n6\n7\n8\n9\n", 0o644),
+            content(b"1\n2\n3\n4\nfive\n6\n7\n8\n9\n", 0o644),
+            "diff --git a/d/a.txt b/d/a.txt\n--- a/d/a.txt\n+++ b/d/a.txt\n\
+             @@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+        );
+    }
+
+    #[test]
+    fn distant_edits_are_hunks_of_their_own() {
+        let lines = |edit: &[usize]| -> Vec<u8> {
+            (0..40).flat_map(|i| format!("{i}{}\n", if edit.contains(&i) { "!" } else { "" }).into_bytes()).collect()
+        };
+        let hunks = |edit: &[usize]| {
+            let mut out = Vec::new();
+            Hunks::new(&lines(&[]), &lines(edit)).write(&mut out);
+            String::from_utf8(out).unwrap().matches("@@ -").count()
+        };
+        assert_eq!((hunks(&[10, 17]), hunks(&[10, 18]), hunks(&[0, 39])), (1, 2, 2));
+    }
+
+    #[test]
+    fn the_end_without_a_newline_is_marked_on_its_side() {
+        check(
+            "a",
+            content(b"x\ny", 0o644),
+            content(b"x\ny\n", 0o644),
+            "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n x\n-y\n\\ No newline at end of file\n+y\n",
+        );
+    }
+
+    #[test]
+    fn creation_and_removal_name_dev_null() {
+        check(
+            "a",
+            None,
+            content(b"x\n", 0o755),
+            "diff --git a/a b/a\nnew file mode 100755\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n",
+        );
+        check(
+            "a",
+            content(b"x", 0o644),
+            None,
+            "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n\
+             @@ -1 +0,0 @@\n-x\n\\ No newline at end of file\n",
+        );
+        check("a", None, content(b"", 0o644), "diff --git a/a b/a\nnew file mode 100644\n");
+        check("a", content(b"", 0o644), None, "diff --git a/a b/a\ndeleted file mode 100644\n");
+    }
+
+    #[test]
+    fn only_the_mode_that_git_keeps_is_shown() {
+        let modes = "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n";
+        check("a", content(b"x", 0o644), content(b"x", 0o755), modes);
+        check("a", content(b"x", 0o600), content(b"x", 0o640), "");
+    }
+
+    #[test]
+    fn a_binary_file_is_refused_by_name() {
+        let change = Change { path: RepoPath::parse("b.bin").unwrap(), before: content(b"\0", 0o644), after: None };
+        let error = render(&ChangeSet::new(vec![change]).unwrap()).unwrap_err();
+        assert_eq!((error.code(), error.message().contains("`b.bin`")), (Code::Unreadable, true));
+    }
+
+    #[test]
+    fn lines_are_counted_as_the_patch_shows_them() {
+        assert_eq!(count(b"a\nb\n", b"a\nc\nd\n"), Lines { added: 2, removed: 1 });
+        assert_eq!(count(b"", b"a"), Lines { added: 1, removed: 0 });
+        assert_eq!(count(b"a\r\n", b"a\n"), Lines { added: 1, removed: 1 });
+        assert_eq!(count(b"a", b"a").total(), 0);
+    }
+}

@@ -1,0 +1,295 @@
+//! Gates: whether a call or a change may go on, as pure functions of (subject, policy).
+//!
+//! No clock, no file, no chance: the same subject under the same policy gets the same verdict everywhere. Nothing is
+//! performed here, and nothing is asked; the host does what the verdict says.
+
+mod adapters;
+mod diff_size;
+mod paths;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    call::Call,
+    diff::Stat,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    policy::Policy,
+};
+
+/// Every gate, sorted by name.
+pub const GATES: &[&dyn Gate] = &[&adapters::Adapters, &diff_size::DiffSize, &paths::Paths];
+
+/// What a gate says, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// Go on.
+    #[default]
+    Allow = 0,
+    /// Go on and tell.
+    Warn = 1,
+    /// Go on when a person or the policy has confirmed it.
+    RequireConfirmation = 2,
+    /// Stop.
+    Block = 3,
+}
+
+impl Decision {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Warn => "warn",
+            Decision::RequireConfirmation => "require-confirmation",
+            Decision::Block => "block",
+        }
+    }
+}
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject<'a> {
+    /// A call, before it is answered.
+    Call {
+        /// The call.
+        call: &'a Call,
+        /// The names of all adapters that exist.
+        adapters: &'a [&'a str],
+    },
+    /// A change, before it is applied.
+    Changes {
+        /// The files and how many lines of each change.
+        files: &'a [Stat],
+        /// Lines that the run has changed so far, added and removed together.
+        run_lines_so_far: u64,
+        /// The adapter that proposed it, if one did.
+        adapter: Option<&'a str>,
+    },
+}
+
+/// One gate. Implementations are unit structs in [`GATES`].
+pub trait Gate: Sync {
+    /// The name in results and messages.
+    fn name(&self) -> &'static str;
+
+    /// What it judges, a sentence.
+    fn doc(&self) -> &'static str;
+
+    /// What it finds; none if the subject is not its business, an empty list if it has no objection.
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>>;
+}
+
+/// A rule that objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What follows from it.
+    pub decision: Decision,
+    /// The error's code if it blocks.
+    pub code: Code,
+    /// The rule, a key of the policy where there is one.
+    pub rule: String,
+    /// A sentence without final period.
+    pub reason: String,
+    /// What to do next.
+    pub remediation: String,
+}
+
+/// What one gate says of a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateResult {
+    /// What follows.
+    pub decision: Decision,
+    /// The gate.
+    pub gate_name: String,
+    /// Why, a sentence without final period.
+    pub reason: String,
+    /// The rules that object, sorted.
+    pub triggered_rules: Vec<String>,
+    /// What to do next; none if nothing objects.
+    pub remediation: Option<String>,
+    /// The hash of the policy.
+    pub config_sha256: Sha256,
+    /// The hash of the subject.
+    pub input_sha256: Sha256,
+}
+
+/// What all gates together say of a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The strictest decision.
+    pub decision: Decision,
+    /// The results of the gates that the subject concerns, in the order of their names.
+    pub results: Vec<GateResult>,
+    /// The error's code if it is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+}
+
+/// Asks every gate that the subject concerns.
+pub fn decide(subject: &Subject<'_>, policy: &Policy) -> Verdict {
+    let mut input = None;
+    let mut results = Vec::new();
+    let mut cause: Option<Finding> = None;
+    for gate in GATES {
+        let Some(findings) = gate.judge(subject, policy) else { continue };
+        // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
+        let input = *input.get_or_insert_with(|| hash(subject));
+        let lead = lead(findings.iter().chain(&cause)).cloned();
+        results.push(result(*gate, &findings, policy.sha256(), input));
+        cause = lead;
+    }
+    let decision = evaluate(&results);
+    let code = cause.filter(|_| decision == Decision::Block).map(|finding| finding.code);
+    Verdict { decision, results, code }
+}
+
+/// The strictest of some results; nothing allows.
+pub fn evaluate(results: &[GateResult]) -> Decision {
+    results.iter().map(|result| result.decision).max().unwrap_or_default()
+}
+
+impl Verdict {
+    /// The error of a blocked subject; none if it is not blocked.
+    pub fn into_error(self) -> Option<Error> {
+        let code = self.code.filter(|_| self.decision == Decision::Block)?;
+        let blocking: Vec<&GateResult> =
+            self.results.iter().filter(|result| result.decision == Decision::Block).collect();
+        let reasons: Vec<&str> = blocking.iter().map(|result| result.reason.as_str()).collect();
+        let hints: Vec<&str> = blocking.iter().filter_map(|result| result.remediation.as_deref()).collect();
+        let rules: Vec<&str> = blocking.iter().flat_map(|result| &result.triggered_rules).map(String::as_str).collect();
+        let gates: Vec<&str> = blocking.iter().map(|result| result.gate_name.as_str()).collect();
+        let error = Error::new(code, reasons.join("; ")).detail("gates", gates).detail("rules", rules);
+        Some(error.hint(hints.join("; ")))
+    }
+
+    /// The reasons of the gates that warn or want a confirmation.
+    pub fn remarks(&self) -> impl Iterator<Item = &GateResult> {
+        self.results.iter().filter(|result| result.decision != Decision::Allow)
+    }
+}
+
+/// The finding that speaks for all: the strictest, among these one that can't be caught, among these the first.
+fn lead<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
+    findings.min_by_key(|finding| (std::cmp::Reverse(finding.decision), !finding.code.is_final()))
+}
+
+fn result(gate: &dyn Gate, findings: &[Finding], config_sha256: Sha256, input_sha256: Sha256) -> GateResult {
+    let lead = lead(findings.iter());
+    let decision = lead.map_or(Decision::Allow, |finding| finding.decision);
+    let mut rules: Vec<String> = findings.iter().map(|finding| finding.rule.clone()).collect();
+    rules.sort();
+    rules.dedup();
+    let others = findings.iter().filter(|finding| finding.decision == decision).count().saturating_sub(1);
+    let reason = match (lead, others) {
+        (None, _) => "no rule objects".to_owned(),
+        (Some(finding), 0) => finding.reason.clone(),
+        (Some(finding), _) => format!("{} (and {others} more like it)", finding.reason),
+    };
+    GateResult {
+        decision,
+        gate_name: gate.name().to_owned(),
+        reason,
+        triggered_rules: rules,
+        remediation: lead.map(|finding| finding.remediation.clone()),
+        config_sha256,
+        input_sha256,
+    }
+}
+
+/// A subject's hash. Numbers that canonical JSON would round are hashed as plain JSON writes them: the hash only identifies
+/// the subject, and the record refuses such numbers itself.
+fn hash(subject: &Subject<'_>) -> Sha256 {
+    json::sha256(subject).unwrap_or_else(|_| Sha256::of(serde_json::to_string(subject).unwrap_or_default().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diff::Lines, path::RepoPath, policy::FILE};
+
+    fn stat(path: &str, added: u64) -> Stat {
+        Stat { path: RepoPath::parse(path).unwrap(), lines: Lines { added, removed: 0 } }
+    }
+
+    fn changes<'a>(files: &'a [Stat]) -> Subject<'a> {
+        Subject::Changes { files, run_lines_so_far: 0, adapter: None }
+    }
+
+    #[test]
+    fn gates_are_sorted_and_named_once() {
+        assert!(GATES.is_sorted_by(|a, b| a.name() < b.name()));
+        assert!(GATES.iter().all(|gate| gate.doc().ends_with('.')));
+    }
+
+    #[test]
+    fn decisions_are_ordered_and_have_wire_names() {
+        let all = [Decision::Allow, Decision::Warn, Decision::RequireConfirmation, Decision::Block];
+        assert!(all.is_sorted());
+        for (number, decision) in all.into_iter().enumerate() {
+            assert_eq!(serde_json::to_value(decision).unwrap(), decision.as_str());
+            assert_eq!(decision as usize, number);
+        }
+        assert_eq!(evaluate(&[]), Decision::Allow);
+    }
+
+    #[test]
+    fn the_strictest_gate_wins_and_every_result_is_kept() {
+        let policy = Policy::parse("[gates.diff_size]\nwarn_lines = 1", FILE).unwrap();
+        let files = [stat("a", 2), stat(".git/x", 0)];
+        let verdict = decide(&changes(&files), &policy);
+        let seen: Vec<_> = verdict.results.iter().map(|one| (one.gate_name.as_str(), one.decision)).collect();
+        assert_eq!(seen, [("diff-size", Decision::Warn), ("paths", Decision::Block)]);
+        assert_eq!((verdict.decision, verdict.code), (Decision::Block, Some(Code::ProtectedPath)));
+        assert!(verdict.results.iter().all(|one| one.config_sha256 == policy.sha256()));
+        let error = verdict.into_error().unwrap();
+        assert_eq!(error.code(), Code::ProtectedPath);
+        assert_eq!(error.details()["rules"], serde_json::json!(["protected"]));
+    }
+
+    #[test]
+    fn what_can_not_be_caught_speaks_first() {
+        let policy = Policy::parse("[paths]\nwrite = ['a']\n[gates.diff_size]\nblock_lines = 1", FILE).unwrap();
+        let code = |files: &[Stat]| decide(&changes(files), &policy).code;
+        assert_eq!(code(&[stat("b", 0)]), Some(Code::PermissionDenied));
+        assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
+        assert_eq!(code(&[stat("b", 2)]), Some(Code::Blocked));
+    }
+
+    #[test]
+    fn an_allowed_change_has_no_error_and_no_rules() {
+        let files = [stat("a", 1)];
+        let verdict = decide(&changes(&files), &Policy::default());
+        assert_eq!((verdict.decision, verdict.code), (Decision::Allow, None));
+        assert!(verdict.remarks().next().is_none());
+        assert!(verdict.results.iter().all(|one| one.triggered_rules.is_empty() && one.remediation.is_none()));
+        assert_eq!(verdict.into_error(), None);
+    }
+
+    #[test]
+    fn the_same_subject_has_the_same_hash_and_another_another() {
+        let input = |added| decide(&changes(&[stat("a", added)]), &Policy::default()).results[0].input_sha256;
+        assert_eq!(input(1), input(1));
+        assert_ne!(input(1), input(2));
+    }
+
+    #[test]
+    fn calls_without_an_effect_concern_no_gate() {
+        let call = Call::UiStep { label: "x".to_owned() };
+        let verdict = decide(&Subject::Call { call: &call, adapters: &[] }, &Policy::default());
+        assert_eq!((verdict.decision, verdict.results.len()), (Decision::Allow, 0));
+    }
+
+    #[test]
+    fn a_verdict_survives_json() {
+        let files = [stat(".git/x", 400)];
+        let verdict = decide(&changes(&files), &Policy::default());
+        let wire = serde_json::to_value(&verdict).unwrap();
+        assert_eq!(wire["code"], "protected_path");
+        assert_eq!(serde_json::from_value::<Verdict>(wire).unwrap(), verdict);
+    }
+}

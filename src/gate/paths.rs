@@ -1,0 +1,152 @@
+//! The gate `paths`: nothing protected, denied or unpermitted is written, and no secret is read.
+
+use super::{Decision, Finding, Gate, Subject};
+use crate::{
+    call::Call,
+    path::RepoPath,
+    policy::{Policy, Refusal},
+};
+
+/// See the module's documentation.
+pub(super) struct Paths;
+
+impl Gate for Paths {
+    fn name(&self) -> &'static str {
+        "paths"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Only paths that the policy, the script's header and the adapter's settings allow are written or read."
+    }
+
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
+        match subject {
+            Subject::Call { call, .. } => Some(judge_read(read(call)?, policy).into_iter().collect()),
+            Subject::Changes { files, adapter, .. } => {
+                let refusal =
+                    |path: &RepoPath| policy.write_refusal(path).or_else(|| policy.adapter_refusal((*adapter)?, path));
+                Some(files.iter().filter_map(|file| refusal(&file.path)).map(block).collect())
+            }
+        }
+    }
+}
+
+/// The one path that a call reads. Calls that take globs read what `workspace` lists, which asks the policy file by file.
+fn read(call: &Call) -> Option<&str> {
+    match call {
+        Call::FilesRead { path }
+        | Call::FilesExists { path }
+        | Call::FilesStat { path }
+        | Call::FilesSha256 { path } => Some(path),
+        Call::FilesGlob { .. }
+        | Call::FilesGrep { .. }
+        | Call::DtaList {}
+        | Call::DtaDescribe { .. }
+        | Call::DtaPropose { .. }
+        | Call::DtaApply { .. }
+        | Call::DtaRun { .. }
+        | Call::GateConfirm { .. }
+        | Call::GateRequire { .. }
+        | Call::UiStep { .. }
+        | Call::UiProgress { .. }
+        | Call::UiTable { .. }
+        | Call::UiShow { .. }
+        | Call::RunBudget {}
+        | Call::RunMetrics {}
+        | Call::RunMetric { .. } => None,
+    }
+}
+
+fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
+    match RepoPath::parse(path) {
+        Ok(path) => policy.read_refusal(&path).map(block),
+        // What can't be parsed is refused.
+        Err(error) => Some(Finding {
+            decision: Decision::Block,
+            code: error.code(),
+            rule: "path".to_owned(),
+            reason: error.message().to_owned(),
+            remediation: error.hint_text().unwrap_or_default().to_owned(),
+        }),
+    }
+}
+
+fn block(refusal: Refusal) -> Finding {
+    Finding {
+        decision: Decision::Block,
+        code: refusal.code,
+        rule: refusal.rule,
+        reason: refusal.reason,
+        remediation: refusal.remediation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{GateResult, decide};
+    use super::*;
+    use crate::{
+        diff::{Lines, Stat},
+        error::Code,
+        policy::{Ceiling, FILE},
+    };
+
+    fn policy() -> Policy {
+        let text = "[paths]\nwrite = ['site/**']\ndeny = ['old']\n[adapters.link]\npaths = ['**/*.html']";
+        let ceiling = Ceiling { write: vec!["site/**".to_owned(), "!site/x/**".to_owned()], ..Ceiling::default() };
+        Policy::parse(text, FILE).unwrap().tightened(&ceiling).unwrap()
+    }
+
+    #[track_caller]
+    fn write(path: &str, adapter: Option<&str>, expected: Option<(&str, Code)>) {
+        let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() }];
+        let verdict = decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter }, &policy());
+        let result = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
+        let found = verdict.code.map(|code| (result.triggered_rules[0].as_str(), code));
+        assert_eq!(found, expected, "{path}");
+    }
+
+    #[test]
+    fn each_rule_of_writing_blocks() {
+        write("site/a.html", Some("link"), None);
+        write("site/a.css", None, None);
+        write("site/a.css", Some("other"), None);
+        write("site/a.css", Some("link"), Some(("adapters.link.paths", Code::PermissionDenied)));
+        write("site/.git/a.html", Some("link"), Some(("protected", Code::ProtectedPath)));
+        write("site/old/a.html", None, Some(("paths.deny", Code::PermissionDenied)));
+        write("doc/a.html", None, Some(("paths.write", Code::PermissionDenied)));
+        write("site/x/a.html", None, Some(("header.permissions.write", Code::PermissionDenied)));
+    }
+
+    #[test]
+    fn many_refused_files_are_counted_and_rules_named_once() {
+        let stat = |path: &str| Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() };
+        let files = [stat("a"), stat("b"), stat("site/old/c"), stat("site/ok")];
+        let verdict = decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None }, &policy());
+        let result: &GateResult = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
+        assert_eq!(result.triggered_rules, ["paths.deny", "paths.write"]);
+        assert!(result.reason.starts_with("`a` may not be written") && result.reason.ends_with("(and 2 more like it)"));
+    }
+
+    #[track_caller]
+    fn read(path: &str, expected: Option<Code>) {
+        let path = || path.to_owned();
+        for call in [
+            Call::FilesRead { path: path() },
+            Call::FilesExists { path: path() },
+            Call::FilesStat { path: path() },
+            Call::FilesSha256 { path: path() },
+        ] {
+            assert_eq!(decide(&Subject::Call { call: &call, adapters: &[] }, &policy()).code, expected);
+        }
+    }
+
+    #[test]
+    fn each_rule_of_reading_blocks() {
+        read("anything/else.txt", None);
+        read("nrv.toml", None);
+        read("a/.env", Some(Code::PermissionDenied));
+        read(".git/config", Some(Code::ProtectedPath));
+        read("../x", Some(Code::InvalidPath));
+    }
+}

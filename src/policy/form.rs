@@ -1,0 +1,227 @@
+//! The forms that values of the policy take: checks a value and says in words what is expected.
+//!
+//! The same forms serve `nrv.toml`, a script's header and the JSON Schema for editors.
+
+use serde_json::{Value, json};
+
+use super::glob;
+
+/// The largest number that is exact in JSON everywhere.
+const MAX: u64 = 1 << 53;
+
+/// Units of a size, larger ones first.
+const UNITS: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1000),
+    ("B", 1),
+];
+
+/// The form of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number, at least this.
+    Count(u64),
+    /// Bytes, as a number or as text with a unit.
+    Size,
+    /// A list of globs, of which some may exclude.
+    Globs,
+    /// A list of globs, none of which excludes.
+    Denied,
+    /// A list of names.
+    Names,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `false`, because the feature does not exist yet.
+    Off(&'static str),
+    /// `0`, because the feature does not exist yet.
+    Zero(&'static str),
+}
+
+/// What is wrong with a value: a phrase, and the place if it is an item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) item: Option<usize>,
+    pub(super) phrase: String,
+}
+
+impl Wrong {
+    fn new(phrase: impl Into<String>) -> Self {
+        Wrong { item: None, phrase: phrase.into() }
+    }
+}
+
+impl Form {
+    /// Checks a value and gives it in the form that settings have.
+    pub(super) fn read(self, value: &Value) -> Result<Value, Wrong> {
+        let expected = || Wrong::new(format!("must be {}, not {}", self.words(), shown(value)));
+        match self {
+            Form::Flag => value.as_bool().map(Value::Bool).ok_or_else(expected),
+            Form::Count(least) => whole(value).filter(|n| *n >= least).map(Value::from).ok_or_else(expected),
+            Form::Size => whole(value).or_else(|| size(value.as_str()?)).map(Value::from).ok_or_else(expected),
+            Form::Globs => list(value, |item| glob::compile(item.strip_prefix('!').unwrap_or(item)).map(|_| ()))?
+                .ok_or_else(expected),
+            Form::Denied => list(value, |item| match item.strip_prefix('!') {
+                Some(_) => Err("can't begin with `!`: what is denied stays denied".to_owned()),
+                None => glob::compile(item).map(|_| ()),
+            })?
+            .ok_or_else(expected),
+            Form::Names => list(value, |item| match item.trim() {
+                "" => Err("is an empty name".to_owned()),
+                _ => Ok(()),
+            })?
+            .ok_or_else(expected),
+            Form::Word(words) => {
+                value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
+            }
+            Form::Off(feature) => match value {
+                Value::Bool(false) => Ok(value.clone()),
+                Value::Bool(true) => Err(missing(feature)),
+                _ => Err(expected()),
+            },
+            Form::Zero(feature) => match whole(value) {
+                Some(0) => Ok(json!(0)),
+                Some(_) => Err(missing(feature)),
+                None => Err(expected()),
+            },
+        }
+    }
+
+    /// The form in words.
+    fn words(self) -> String {
+        match self {
+            Form::Flag | Form::Off(_) => "true or false".to_owned(),
+            Form::Count(least) => format!("a whole number, at least {least}"),
+            Form::Size => "a number of bytes or a size such as \"256MiB\"".to_owned(),
+            Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
+            Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
+            Form::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            Form::Zero(_) => "0".to_owned(),
+        }
+    }
+
+    /// The form as JSON Schema.
+    pub(super) fn schema(self) -> Value {
+        match self {
+            Form::Flag => json!({"type": "boolean"}),
+            Form::Count(least) => json!({"type": "integer", "minimum": least, "maximum": MAX}),
+            Form::Size => json!({"anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": MAX},
+                {"type": "string", "pattern": "^[0-9]+ ?([KMGT]iB|[kMGT]B|B)$"},
+            ]}),
+            Form::Globs => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
+            Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
+            Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
+            Form::Word(words) => json!({"enum": words}),
+            Form::Off(_) => json!({"const": false}),
+            Form::Zero(_) => json!({"const": 0}),
+        }
+    }
+
+    /// A setting's value as a person would write it.
+    pub(super) fn written(self, value: &Value) -> Value {
+        match (self, value.as_u64()) {
+            (Form::Size, Some(bytes)) => Value::from(size_text(bytes)),
+            _ => value.clone(),
+        }
+    }
+}
+
+/// The phrase for a feature that does not exist yet.
+pub(super) fn missing(feature: &str) -> Wrong {
+    Wrong::new(format!("can't be used: {feature} in this version of nrv"))
+}
+
+/// Bytes in the largest binary unit that is exact.
+pub(super) fn size_text(bytes: u64) -> String {
+    let exact = |(name, unit): &&(&str, u64)| name.ends_with("iB") && bytes >= *unit && bytes.is_multiple_of(*unit);
+    match UNITS.iter().find(exact) {
+        Some((name, unit)) => format!("{}{name}", bytes / unit),
+        None => format!("{bytes}B"),
+    }
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|number| *number <= MAX)
+}
+
+fn size(text: &str) -> Option<u64> {
+    let (name, unit) = UNITS.iter().find(|(name, _)| text.ends_with(name))?;
+    let digits = text.strip_suffix(name)?;
+    let digits = digits.strip_suffix(' ').unwrap_or(digits);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(*unit).filter(|bytes| *bytes <= MAX)
+}
+
+/// Checks a list of text item by item; none if it is no list.
+fn list(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Result<Option<Value>, Wrong> {
+    let Some(items) = value.as_array() else { return Ok(None) };
+    for (at, item) in items.iter().enumerate() {
+        let wrong = |phrase: String| Wrong { item: Some(at), phrase };
+        let text = item.as_str().ok_or_else(|| wrong(format!("must hold text only, not {}", shown(item))))?;
+        check(text).map_err(|why| wrong(format!("holds `{}`, which {why}", text.escape_debug())))?;
+    }
+    Ok(Some(value.clone()))
+}
+
+/// A wrong value, short enough for a message.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "a value of another kind".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) if text.len() <= 40 => value.to_string(),
+        Value::String(_) => "text".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(form: Form, value: Value, expected: Result<Value, &str>) {
+        let found = form.read(&value).map_err(|wrong| wrong.phrase);
+        assert_eq!(found, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn sizes_are_numbers_or_text_with_a_unit() {
+        check(Form::Size, json!(12), Ok(json!(12)));
+        check(Form::Size, json!("256MiB"), Ok(json!(268_435_456)));
+        check(Form::Size, json!("2 GB"), Ok(json!(2_000_000_000_u64)));
+        check(Form::Size, json!("7B"), Ok(json!(7)));
+        for bad in ["256M", "1.5GiB", "-1B", "MiB", "99999999TiB", "+1B"] {
+            assert!(Form::Size.read(&json!(bad)).is_err(), "{bad}");
+        }
+        assert_eq!((size_text(1 << 30), size_text(0), size_text(1500)), ("1GiB".into(), "0B".into(), "1500B".into()));
+    }
+
+    #[test]
+    fn what_is_expected_is_said() {
+        check(Form::Count(1), json!(0), Err("must be a whole number, at least 1, not 0"));
+        check(Form::Count(0), json!(-1), Err("must be a whole number, at least 0, not -1"));
+        check(Form::Count(0), json!(u64::MAX), Err("must be a whole number, at least 0, not 18446744073709551615"));
+        check(Form::Flag, json!("yes"), Err("must be true or false, not \"yes\""));
+        check(Form::Word(&["a", "b"]), json!("c"), Err("must be \"a\" or \"b\", not \"c\""));
+        check(Form::Names, json!("x"), Err("must be a list of names such as [\"link_updater\"], not \"x\""));
+    }
+
+    #[test]
+    fn globs_are_compiled() {
+        check(Form::Globs, json!(["docs/**", "!docs/x"]), Ok(json!(["docs/**", "!docs/x"])));
+        let wrong = Form::Globs.read(&json!(["a", "b[", "c"])).unwrap_err();
+        assert_eq!(wrong.item, Some(1));
+        assert!(Form::Denied.read(&json!(["!a"])).is_err());
+    }
+}

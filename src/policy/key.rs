@@ -1,0 +1,160 @@
+//! Every key of `nrv.toml`: its form and what it is for. Parsing, the JSON Schema and the advice on typing errors come from here.
+//!
+//! `*` in a path stands for a name that the user chooses.
+
+use super::form::Form;
+
+/// A key that the policy knows.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// The tables and the key, joined with `.`.
+    pub(super) path: &'static str,
+    /// What its value looks like.
+    pub(super) form: Form,
+    /// What it is for, a sentence.
+    pub(super) doc: &'static str,
+}
+
+const fn key(path: &'static str, form: Form, doc: &'static str) -> Key {
+    Key { path, form, doc }
+}
+
+/// All keys, sorted.
+pub(super) const KEYS: &[Key] = &[
+    key(
+        "adapters.*.http_samples",
+        Form::Zero("checking samples over HTTP does not exist"),
+        "How many links are checked over HTTP; only 0 exists now.",
+    ),
+    key("adapters.*.max_files", Form::Count(1), "How many files the adapter may take at once."),
+    key("adapters.*.paths", Form::Globs, "Globs of what the adapter may write; without it, all that `[paths]` allows."),
+    key("adapters.*.timeout_ms", Form::Count(1), "How long one call of the adapter may take, in milliseconds."),
+    key("adapters.approved", Form::Names, "Names of the adapters that may be used; without it, all built-in ones."),
+    key(
+        "adapters.strict_tools",
+        Form::Off("strict tools do not exist"),
+        "Whether changes in an adapter's domain must go through it; only false exists now.",
+    ),
+    key("budget.bytes", Form::Size, "Bytes that a run may write in all."),
+    key("budget.calls", Form::Count(0), "Host calls that a run may make."),
+    key("budget.diff_lines", Form::Count(0), "Lines that a run may change in all, added and removed together."),
+    key("budget.files", Form::Count(0), "Files that a run may change."),
+    key("budget.wall_s", Form::Count(0), "Seconds that a run may take from start to end."),
+    key("confirm.auto", Form::Names, "Labels or kinds of calls that are granted without asking anyone."),
+    key(
+        "confirm.mode",
+        Form::Word(&["ask", "policy", "never"]),
+        "Who answers confirmations: a person, only `auto`, or nobody (then what needs one is blocked).",
+    ),
+    key("confirm.yes_flag", Form::Flag, "Whether `--yes` may answer confirmations."),
+    key(
+        "gates.diff_size.block_lines",
+        Form::Count(0),
+        "Blocks a file whose change has more lines; without it, none is.",
+    ),
+    key(
+        "gates.diff_size.run_block_lines",
+        Form::Count(0),
+        "Blocks a change with which the run would have changed more lines; without it, none is.",
+    ),
+    key("gates.diff_size.run_warn_lines", Form::Count(0), "Warns when the run has changed more lines."),
+    key("gates.diff_size.warn_lines", Form::Count(0), "Warns about a file whose change has more lines."),
+    key("paths.deny", Form::Denied, "Globs of what may not be written, whatever `write` says."),
+    key(
+        "paths.read_deny",
+        Form::Denied,
+        "Globs of what scripts may not read; a glob without `/` means that name in any folder.",
+    ),
+    key("paths.write", Form::Globs, "Globs of what may be written; `!` excludes."),
+    key("run.allow_dirty", Form::Flag, "Whether a run may start on files with uncommitted changes."),
+    key("run.allow_dirty_flag", Form::Flag, "Whether `--allow-dirty` may be used."),
+    key("run.keep_flag", Form::Flag, "Whether `--keep` and a header's `on_failure: \"keep\"` may be used."),
+    key("run.lock_wait_ms", Form::Count(0), "How long to wait for a lock, in milliseconds."),
+    key("run.on_failure", Form::Word(&["undo", "keep"]), "What becomes of a run's changes when it fails."),
+    key("script.limits.array", Form::Count(1), "Items of an array; without it, only memory bounds it."),
+    key("script.limits.call_depth", Form::Count(1), "Nested function calls of a script."),
+    key("script.limits.cpu_s", Form::Count(1), "Seconds of processor time of a script's process."),
+    key("script.limits.map", Form::Count(1), "Entries of a map; without it, only memory bounds it."),
+    key("script.limits.memory", Form::Size, "Memory of a script's process beyond what it starts with."),
+    key("script.limits.operations", Form::Count(1), "Operations of the script engine in all."),
+    key("script.limits.string", Form::Count(1), "Bytes of a text; without it, only memory bounds it."),
+];
+
+/// Keys and tables whose feature does not exist in this version, each with the words that say so.
+pub(super) const MISSING: &[(&str, &str)] = &[
+    ("adapters.*.program", "adapters of your own do not exist"),
+    ("adapters.*.rate_per_min", "rate limits do not exist"),
+    ("adapters.*.script", "adapters of your own do not exist"),
+    ("budget.cost", "there are no model requests to pay for"),
+    ("budget.exec_s", "runs can't start commands"),
+    ("budget.tokens", "there are no model requests to count tokens of"),
+    ("ci", "settings for CI do not exist"),
+    ("commitments", "commitments do not exist"),
+    ("confirm.approvers", "signed approvals do not exist"),
+    ("confirm.expires", "confirmations do not expire"),
+    ("exec", "runs can't start commands"),
+    ("gates.destructive", "the gate for destructive commands does not exist"),
+    ("gates.secrets", "the gate for secrets does not exist"),
+    ("gates.tools", "the gate for tools does not exist"),
+    ("llm", "model requests do not exist"),
+    ("net", "scripts can't reach the network"),
+    ("retention", "records of runs do not expire"),
+];
+
+/// What each table is for.
+pub(super) const TABLES: &[(&str, &str)] = &[
+    ("adapters", "Which adapters may be used."),
+    ("adapters.*", "Settings of one adapter, by its name."),
+    ("budget", "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N."),
+    ("confirm", "How confirmations are answered."),
+    ("gates", "Settings of the gates."),
+    ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
+    ("paths", "What may be written and read. Protected paths, such as `.git`, are never writable."),
+    ("run", "How runs begin and end."),
+    ("script", "Settings of scripts."),
+    ("script.limits", "What a script's process may use."),
+];
+
+/// The key of that path, with `*` for chosen names.
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+/// True if keys are known beneath that path.
+pub(super) fn is_table(path: &str) -> bool {
+    TABLES.iter().any(|(table, _)| *table == path)
+}
+
+/// The words for a feature that does not exist yet.
+pub(super) fn missing(path: &str) -> Option<&'static str> {
+    MISSING.iter().find(|(known, _)| *known == path).map(|(_, words)| *words)
+}
+
+/// The names directly beneath a table; the empty path is the file itself.
+pub(super) fn children(table: &str) -> impl Iterator<Item = &'static str> {
+    let names = KEYS.iter().map(|key| key.path).chain(TABLES.iter().map(|(path, _)| *path));
+    let prefix = if table.is_empty() { String::new() } else { format!("{table}.") };
+    names.filter_map(move |path| path.strip_prefix(&prefix)).filter(|rest| !rest.contains('.') && *rest != "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_and_every_key_has_a_table() {
+        assert!(KEYS.is_sorted_by(|a, b| a.path < b.path));
+        assert!(MISSING.is_sorted_by(|a, b| a.0 < b.0) && TABLES.is_sorted_by(|a, b| a.0 < b.0));
+        for key in KEYS {
+            assert!(is_table(key.path.rsplit_once('.').unwrap().0), "{}", key.path);
+            assert!(missing(key.path).is_none());
+        }
+    }
+
+    #[test]
+    fn children_are_the_names_that_may_stand_in_a_table() {
+        assert_eq!(children("paths").collect::<Vec<_>>(), ["deny", "read_deny", "write"]);
+        assert_eq!(children("adapters").collect::<Vec<_>>(), ["approved", "strict_tools"]);
+        assert!(children("").any(|name| name == "gates") && !children("").any(|name| name.contains('.')));
+    }
+}

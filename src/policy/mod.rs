@@ -1,0 +1,179 @@
+//! The policy: what `nrv.toml` allows, and what a script's header leaves of it. Parsed once, immutable in a run.
+//!
+//! Everything here is a pure function of the file's text. Which files exist is not looked at.
+
+mod ceiling;
+mod describe;
+mod form;
+mod glob;
+mod key;
+mod parse;
+mod refusal;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use self::glob::PathSet;
+pub use self::{
+    ceiling::{BudgetCeiling, Ceiling},
+    describe::json_schema,
+    refusal::Refusal,
+    settings::{
+        Adapter, Adapters, Budget, Confirm, ConfirmMode, DiffSize, Gates, OnFailure, Paths, Run, Script, Settings,
+    },
+};
+use crate::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+};
+
+/// The name of the policy's file, in the workspace's root.
+pub const FILE: &str = "nrv.toml";
+
+/// Settings with their compiled globs, and where each setting comes from.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    settings: Settings,
+    file: String,
+    origins: BTreeMap<String, Origin>,
+    write: PathSet,
+    deny: PathSet,
+    read_deny: PathSet,
+    adapters: BTreeMap<String, PathSet>,
+    /// What headers permit to write, each as written and compiled; all must cover a path.
+    ceilings: Vec<(Vec<String>, PathSet)>,
+    sha256: Sha256,
+}
+
+/// Where a setting comes from that is not built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This line of the file.
+    Line(usize),
+    /// The script's header.
+    Header,
+}
+
+impl Policy {
+    /// Reads the text of a policy; `file` is its name in messages.
+    ///
+    /// Anything that is unknown, wrong, or not available in this version is `invalid_policy`, with `details.line` and
+    /// `details.column`.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let parsed = parse::parse(text, file)?;
+        Policy::new(parsed.settings, parsed.lines, file)
+    }
+
+    fn new(settings: Settings, lines: BTreeMap<String, usize>, file: &str) -> Result<Self, Error> {
+        let wrong = |phrase: String| Error::new(Code::InvalidPolicy, format!("a glob of `{file}` {phrase}"));
+        let mut adapters = BTreeMap::new();
+        for (name, adapter) in &settings.adapters.named {
+            if let Some(paths) = &adapter.paths {
+                adapters.insert(name.clone(), PathSet::new(paths).map_err(wrong)?);
+            }
+        }
+        let sha256 = hash(&settings, &[])?;
+        Ok(Policy {
+            sha256,
+            write: PathSet::new(&settings.paths.write).map_err(wrong)?,
+            deny: PathSet::denied(&settings.paths.deny).map_err(wrong)?,
+            read_deny: PathSet::denied(&settings.paths.read_deny).map_err(wrong)?,
+            adapters,
+            ceilings: Vec::new(),
+            file: file.to_owned(),
+            settings,
+            origins: lines.into_iter().map(|(key, line)| (key, Origin::Line(line))).collect(),
+        })
+    }
+
+    /// Every setting, from the file or built in, tightened by the header if one was applied.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The settings of an adapter: its own table, or the defaults.
+    pub fn adapter(&self, name: &str) -> Adapter {
+        self.settings.adapters.named.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The line of the file on which a key such as `paths.write` stands; none if its value is built in.
+    pub fn line_of(&self, key: &str) -> Option<usize> {
+        match self.origins.get(key) {
+            Some(Origin::Line(line)) => Some(*line),
+            Some(Origin::Header) | None => None,
+        }
+    }
+
+    /// Where a key's value comes from, in words: "line 3 of `nrv.toml`", "the script's header" or "a built-in default".
+    pub fn origin(&self, key: &str) -> String {
+        match self.origins.get(key) {
+            Some(Origin::Line(line)) => format!("line {line} of `{}`", self.file),
+            Some(Origin::Header) => "the script's header".to_owned(),
+            None => "a built-in default".to_owned(),
+        }
+    }
+
+    /// The hash of the effective policy: settings and headers' ceilings, without comments, order and lines.
+    pub fn sha256(&self) -> Sha256 {
+        self.sha256
+    }
+
+    fn ceiling_globs(&self) -> Vec<&[String]> {
+        self.ceilings.iter().map(|(globs, _)| globs.as_slice()).collect()
+    }
+}
+
+fn hash(settings: &Settings, ceilings: &[&[String]]) -> Result<Sha256, Error> {
+    json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy::new(Settings::default(), BTreeMap::new(), FILE)
+            .expect("the built-in globs compile, a test holds them to it")
+    }
+}
+
+impl PartialEq for Policy {
+    /// Equal settings and ceilings; where they come from does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.settings == other.settings && self.ceiling_globs() == other.ceiling_globs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_a_policy() {
+        assert_eq!(Policy::default(), Policy::parse("", FILE).unwrap());
+    }
+
+    #[test]
+    fn the_hash_covers_values_and_not_their_writing() {
+        let hash = |text: &str| Policy::parse(text, FILE).unwrap().sha256();
+        assert_eq!(hash("[budget]\nbytes = '1KiB'\ncalls = 1"), hash("# c\n[budget]\ncalls = 1\n\nbytes = 1024"));
+        assert_eq!(hash("[budget]\ncalls = 10000"), Policy::default().sha256());
+        assert_ne!(hash("[budget]\ncalls = 1"), hash("[budget]\ncalls = 2"));
+        assert_ne!(hash("[adapters]\napproved = []"), hash(""));
+    }
+
+    #[test]
+    fn an_origin_is_a_line_or_built_in() {
+        let policy = Policy::parse("[paths]\nwrite = ['a/**']", FILE).unwrap();
+        assert_eq!(policy.origin("paths.write"), "line 2 of `nrv.toml`");
+        assert_eq!(policy.origin("paths.deny"), "a built-in default");
+        assert_eq!((policy.line_of("paths.write"), policy.line_of("paths.deny")), (Some(2), None));
+    }
+
+    #[test]
+    fn an_adapter_without_a_table_has_the_defaults() {
+        let policy = Policy::parse("[adapters.a]\nmax_files = 7", FILE).unwrap();
+        assert_eq!((policy.adapter("a").max_files, policy.adapter("a").timeout_ms), (7, 300_000));
+        assert_eq!(policy.adapter("b"), Adapter::default());
+    }
+}

@@ -1,0 +1,202 @@
+//! Why a path may not be written or read, with the rule that says so and where it stands.
+
+use super::{
+    Policy,
+    glob::{Lack, PathSet},
+};
+use crate::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+};
+
+/// A rule's no to a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// `protected_path` or `permission_denied`.
+    pub code: Code,
+    /// The rule: `protected`, a key of the policy such as `paths.deny`, or `header.permissions.write`.
+    pub rule: String,
+    /// A sentence without final period.
+    pub reason: String,
+    /// What to do next.
+    pub remediation: String,
+}
+
+impl Refusal {
+    /// The refusal as an error about a path.
+    pub fn into_error(self, path: &RepoPath) -> Error {
+        Error::new(self.code, self.reason)
+            .detail("path", path.as_str())
+            .detail("rule", self.rule)
+            .hint(self.remediation)
+    }
+
+    fn protected(path: &RepoPath, verb: &str, why: &str) -> Self {
+        Refusal {
+            code: Code::ProtectedPath,
+            rule: "protected".to_owned(),
+            reason: format!("`{path}` is protected and never {verb} by a run: {why}"),
+            remediation: "leave it out; no policy can permit it".to_owned(),
+        }
+    }
+}
+
+impl Policy {
+    /// Checks that a run may write a path: not protected, not denied, in `paths.write`, in the header's ceiling.
+    pub fn may_write(&self, path: &RepoPath) -> Result<(), Error> {
+        self.write_refusal(path).map_or(Ok(()), |refusal| Err(refusal.into_error(path)))
+    }
+
+    /// Checks that a script may read a path: not protected, not in `paths.read_deny`.
+    pub fn may_read(&self, path: &RepoPath) -> Result<(), Error> {
+        self.read_refusal(path).map_or(Ok(()), |refusal| Err(refusal.into_error(path)))
+    }
+
+    /// The first rule that forbids to write a path.
+    pub fn write_refusal(&self, path: &RepoPath) -> Option<Refusal> {
+        if let Some(why) = protected::write_refusal(path) {
+            return Some(Refusal::protected(path, "written", why));
+        }
+        if let Some(glob) = self.deny.covering(path) {
+            return Some(self.denied(path, "written", "paths.deny", glob));
+        }
+        if let Some(lack) = self.write.lacks(path) {
+            return Some(self.lacking(path, "paths.write", lack));
+        }
+        self.ceilings.iter().find_map(|(globs, set)| {
+            let why = match set.lacks(path)? {
+                Lack::Excluded(glob) => format!("`{glob}` of its `permissions.write` excludes it"),
+                Lack::NotIncluded if globs.is_empty() => "without `permissions.write` a script only reads".to_owned(),
+                Lack::NotIncluded => "no glob of its `permissions.write` covers it".to_owned(),
+            };
+            Some(Refusal {
+                code: Code::PermissionDenied,
+                rule: "header.permissions.write".to_owned(),
+                reason: format!("`{path}` may not be written by the script's header: {why}"),
+                remediation: "permit it in `permissions.write` of the script's `WORKFLOW`".to_owned(),
+            })
+        })
+    }
+
+    /// The first rule that forbids a script to read a path.
+    pub fn read_refusal(&self, path: &RepoPath) -> Option<Refusal> {
+        if let Some(why) = protected::read_refusal(path) {
+            return Some(Refusal::protected(path, "read", why));
+        }
+        self.read_deny.covering(path).map(|glob| self.denied(path, "read", "paths.read_deny", glob))
+    }
+
+    /// Why an adapter may not write a path that the policy would allow; see `[adapters.NAME] paths`.
+    pub fn adapter_refusal(&self, adapter: &str, path: &RepoPath) -> Option<Refusal> {
+        let set: &PathSet = self.adapters.get(adapter)?;
+        set.lacks(path).map(|lack| self.lacking(path, &format!("adapters.{adapter}.paths"), lack))
+    }
+
+    fn denied(&self, path: &RepoPath, verb: &str, key: &str, glob: &str) -> Refusal {
+        Refusal {
+            code: Code::PermissionDenied,
+            rule: key.to_owned(),
+            reason: format!("`{path}` may not be {verb}: `{glob}` of `{key}` covers it ({})", self.origin(key)),
+            remediation: format!("leave it out, or change `{key}` in `{}`", self.file),
+        }
+    }
+
+    fn lacking(&self, path: &RepoPath, key: &str, lack: Lack<'_>) -> Refusal {
+        let why = match lack {
+            Lack::Excluded(glob) => format!("`{glob}` of `{key}` excludes it"),
+            Lack::NotIncluded => format!("no glob of `{key}` covers it"),
+        };
+        Refusal {
+            code: Code::PermissionDenied,
+            rule: key.to_owned(),
+            reason: format!("`{path}` may not be written: {why} ({})", self.origin(key)),
+            remediation: format!("leave it out, or change `{key}` in `{}`", self.file),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ceiling, FILE};
+    use super::*;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).unwrap()
+    }
+
+    #[track_caller]
+    fn write(policy: &Policy, text: &str, rule: Option<&str>) {
+        assert_eq!(policy.write_refusal(&path(text)).map(|refusal| refusal.rule).as_deref(), rule, "{text}");
+        assert_eq!(policy.may_write(&path(text)).is_ok(), rule.is_none());
+    }
+
+    #[test]
+    fn by_default_everything_but_protected_paths_may_be_written() {
+        let policy = Policy::default();
+        write(&policy, "a/b.html", None);
+        write(&policy, ".env", None);
+        for protected in [".git/hooks/pre-commit", "a/.GIT/x", "nrv.toml", ".runs/x", ".bashrc"] {
+            write(&policy, protected, Some("protected"));
+        }
+        let error = policy.may_write(&path("nrv.lock")).unwrap_err();
+        assert_eq!(error.code(), Code::ProtectedPath);
+        assert!(error.hint_text().is_some());
+    }
+
+    #[test]
+    fn no_policy_permits_a_protected_path() {
+        let policy = Policy::parse("[paths]\nwrite = ['**', '.git/**']\nread_deny = []", FILE).unwrap();
+        write(&policy, ".git/config", Some("protected"));
+        assert_eq!(policy.may_read(&path(".git/config")).unwrap_err().code(), Code::ProtectedPath);
+    }
+
+    #[test]
+    fn secrets_are_not_read_unless_the_policy_says_so() {
+        let policy = Policy::default();
+        for secret in [".env", "a/.env.local", "k/server.pem", "server.key", ".ssh/id_rsa"] {
+            assert_eq!(policy.may_read(&path(secret)).unwrap_err().code(), Code::PermissionDenied, "{secret}");
+        }
+        for open in ["nrv.toml", "a.html", "env", "idea.txt"] {
+            policy.may_read(&path(open)).unwrap();
+        }
+        let open = Policy::parse("[paths]\nread_deny = ['**/*.pem']", FILE).unwrap();
+        open.may_read(&path(".env")).unwrap();
+    }
+
+    #[test]
+    fn deny_wins_over_write_and_the_message_names_the_line() {
+        let policy = Policy::parse("[paths]\nwrite = ['site/**', '!site/x.html']\ndeny = ['old']", FILE).unwrap();
+        write(&policy, "site/a.html", None);
+        write(&policy, "site/x.html", Some("paths.write"));
+        write(&policy, "b.html", Some("paths.write"));
+        write(&policy, "site/old/a.html", Some("paths.deny"));
+        let error = policy.may_write(&path("site/old/a.html")).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "`site/old/a.html` may not be written: `old` of `paths.deny` covers it (line 3 of `nrv.toml`)"
+        );
+        assert_eq!(error.details()["rule"], "paths.deny");
+    }
+
+    #[test]
+    fn both_policy_and_header_must_allow() {
+        let policy = Policy::parse("[paths]\nwrite = ['site/**']", FILE).unwrap();
+        let ceiling = Ceiling { write: vec!["**/*.html".to_owned()], ..Ceiling::default() };
+        let policy = policy.tightened(&ceiling).unwrap();
+        write(&policy, "site/a.html", None);
+        write(&policy, "b.html", Some("paths.write"));
+        write(&policy, "site/a.css", Some("header.permissions.write"));
+        let reader = Policy::default().tightened(&Ceiling::default()).unwrap();
+        write(&reader, "a", Some("header.permissions.write"));
+    }
+
+    #[test]
+    fn an_adapter_has_paths_of_its_own() {
+        let policy = Policy::parse("[adapters.a]\npaths = ['docs/**']", FILE).unwrap();
+        assert_eq!(policy.adapter_refusal("a", &path("docs/x")), None);
+        assert_eq!(policy.adapter_refusal("b", &path("x")), None);
+        let refusal = policy.adapter_refusal("a", &path("x")).unwrap();
+        assert_eq!(refusal.rule, "adapters.a.paths");
+        assert!(refusal.reason.contains("line 2"), "{}", refusal.reason);
+    }
+}

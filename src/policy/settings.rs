@@ -1,0 +1,213 @@
+//! What `nrv.toml` can say, as plain data with the built-in defaults. The shape is that of the file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Limits;
+
+/// Every setting of the policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// `[paths]`.
+    pub paths: Paths,
+    /// `[adapters]` and `[adapters.NAME]`.
+    pub adapters: Adapters,
+    /// `[gates.*]`.
+    pub gates: Gates,
+    /// `[confirm]`.
+    pub confirm: Confirm,
+    /// `[budget]`.
+    pub budget: Budget,
+    /// `[script.*]`.
+    pub script: Script,
+    /// `[run]`.
+    pub run: Run,
+}
+
+/// What may be written and read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paths {
+    /// Globs of what may be written; `!` excludes.
+    pub write: Vec<String>,
+    /// Globs of what may not be written, whatever `write` says.
+    pub deny: Vec<String>,
+    /// Globs of what scripts may not read.
+    pub read_deny: Vec<String>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        let own = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+        Paths { write: own(&["**"]), deny: Vec::new(), read_deny: own(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]) }
+    }
+}
+
+/// Which adapters may be used, and how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Adapters {
+    /// Names of approved adapters; none: all built-in ones.
+    pub approved: Option<Vec<String>>,
+    /// Always false in this version.
+    pub strict_tools: bool,
+    /// Settings of single adapters, by name.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, Adapter>,
+}
+
+/// Settings of one adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Adapter {
+    /// Globs of what it may write; none: all that `[paths]` allows.
+    pub paths: Option<Vec<String>>,
+    /// How many files it may take at once.
+    pub max_files: u64,
+    /// How long one call may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Always 0 in this version.
+    pub http_samples: u64,
+}
+
+impl Default for Adapter {
+    fn default() -> Self {
+        Adapter { paths: None, max_files: 5000, timeout_ms: 300_000, http_samples: 0 }
+    }
+}
+
+/// Settings of the gates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gates {
+    /// `[gates.diff_size]`.
+    pub diff_size: DiffSize,
+}
+
+/// How many changed lines are too many; a limit of N admits exactly N.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffSize {
+    /// Warns about a file whose change has more lines.
+    pub warn_lines: u64,
+    /// Blocks a file whose change has more lines.
+    pub block_lines: Option<u64>,
+    /// Warns when the run has changed more lines.
+    pub run_warn_lines: u64,
+    /// Blocks when the run would have changed more lines.
+    pub run_block_lines: Option<u64>,
+}
+
+impl Default for DiffSize {
+    fn default() -> Self {
+        DiffSize { warn_lines: 300, block_lines: None, run_warn_lines: 3000, run_block_lines: None }
+    }
+}
+
+/// Who answers when a confirmation is needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfirmMode {
+    /// A person or `--yes`, else the run is suspended.
+    #[default]
+    Ask,
+    /// Only what `auto` lists is granted, else the run is suspended.
+    Policy,
+    /// Nobody: what needs a confirmation is blocked.
+    Never,
+}
+
+/// How confirmations are answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confirm {
+    /// Who answers.
+    pub mode: ConfirmMode,
+    /// True if `--yes` may answer.
+    pub yes_flag: bool,
+    /// Labels or kinds of calls that are granted without asking.
+    pub auto: Vec<String>,
+}
+
+impl Default for Confirm {
+    fn default() -> Self {
+        Confirm { mode: ConfirmMode::Ask, yes_flag: true, auto: Vec::new() }
+    }
+}
+
+/// What a run may spend; what is changed counts, not what is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Host calls.
+    pub calls: u64,
+    /// Changed files.
+    pub files: u64,
+    /// Changed lines, added and removed together.
+    pub diff_lines: u64,
+    /// Bytes of post-images.
+    pub bytes: u64,
+    /// Seconds from start to end.
+    pub wall_s: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { calls: 10_000, files: 5000, diff_lines: 50_000, bytes: 256 << 20, wall_s: 7200 }
+    }
+}
+
+/// What a script's process may use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Script {
+    /// `[script.limits]`.
+    pub limits: Limits,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        let limits = Limits {
+            operations: 50_000_000,
+            memory: 1 << 30,
+            cpu_s: 60,
+            call_depth: 64,
+            string: None,
+            array: None,
+            map: None,
+        };
+        Script { limits }
+    }
+}
+
+/// What becomes of a run's changes when it fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// All are undone.
+    #[default]
+    Undo,
+    /// They stay.
+    Keep,
+}
+
+/// How runs begin and end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What becomes of the changes when the run fails.
+    pub on_failure: OnFailure,
+    /// True if a run may start on files with uncommitted changes.
+    pub allow_dirty: bool,
+    /// True if `--keep` and a header's `on_failure: "keep"` may be used.
+    pub keep_flag: bool,
+    /// True if `--allow-dirty` may be used.
+    pub allow_dirty_flag: bool,
+    /// How long to wait for a lock, in milliseconds.
+    pub lock_wait_ms: u64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Run {
+            on_failure: OnFailure::Undo,
+            allow_dirty: false,
+            keep_flag: true,
+            allow_dirty_flag: true,
+            lock_wait_ms: 30_000,
+        }
+    }
+}
