@@ -1,5 +1,10 @@
 //! The `nrv` command: hands its arguments to the library's command line and nothing else.
 
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(code) = nrv::entry::main_if_requested() {
+        return code;
+    }
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,22 @@
+//! The hidden subcommands: processes of nrv's own that the host starts from its own binary.
+//!
+//! They are looked for before the command line is parsed, so that they confine themselves before anything else happens.
+
+use std::process::ExitCode;
+
+use crate::{guest, process::lockdown};
+
+/// The subcommand of a script's process.
+pub const WORKER: &str = "__worker";
+
+/// Becomes what the first argument names, if that is a hidden subcommand; embedders call it first in their `main`.
+///
+/// None: this is an ordinary start.
+#[expect(clippy::disallowed_methods, reason = "it is asked before the command line's own parser is")]
+pub fn main_if_requested() -> Option<ExitCode> {
+    let name = std::env::args_os().nth(1)?;
+    match name.to_str()? {
+        WORKER => Some(guest::main(lockdown::script)),
+        _ => None,
+    }
+}

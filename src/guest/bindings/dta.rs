@@ -1,0 +1,78 @@
+//! `nrv.dta(name)`: adapters, and the phases of one.
+
+use rhai::{Dynamic, Engine, NativeCallContext};
+
+use crate::{
+    call::Call,
+    guest::bindings::{HANDLE, Namespace, host::Host, registry},
+};
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: HANDLE,
+    doc: "An approved adapter: it proposes a change, the host applies it and a verifier in another process checks it.",
+    calls: registry! {
+        HANDLE;
+        /// Applies a proposal as it was returned by `propose`, and verifies it; gives the adapter's output.
+        ///
+        /// If the verifier does not pass, everything is undone and the error is `verification_failed`.
+        ///
+        /// ```rhai
+        /// let links = nrv.dta("link_updater");
+        /// let proposal = links.propose(#{ target: #{ glob: "site/**" }, params: #{} });
+        /// links.apply(proposal)
+        /// ```
+        apply(proposal: "map") -> "map";
+        /// The adapter's name, version, schemas and phases.
+        ///
+        /// ```rhai
+        /// nrv.dta("link_updater").describe()
+        /// ```
+        describe() -> "map";
+        /// Counts and proposes, without a side effect; gives `#{id, baseline, …}` with a patch and a plan.
+        ///
+        /// ```rhai
+        /// nrv.dta("link_updater").propose(#{ target: #{ glob: "site/**" }, params: #{} })
+        /// ```
+        propose(input: "map") -> "map";
+        /// All phases in one call, by the input's `mode`; gives the adapter's output.
+        ///
+        /// ```rhai
+        /// nrv.dta("link_updater").run(#{ mode: "dry-run", target: #{ glob: "site/**" }, params: #{} })
+        /// ```
+        run(input: "map") -> "map";
+    },
+    register,
+};
+
+/// The handle that `nrv.dta(name)` gives.
+#[derive(Clone)]
+pub(super) struct Adapter {
+    host: Host,
+    tool: String,
+}
+
+impl Adapter {
+    /// The handle of an adapter, which may not exist.
+    pub(super) fn new(host: &Host, tool: &str) -> Self {
+        Adapter { host: host.clone(), tool: tool.to_owned() }
+    }
+}
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Adapter>("adapter");
+    engine.register_fn("describe", |ctx: NativeCallContext<'_>, this: &mut Adapter| {
+        this.host.call(&ctx, Call::DtaDescribe { tool: this.tool.clone() })
+    });
+    engine.register_fn("propose", |ctx: NativeCallContext<'_>, this: &mut Adapter, input: Dynamic| {
+        let input = this.host.json(&ctx, &input)?;
+        this.host.call(&ctx, Call::DtaPropose { tool: this.tool.clone(), input })
+    });
+    engine.register_fn("apply", |ctx: NativeCallContext<'_>, this: &mut Adapter, proposal: Dynamic| {
+        let proposal = this.host.json(&ctx, &proposal)?;
+        this.host.call(&ctx, Call::DtaApply { tool: this.tool.clone(), proposal })
+    });
+    engine.register_fn("run", |ctx: NativeCallContext<'_>, this: &mut Adapter, input: Dynamic| {
+        let input = this.host.json(&ctx, &input)?;
+        this.host.call(&ctx, Call::DtaRun { tool: this.tool.clone(), input })
+    });
+}

@@ -1,0 +1,132 @@
+//! What a script sees as `nrv`: one file per namespace, and the registry that documentation and checks come from.
+//!
+//! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
+
+mod dta;
+mod files;
+mod gate;
+mod host;
+mod json;
+mod random;
+mod run;
+mod ui;
+
+use rhai::{Dynamic, Engine};
+
+pub(super) use self::host::Host;
+use self::host::Nrv;
+
+/// A part of the host's interface.
+pub struct Namespace {
+    /// How a script writes it, such as `nrv.files`.
+    pub receiver: &'static str,
+    /// What it is for, in a sentence.
+    pub doc: &'static str,
+    /// Its calls, sorted by name.
+    pub calls: &'static [Call],
+    register: fn(&mut Engine),
+}
+
+/// A call or a property of the host, as scripts see it.
+#[derive(Debug)]
+pub struct Call {
+    /// What it is called on, such as `nrv.files`.
+    pub receiver: &'static str,
+    /// Its name, such as `read`.
+    pub name: &'static str,
+    /// Its parameters: name and type.
+    pub params: &'static [(&'static str, &'static str)],
+    /// The type that it gives.
+    pub returns: &'static str,
+    /// Its doc comment, with an example in a fence.
+    pub doc: &'static str,
+    /// True if it is read without parentheses.
+    pub property: bool,
+}
+
+/// What `nrv.dta(name)` gives, as a receiver.
+pub(super) const HANDLE: &str = "nrv.dta(name)";
+
+/// Every namespace, sorted by receiver.
+pub const NAMESPACES: &[Namespace] = &[
+    host::NAMESPACE,
+    dta::NAMESPACE,
+    files::NAMESPACE,
+    gate::NAMESPACE,
+    json::NAMESPACE,
+    random::NAMESPACE,
+    run::NAMESPACE,
+    ui::NAMESPACE,
+];
+
+/// Every call, sorted by receiver and name.
+pub fn calls() -> impl Iterator<Item = &'static Call> {
+    NAMESPACES.iter().flat_map(|namespace| namespace.calls)
+}
+
+impl Call {
+    /// The whole name, such as `nrv.files.read`.
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.receiver, self.name)
+    }
+
+    /// How it is written, such as `nrv.files.read(path)`.
+    pub fn signature(&self) -> String {
+        if self.property {
+            return self.path();
+        }
+        let params: Vec<_> = self.params.iter().map(|(name, _)| *name).collect();
+        format!("{}({})", self.path(), params.join(", "))
+    }
+
+    /// The lines of the doc comment's example.
+    pub fn example(&self) -> String {
+        let lines = self.doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
+        let inside = lines.skip_while(|line| !line.starts_with("```")).skip(1);
+        inside.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// True if it gives an adapter's handle.
+    pub(super) fn gives_handle(&self) -> bool {
+        self.signature() == HANDLE
+    }
+}
+
+/// The names that can follow a receiver and a dot.
+pub(super) fn members(receiver: &str) -> impl Iterator<Item = &'static str> {
+    let inner = NAMESPACES.iter().filter_map(move |one| one.receiver.strip_prefix(receiver)?.strip_prefix('.'));
+    let calls = calls().filter(move |call| call.receiver == receiver).map(|call| call.name);
+    inner.filter(|name| !name.contains(['.', '('])).chain(calls)
+}
+
+/// Makes the functions of every namespace known to an engine.
+pub(super) fn register(engine: &mut Engine) {
+    for namespace in NAMESPACES {
+        (namespace.register)(engine);
+    }
+}
+
+/// The object `nrv`.
+pub(super) fn object(host: &Host) -> Dynamic {
+    Dynamic::from(Nrv(host.clone()))
+}
+
+/// A slice of [`Call`]s: doc comment, name, parameters with types, type of the result; `get` before a property.
+macro_rules! registry {
+    (@property) => { false };
+    (@property get) => { true };
+    ($receiver:expr; $($(#[doc = $doc:literal])* $name:ident $(($($param:ident: $kind:literal),*))? $([$get:ident])? -> $returns:literal;)*) => {
+        &[$($crate::guest::bindings::Call {
+            receiver: $receiver,
+            name: stringify!($name),
+            params: &[$($((stringify!($param), $kind)),*)?],
+            returns: $returns,
+            doc: concat!($($doc, "\n"),*),
+            property: registry!(@property $($get)?),
+        }),*]
+    };
+}
+pub(super) use registry;
+
+#[cfg(test)]
+mod tests;

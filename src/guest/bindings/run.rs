@@ -1,0 +1,78 @@
+//! `nrv.run`: what the script knows of its own run.
+
+use rhai::{Dynamic, Engine, NativeCallContext};
+use serde_json::Value;
+
+use crate::{
+    call::Call,
+    guest::{
+        bindings::{
+            Namespace,
+            host::{Host, Nrv},
+            registry,
+        },
+        value,
+    },
+};
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: "nrv.run",
+    doc: "The run that the script belongs to.",
+    calls: registry! {
+        "nrv.run";
+        /// Budgets, used and left.
+        ///
+        /// ```rhai
+        /// let budget = nrv.run.budget();
+        /// ```
+        budget() -> "map";
+        /// The run's id.
+        ///
+        /// ```rhai
+        /// print(nrv.run.id);
+        /// ```
+        id [get] -> "string";
+        /// Records a number that the script measured, under a name.
+        ///
+        /// ```rhai
+        /// nrv.run.metric("pages", 120);
+        /// ```
+        metric(name: "string", value: "int | float") -> "()";
+        /// Metrics of the run so far.
+        ///
+        /// ```rhai
+        /// let metrics = nrv.run.metrics();
+        /// ```
+        metrics() -> "map";
+        /// `"dry-run"` or `"apply"`.
+        ///
+        /// ```rhai
+        /// if nrv.run.mode == "dry-run" { print("nothing is written"); }
+        /// ```
+        mode [get] -> "string";
+        /// The run's seed; a string if it is beyond 63 bits.
+        ///
+        /// ```rhai
+        /// print(nrv.run.seed);
+        /// ```
+        seed [get] -> "int";
+    },
+    register,
+};
+
+#[derive(Clone)]
+struct Run(Host);
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Run>("nrv.run");
+    engine.register_get("run", |nrv: &mut Nrv| Run(nrv.0.clone()));
+    engine.register_get("id", |this: &mut Run| this.0.run().to_owned());
+    engine.register_get("seed", |this: &mut Run| value::from_json(Value::from(this.0.seed())));
+    engine.register_get("mode", |this: &mut Run| this.0.mode().to_owned());
+    engine.register_fn("budget", |ctx: NativeCallContext<'_>, this: &mut Run| this.0.call(&ctx, Call::RunBudget {}));
+    engine.register_fn("metrics", |ctx: NativeCallContext<'_>, this: &mut Run| this.0.call(&ctx, Call::RunMetrics {}));
+    engine.register_fn("metric", |ctx: NativeCallContext<'_>, this: &mut Run, name: &str, value: Dynamic| {
+        let value = this.0.json(&ctx, &value)?;
+        this.0.call(&ctx, Call::RunMetric { name: name.to_owned(), value })
+    });
+}

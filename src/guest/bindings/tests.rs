@@ -1,0 +1,316 @@
+//! The registry against the engine: every call is sorted, documented, and its example runs.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::{
+    call,
+    error::{Code, Error, Location},
+    frame::{Limits, RunRequest},
+    guest::{bindings, link::Link, run},
+};
+
+/// What a script asked for, with places.
+type Asked = Arc<Mutex<Vec<(Option<Location>, call::Call)>>>;
+
+/// A host that answers from one rule and remembers what it was asked.
+struct Fake {
+    asked: Asked,
+    answer: fn(&call::Call) -> Result<Value, Error>,
+}
+
+impl Link for Fake {
+    fn call(&mut self, at: Option<Location>, call: call::Call) -> Result<Value, Error> {
+        let answer = (self.answer)(&call);
+        self.asked.lock().unwrap().push((at, call));
+        answer
+    }
+
+    fn print(&mut self, _: &str) {}
+
+    fn interrupted(&mut self) -> Option<Error> {
+        None
+    }
+}
+
+fn limits() -> Limits {
+    let (string, array, map) = (None, None, None);
+    Limits { operations: 1_000_000, memory: 1 << 30, cpu_s: 10, call_depth: 16, string, array, map }
+}
+
+fn request(sources: &[(&str, &str)]) -> RunRequest {
+    let text = |one: &(&str, &str)| (one.0.to_owned(), one.1.to_owned());
+    let import = |one: &(&str, &str)| (one.0.trim_end_matches(".rhai").to_owned(), one.0.to_owned());
+    let imports: std::collections::BTreeMap<_, _> = sources.iter().map(import).collect();
+    RunRequest {
+        main: sources[0].0.to_owned(),
+        sources: sources.iter().map(text).collect(),
+        imports: sources.iter().map(|one| (one.0.to_owned(), imports.clone())).collect(),
+        args: json!({"n": 3, "deep": {"x": [1]}}),
+        run: "r1".to_owned(),
+        seed: 42,
+        mode: "apply".to_owned(),
+    }
+}
+
+fn generous(call: &call::Call) -> Result<Value, Error> {
+    Ok(match call {
+        call::Call::DtaList {} => json!([{"name": "link_updater"}]),
+        call::Call::FilesExists { .. } => json!(true),
+        call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } => json!(["a"]),
+        call::Call::FilesRead { .. } => json!("text"),
+        _ => json!({"size": 1}),
+    })
+}
+
+fn script(text: &str) -> (Result<Value, Error>, Vec<(Option<Location>, call::Call)>) {
+    with(generous, &[("main.rhai", text)])
+}
+
+fn with(
+    answer: fn(&call::Call) -> Result<Value, Error>,
+    sources: &[(&str, &str)],
+) -> (Result<Value, Error>, Vec<(Option<Location>, call::Call)>) {
+    let asked = Asked::default();
+    let result = run::run(&request(sources), &limits(), Box::new(Fake { asked: asked.clone(), answer }));
+    let asked = asked.lock().unwrap().clone();
+    (result, asked)
+}
+
+#[track_caller]
+fn gives(text: &str, expected: &Value) {
+    assert_eq!(script(text).0.as_ref(), Ok(expected), "{text}");
+}
+
+#[track_caller]
+fn fails(text: &str, code: Code, place: (usize, usize), words: &str) -> Error {
+    let error = script(text).0.unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    assert_eq!(
+        error.location().map(|at| (at.path.as_str(), at.line, at.column)),
+        Some(("main.rhai", place.0, place.1)),
+        "{error}"
+    );
+    assert!(error.message().contains(words), "{error}");
+    error
+}
+
+#[test]
+fn the_registry_is_sorted_and_documented() {
+    let names: Vec<_> = bindings::calls().map(|call| (call.receiver, call.name)).collect();
+    for namespace in bindings::NAMESPACES {
+        assert!(namespace.calls.is_sorted_by_key(|call| call.name), "{}", namespace.receiver);
+        assert!(namespace.calls.iter().all(|call| call.receiver == namespace.receiver));
+    }
+    assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), names.len());
+    for call in bindings::calls() {
+        assert!(call.doc.starts_with(' ') && call.doc.lines().next().unwrap().ends_with('.'), "{}", call.path());
+    }
+}
+
+#[test]
+fn every_example_runs_and_uses_its_call() {
+    for call in bindings::calls() {
+        let example = call.example();
+        assert!(example.contains(&format!(".{}", call.name)), "{}: {example:?}", call.path());
+        let result = script(&example).0;
+        assert!(result.is_ok(), "{}: {result:?}", call.path());
+        assert_ne!(result, Ok(json!(false)), "{}", call.path());
+    }
+}
+
+#[test]
+fn the_host_is_visible_everywhere() {
+    let (result, asked) = with(
+        generous,
+        &[
+            (
+                "main.rhai",
+                "import \"lib\" as l;\nfn f() { nrv.files.read(`f${args.n}`) }\nlet c = |x| nrv.files.read(x + args.n);\n\
+                       f(); c.call(\"c\"); [1].map(|i| nrv.files.read(`m${i}`)); l::g(); l::h(); args.deep.x[0]",
+            ),
+            (
+                "lib.rhai",
+                "fn g() { p(); nrv.files.read(\"g\" + args.n) }\nprivate fn p() { nrv.files.read(\"p\") }\n\
+                      fn h() { let k = || nrv.files.read(\"k\"); k.call() }\nnrv.files.read(\"top\");",
+            ),
+        ],
+    );
+    assert_eq!(result, Ok(json!(1)));
+    let places: Vec<_> = asked
+        .iter()
+        .map(|(at, call)| {
+            let call::Call::FilesRead { path } = call else { panic!("{call:?}") };
+            let at = at.as_ref().unwrap();
+            format!("{path} {}:{}:{}", at.path, at.line, at.column)
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "top lib.rhai:4:11",
+            "f3 main.rhai:2:20",
+            "c3 main.rhai:3:23",
+            "m1 main.rhai:4:41",
+            "p lib.rhai:2:28",
+            "g3 lib.rhai:1:25",
+            "k lib.rhai:3:31",
+        ]
+    );
+}
+
+#[test]
+fn errors_are_maps_that_can_be_caught_and_thrown_again() {
+    fn stale(_: &call::Call) -> Result<Value, Error> {
+        Err(Error::new(Code::StalePreimage, "`a` changed").detail("found", "x").hint("read it again"))
+    }
+    let (result, _) = with(stale, &[("main.rhai", "try { nrv.files.read(\"a\") } catch (e) { return e; }")]);
+    let place = json!({"path": "main.rhai", "line": 1, "column": 17});
+    let map = json!({"code": "stale_preimage", "message": "`a` changed", "details": {"found": "x"}, "hint": "read it again", "script": place});
+    assert_eq!(result, Ok(map));
+    for text in [
+        "\nnrv.files.read(\"a\")",
+        "\ntry { nrv.files.read(\"a\") } catch (e) { throw e; }",
+        "\ntry { nrv.files.read(\"a\") } catch { throw; }",
+        "fn f() {\nnrv.files.read(\"a\") }\n\n f()",
+    ] {
+        let error = with(stale, &[("main.rhai", text)]).0.unwrap_err();
+        assert_eq!(
+            (error.code(), error.message(), error.hint_text()),
+            (Code::StalePreimage, "`a` changed", Some("read it again"))
+        );
+        assert_eq!(error.details()["found"], "x");
+        assert_eq!(error.location().unwrap().line, 2, "{text}");
+    }
+}
+
+#[test]
+fn codes_can_not_be_forged() {
+    for code in ["blocked", "budget_exhausted", "verification_failed", "nonsense"] {
+        let text = format!("\n  throw #{{ code: \"{code}\", message: \"ha\" }}");
+        fails(&text, Code::ScriptFailed, (2, 3), "ha");
+    }
+}
+
+#[test]
+fn a_final_error_can_not_be_caught_or_swallowed() {
+    fn blocked(call: &call::Call) -> Result<Value, Error> {
+        match call {
+            call::Call::FilesRead { .. } => Err(Error::new(Code::Blocked, "no")),
+            _ => Ok(Value::Null),
+        }
+    }
+    for text in [
+        "\ntry { nrv.files.read(\"a\"); } catch { } nrv.ui.step(\"on\");",
+        "\ntry { [1].map(|x| nrv.files.read(\"a\")); } catch { } nrv.ui.step(\"on\");",
+        "\nlet a = [1, 2, 3]; a.sort(|x, y| nrv.files.read(\"a\")); nrv.ui.step(\"on\");",
+        "\ntry { import \"m\" as m; } catch { } nrv.ui.step(\"on\");",
+        "\nfn f() { nrv.files.read(\"a\"); } try { f(); } catch { } try { f(); } catch { } nrv.ui.step(\"on\"); 1",
+    ] {
+        let (result, asked) = with(blocked, &[("main.rhai", text), ("m.rhai", "\nnrv.files.read(\"a\");")]);
+        let error = result.unwrap_err();
+        assert_eq!((error.code(), error.location().unwrap().line), (Code::Blocked, 2), "{text}");
+        assert_eq!(asked.len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn errors_of_the_script_say_where() {
+    fails("let a = 1;\n  nowhere(a)", Code::ScriptFailed, (2, 3), "`nowhere` does not exist");
+    let error = fails("fn collect(x) { x } colect(1)", Code::ScriptFailed, (1, 21), "`colect` does not exist");
+    assert_eq!(error.hint_text(), Some("did you mean `collect`?"));
+    let error = fails("let d = nrv.dta(\"x\");\nd.propse(#{})", Code::ScriptFailed, (2, 3), "`propse` does not exist");
+    assert_eq!(error.hint_text(), Some("did you mean `propose`?"));
+    let error =
+        fails("nrv.files.read(5)", Code::ScriptFailed, (1, 11), "can't be called with a host object and an integer");
+    assert_eq!(error.hint_text(), Some("its form is `nrv.files.read(path)`"));
+    fails("1 / 0", Code::ScriptFailed, (1, 3), "division by zero");
+    fails("let m = #{}; m.x", Code::ScriptFailed, (1, 16), "x");
+    fails("throw \"oh\"", Code::ScriptFailed, (1, 1), "oh");
+    fails("throw #{ a: 1 }", Code::ScriptFailed, (1, 1), "the script threw `{\"a\":1}`");
+    fails("nrv.ui.show(|x| x)", Code::InvalidInput, (1, 8), "a function can't be written as JSON");
+    fails("1 + #{}", Code::ScriptFailed, (1, 3), "`+` is not defined between an integer and a map");
+    let error = script("|x| x").0.unwrap_err();
+    assert!(error.message().contains("result can't be returned: a function"), "{error}");
+}
+
+#[test]
+fn errors_in_modules_carry_the_modules_path() {
+    for (main, expected) in [
+        ("import \"m\" as m;\nm::f(0)", ("m.rhai", 2)),
+        ("import \"m\" as m;\n[0].map(|x| m::f(x))", ("m.rhai", 2)),
+        ("import \"bad\" as m;", ("bad.rhai", 1)),
+    ] {
+        let sources = [("main.rhai", main), ("m.rhai", "fn f(x) {\n  1 / x\n}"), ("bad.rhai", "throw 1;")];
+        let error = with(generous, &sources).0.unwrap_err();
+        let place = error.location().unwrap();
+        assert_eq!((place.path.as_str(), place.line), expected, "{main}: {error}");
+    }
+}
+
+#[test]
+fn limits_are_errors_that_name_them() {
+    for (text, limit) in [
+        ("loop { }", "operations"),
+        ("let a = [1, 2, 3, 4]; loop { a.filter(|x| x > 9); }", "operations"),
+        ("try { loop { } } catch { 1 }", "operations"),
+        ("fn f(x) { f(x + 1) } try { f(0) } catch { 1 }", "call_depth"),
+    ] {
+        let error = script(text).0.unwrap_err();
+        assert_eq!(error.code(), Code::ScriptLimit, "{text}");
+        assert_eq!(error.details()["limit"], format!("script.limits.{limit}"), "{text}");
+        assert!(error.location().is_some(), "{text}");
+    }
+}
+
+#[test]
+fn time_and_exit_do_not_exist() {
+    for text in [
+        "timestamp()",
+        "sleep(1)",
+        "sleep(0.5)",
+        "Fn(\"sleep\").call(1)",
+        "exit()",
+        "exit(3)",
+        "Fn(\"timestamp\").call()",
+    ] {
+        let error = script(text).0.unwrap_err();
+        assert!(error.message().contains("clock") || error.message().contains("exit"), "{text}: {error}");
+    }
+    assert!(script("let e = \"eval\"; Fn(e).call(\"1\")").0.is_err());
+}
+
+#[test]
+fn chance_comes_from_the_seed() {
+    let text = "[nrv.random.int(1, 6), nrv.random.int(-9, 9), nrv.random.sample([1, 2, 3, 4], 2), nrv.random.shuffle([1, 2, 3, 4, 5])]";
+    assert_eq!(script(text), script(text));
+    gives("nrv.random.int(7, 7)", &json!(7));
+    gives("let a = [1, 2, 3]; nrv.random.shuffle(a); a", &json!([1, 2, 3]));
+    gives("nrv.random.int(-9223372036854775807 - 1, 9223372036854775807).type_of()", &json!("i64"));
+    fails("nrv.random.int(2, 1)", Code::InvalidInput, (1, 12), "no integer from 2 to 1");
+    fails("nrv.random.sample([1], 2)", Code::InvalidInput, (1, 12), "2 of 1 items");
+}
+
+#[test]
+fn a_run_knows_itself() {
+    gives("[nrv.run.id, nrv.run.seed, nrv.run.mode]", &json!(["r1", 42, "apply"]));
+}
+
+#[test]
+fn arguments_stay_as_they_are() {
+    for text in
+        ["args.deep.x.push(2)", "fn f() { args.deep.x.push(2) } f()", "let f = || args.deep.x.push(2); f.call()"]
+    {
+        let error = script(text).0.unwrap_err();
+        assert!(error.message().contains("constant"), "{text}: {error}");
+    }
+    gives("let a = args; a.deep.x.push(2); [a.deep.x, args.deep.x]", &json!([[1, 2], [1]]));
+}
+
+#[test]
+fn a_closure_is_named_alike_in_every_run() {
+    let text = "let f = |x| x + 1; let g = |x| x + 2; [`${f}`, f.name, g.name]";
+    assert_eq!(script(text), script(text));
+    assert!(script(text).0.is_ok());
+}

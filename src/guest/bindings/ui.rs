@@ -1,0 +1,70 @@
+//! `nrv.ui`: what a person sees while a script runs.
+
+use rhai::{Array, Dynamic, Engine, NativeCallContext};
+
+use crate::{
+    call::Call,
+    error::{Code, Error},
+    guest::bindings::{
+        Namespace,
+        host::{Host, Nrv},
+        registry,
+    },
+};
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: "nrv.ui",
+    doc: "What a person sees while the script runs; JSON lines when there is no terminal.",
+    calls: registry! {
+        "nrv.ui";
+        /// Starts a progress bar of that many steps.
+        ///
+        /// ```rhai
+        /// nrv.ui.progress("pages", 120);
+        /// ```
+        progress(label: "string", total: "int") -> "()";
+        /// Shows a value, a proposal or an adapter's output. Control characters are escaped on a terminal.
+        ///
+        /// ```rhai
+        /// nrv.ui.show(#{ pages: 120 });
+        /// ```
+        show(value: "any") -> "()";
+        /// Says which step begins.
+        ///
+        /// ```rhai
+        /// nrv.ui.step("collect the pages");
+        /// ```
+        step(label: "string") -> "()";
+        /// Shows maps with the same keys as a table.
+        ///
+        /// ```rhai
+        /// nrv.ui.table([#{ page: "a.html", links: 3 }]);
+        /// ```
+        table(rows: "array") -> "()";
+    },
+    register,
+};
+
+#[derive(Clone)]
+struct Ui(Host);
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Ui>("nrv.ui");
+    engine.register_get("ui", |nrv: &mut Nrv| Ui(nrv.0.clone()));
+    engine.register_fn("progress", |ctx: NativeCallContext<'_>, this: &mut Ui, label: &str, total: i64| {
+        let negative = |_| this.0.raise(&ctx, Error::new(Code::InvalidInput, format!("`total` is negative: {total}")));
+        let total = u64::try_from(total).map_err(negative)?;
+        this.0.call(&ctx, Call::UiProgress { label: label.to_owned(), total })
+    });
+    engine.register_fn("show", |ctx: NativeCallContext<'_>, this: &mut Ui, value: Dynamic| {
+        let value = this.0.json(&ctx, &value)?;
+        this.0.call(&ctx, Call::UiShow { value })
+    });
+    engine.register_fn("step", |ctx: NativeCallContext<'_>, this: &mut Ui, label: &str| {
+        this.0.call(&ctx, Call::UiStep { label: label.to_owned() })
+    });
+    engine.register_fn("table", |ctx: NativeCallContext<'_>, this: &mut Ui, rows: Array| {
+        let rows = rows.iter().map(|row| this.0.json(&ctx, row)).collect::<Result<_, _>>()?;
+        this.0.call(&ctx, Call::UiTable { rows })
+    });
+}

@@ -1,0 +1,184 @@
+//! What went wrong in a script, as one of the host's errors: code, sentence, place, hint.
+//!
+//! What the host said keeps its code; a script can't make up a code that the host has not used in this run.
+
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Map, Position};
+use serde_json::Value;
+
+use crate::{
+    error::{self, Code, Error, Location},
+    frame::Limits,
+    guest::{
+        bindings::{self, Host},
+        engine::limit_error,
+        source,
+        value::{self, type_name_word},
+    },
+};
+
+/// What an explanation looks things up in.
+pub(super) struct Context<'a> {
+    /// The host's side.
+    pub(super) host: &'a Host,
+    /// The engine that ran the script.
+    pub(super) engine: &'a Engine,
+    /// The script.
+    pub(super) ast: &'a AST,
+    /// Its limits.
+    pub(super) limits: &'a Limits,
+}
+
+/// A host's error as a script catches it: `#{code, message, details, hint, script: #{path, line, column}}`.
+pub(super) fn thrown(error: &Error) -> Dynamic {
+    let text = |text: Option<&str>| text.map_or(Dynamic::UNIT, |text| text.to_owned().into());
+    let details = error.details().iter().map(|(key, value)| (key.into(), value::from_json(value.clone())));
+    let place = error.location().and_then(|place| serde_json::to_value(place).ok());
+    Map::from([
+        ("code".into(), text(Some(error.code().as_str()))),
+        ("message".into(), text(Some(error.message()))),
+        ("details".into(), details.collect::<Map>().into()),
+        ("hint".into(), text(error.hint_text())),
+        ("script".into(), place.map_or(Dynamic::UNIT, value::from_json)),
+    ])
+    .into()
+}
+
+/// Why a script ended without a result.
+pub(super) fn explain(error: EvalAltResult, ctx: &Context<'_>) -> Error {
+    let main = ctx.ast.source().unwrap_or_default().to_owned();
+    let (inner, path) = innermost(error, main);
+    let place = source::location(&path, inner.position());
+    let error = match ctx.host.ending() {
+        Some(ending) => ending,
+        None => explain_inner(inner, &path, ctx),
+    };
+    match place {
+        Some(place) => error.at(place),
+        None => error,
+    }
+}
+
+/// The engine's message as a sentence of ours: it begins small and has no final period.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let second_is_small = text.chars().nth(1).is_none_or(|second| !second.is_uppercase());
+    let text = match chars.next() {
+        Some(first) if second_is_small => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    };
+    text.trim_end_matches('.').to_owned()
+}
+
+/// Unwraps the calls around an error; gives it and the source that it happened in.
+fn innermost(mut error: EvalAltResult, mut path: String) -> (EvalAltResult, String) {
+    loop {
+        let (source, inner) = match error {
+            EvalAltResult::ErrorInFunctionCall(_, source, inner, _)
+            | EvalAltResult::ErrorInModule(source, inner, _) => (source, inner),
+            other => return (other, path),
+        };
+        if !source.is_empty() {
+            path = source;
+        }
+        error = *inner;
+    }
+}
+
+fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Error {
+    let limits = ctx.limits;
+    match error {
+        EvalAltResult::ErrorRuntime(value, _) => uncaught(&value, ctx.host),
+        EvalAltResult::ErrorFunctionNotFound(signature, _) => unknown_function(&signature, ctx),
+        EvalAltResult::ErrorModuleNotFound(name, _) => {
+            Error::new(Code::ScriptFailed, format!("the module `{name}` is not part of this run"))
+        }
+        EvalAltResult::ErrorParsing(kind, position) => source::explain(&kind, position, path),
+        EvalAltResult::ErrorStackOverflow(_) => {
+            limit_error("call_depth", format!("functions call each other more than {} levels deep", limits.call_depth))
+        }
+        EvalAltResult::ErrorDataTooLarge(what, _) => {
+            let (name, most) = match what.as_str() {
+                "Length of string" => ("string", limits.string),
+                "Size of object map" => ("map", limits.map),
+                _ => ("array", limits.array),
+            };
+            limit_error(name, format!("a value grew beyond the limit of {} for a {name}", most.unwrap_or_default()))
+        }
+        EvalAltResult::ErrorMismatchDataType(wanted, found, _)
+        | EvalAltResult::ErrorMismatchOutputType(wanted, found, _) => Error::new(
+            Code::ScriptFailed,
+            format!("{} is needed here, not {}", type_name_word(&wanted), type_name_word(&found)),
+        ),
+        ref mut other => {
+            let _ = other.take_position();
+            Error::new(Code::ScriptFailed, sentence(&other.to_string()))
+        }
+    }
+}
+
+/// What a script threw and did not catch.
+fn uncaught(value: &Dynamic, host: &Host) -> Error {
+    if let Ok(text) = value.as_immutable_string_ref() {
+        return Error::new(Code::ScriptFailed, text.as_str());
+    }
+    let json = match value::to_json(value) {
+        Ok(Value::Object(map)) if map.get("message").is_some_and(Value::is_string) => map,
+        Ok(json) => return Error::new(Code::ScriptFailed, format!("the script threw `{json}`")),
+        Err(_) => return Error::new(Code::ScriptFailed, format!("the script threw {}", value::type_word(value))),
+    };
+    let text = |key: &str| json.get(key).and_then(Value::as_str);
+    let named = Code::ALL.iter().copied().find(|code| Some(code.as_str()) == text("code"));
+    let code = named.filter(|code| !code.is_final() && host.has_said(*code)).unwrap_or(Code::ScriptFailed);
+    let mut error = Error::new(code, text("message").unwrap_or_default());
+    if let Some(Value::Object(details)) = json.get("details") {
+        error = details.iter().fold(error, |error, (key, value)| error.detail(key, value.clone()));
+    }
+    if let Some(hint) = text("hint") {
+        error = error.hint(hint);
+    }
+    match json.get("script").map(|place| serde_json::from_value::<Location>(place.clone())) {
+        Some(Ok(place)) => error.at(place),
+        Some(Err(_)) | None => error,
+    }
+}
+
+/// `name (type, type)`, as the engine writes it: an unknown name, or a known one with other types.
+fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
+    let (name, types) = signature.split_once('(').unwrap_or((signature, ""));
+    let name = name.trim();
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let given: Vec<_> =
+        types.trim_end_matches(')').split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
+    if let Some(call) = bindings::calls().find(|call| call.name == name) {
+        return Error::new(Code::ScriptFailed, format!("`{name}` can't be called with {}", list(&given)))
+            .hint(format!("its form is `{}`", call.signature()));
+    }
+    let mut known: Vec<String> = ctx.ast.iter_functions().map(|function| function.name.to_owned()).collect();
+    known.extend(ctx.engine.gen_fn_signatures(true).iter().filter_map(|one| one.split('(').next().map(str::to_owned)));
+    known.retain(|name| name.starts_with(|first: char| first.is_alphabetic()) && !name.starts_with("anon$"));
+    if known.iter().any(|one| one == name) {
+        return Error::new(Code::ScriptFailed, format!("`{name}` can't be called with {}", list(&given)));
+    }
+    if !name.starts_with(|first: char| first.is_alphanumeric() || first == '_') {
+        return Error::new(Code::ScriptFailed, format!("`{name}` is not defined between {}", list(&given)));
+    }
+    let error = Error::new(Code::ScriptFailed, format!("the function `{name}` does not exist"));
+    match error::nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    }
+}
+
+fn list(words: &[&str]) -> String {
+    match words {
+        [] => "no arguments".to_owned(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// The place of a call that a native function makes.
+pub(super) fn place_of(ctx: &rhai::NativeCallContext<'_>) -> Option<Location> {
+    let position: Position = ctx.call_position();
+    source::location(ctx.call_source().unwrap_or_default(), position)
+}

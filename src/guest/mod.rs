@@ -1,0 +1,87 @@
+//! What runs inside a script's process: the engine, its limits, the `nrv.*` bindings, and the other end of the pipes.
+//!
+//! Nothing here touches a file, the network or a clock: the process could not if it tried. A binding turns its arguments
+//! into a [`crate::call::Call`] and the reply into a value; what is pure runs here.
+
+pub mod bindings;
+mod engine;
+mod fault;
+mod inspect;
+mod link;
+mod lint;
+mod run;
+mod source;
+mod value;
+
+use std::{
+    process::ExitCode,
+    sync::mpsc::{self, Receiver, Sender},
+};
+
+use crate::{
+    frame::{FromWorker, Isolation, Limits, ToWorker},
+    guest::link::{SharedWire, Wire},
+};
+
+/// The stack of the script's thread: 64 nested calls need a few MiB, nested closures more.
+const STACK: usize = 64 << 20;
+
+/// The exit code when the first frame is not `hello`, or no thread can be started.
+const NOT_STARTED: u8 = 70;
+
+/// Confines the process; calls the second argument once, when files are denied and before system calls are.
+pub type Lockdown = fn(&Limits, &mut dyn FnMut()) -> Isolation;
+
+/// Serves frames on stdin and stdout until the host is done: the whole life of a script's process.
+pub fn main(lockdown: Lockdown) -> ExitCode {
+    let mut wire = Wire::stdio();
+    let Some(ToWorker::Hello { limits }) = wire.receive() else { return ExitCode::from(NOT_STARTED) };
+    let (started, running) = mpsc::channel();
+    let (go, signal) = mpsc::channel();
+    let mut thread = Some((started, signal, limits.clone()));
+    let mut script = None;
+    let isolation = lockdown(&limits, &mut || {
+        if let Some((started, signal, limits)) = thread.take() {
+            let body = move || script_thread(&started, &signal, &limits);
+            script = std::thread::Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body).ok();
+            // Memory is measured next: the thread must have all that it starts with.
+            let _ = running.recv();
+        }
+    });
+    let Some(script) = script else { return ExitCode::from(NOT_STARTED) };
+    wire.send(&FromWorker::Ready { isolation });
+    let _ = go.send(wire.share());
+    match script.join() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(NOT_STARTED),
+    }
+}
+
+fn script_thread(started: &Sender<Vec<u8>>, signal: &Receiver<SharedWire>, limits: &Limits) {
+    // The first allocation of a thread makes its arena.
+    let _ = started.send(Vec::with_capacity(1));
+    if let Ok(wire) = signal.recv() {
+        serve(&wire, limits);
+    }
+}
+
+fn serve(wire: &SharedWire, limits: &Limits) {
+    loop {
+        let frame = wire.lock().receive();
+        match frame {
+            Some(ToWorker::Inspect { path, source, main }) => {
+                let inspection = inspect::inspect(&path, &source, main);
+                wire.lock().send(&FromWorker::Inspected(inspection));
+            }
+            Some(ToWorker::Run(request)) => {
+                let frame = match run::run(&request, limits, Box::new(wire.clone())) {
+                    Ok(result) => FromWorker::Done { result },
+                    Err(error) => FromWorker::Failed { error },
+                };
+                wire.lock().send(&frame);
+                return;
+            }
+            Some(ToWorker::Hello { .. } | ToWorker::Reply { .. } | ToWorker::Cancel {}) | None => return,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A child with pipes for a long conversation: a script's worker.
+
+use std::{
+    io::Read,
+    process::{ChildStderr, ChildStdin, ChildStdout, Stdio},
+    sync::mpsc::{self, Receiver},
+    time::Duration,
+};
+
+use crate::{error::Error, process::Program};
+
+/// How much of what a child writes to stderr is kept.
+const STDERR_KEPT: usize = 64 << 10;
+
+/// How long an ended child's stderr is waited for: something else may hold the pipe open.
+const STDERR_PATIENCE: Duration = Duration::from_millis(200);
+
+/// A running child. Dropping it kills its process group and reaps it.
+///
+/// The thread that spawned it must outlive it: the kernel ends a child that asked for a parent-death signal
+/// ([`crate::process::lockdown`]) when that thread ends.
+#[derive(Debug)]
+pub struct Child {
+    native: std::process::Child,
+    pipes: Option<Pipes>,
+    stderr: Receiver<Vec<u8>>,
+    exit: Option<Exit>,
+}
+
+/// The host's ends of a child's pipes.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What is written here is the child's stdin.
+    pub stdin: ChildStdin,
+    /// The child's stdout.
+    pub stdout: ChildStdout,
+}
+
+/// How a child ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal, if one ended it.
+    pub signal: Option<i32>,
+    /// The beginning of what it wrote to stderr.
+    pub stderr: String,
+}
+
+/// Starts a program with pipes, an empty environment and its own process group.
+pub fn spawn_piped(program: &Program, args: &[&str]) -> Result<Child, Error> {
+    let fail = |error: &std::io::Error| Error::io(format_args!("`{}` can't be started", program.name()), error);
+    let mut command = super::native(program);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut native = command.spawn().map_err(|error| fail(&error))?;
+    let pipes = native.stdin.take().zip(native.stdout.take()).map(|(stdin, stdout)| Pipes { stdin, stdout });
+    let stderr = collect(native.stderr.take());
+    Ok(Child { native, pipes, stderr, exit: None })
+}
+
+impl Child {
+    /// The pipes; none if they were taken before.
+    pub fn take_pipes(&mut self) -> Option<Pipes> {
+        self.pipes.take()
+    }
+
+    /// Ends the child and everything in its process group.
+    pub fn kill(&mut self) {
+        if self.exit.is_none() {
+            super::kill_group(&self.native);
+        }
+    }
+
+    /// Waits until the child ends; kills it if it has not after that time.
+    pub fn wait(&mut self, patience: Duration) -> Exit {
+        if let Some(exit) = &self.exit {
+            return exit.clone();
+        }
+        // A child that waits for its stdin to end must see that end.
+        self.pipes = None;
+        let _ = super::ends_within(&self.native, patience);
+        super::kill_group(&self.native);
+        let (code, signal) = self.native.wait().map_or((None, None), super::split);
+        let stderr = self.stderr.recv_timeout(STDERR_PATIENCE).unwrap_or_default();
+        let exit = Exit { code, signal, stderr: String::from_utf8_lossy(&stderr).into_owned() };
+        self.exit.insert(exit).clone()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+        self.wait(Duration::ZERO);
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own and keeps the beginning.
+fn collect(pipe: Option<ChildStderr>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = (&mut pipe).take(STDERR_KEPT as u64).read_to_end(&mut kept);
+            // What is beyond is dropped, so that the child does not block on a full pipe.
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        let _ = sender.send(kept);
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        spawn_piped(&Program::Path("/bin/sh".into()), &["-c", script]).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_ends_with_an_exit_code() {
+        let mut child = shell("read line; echo \"got $line\"; echo oh >&2; exit 3");
+        let Pipes { mut stdin, mut stdout } = child.take_pipes().unwrap();
+        stdin.write_all(b"it\n").unwrap();
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "got it\n");
+        let exit = child.wait(Duration::from_secs(5));
+        assert_eq!(exit, Exit { code: Some(3), signal: None, stderr: "oh\n".to_owned() });
+        assert_eq!(child.wait(Duration::ZERO), exit);
+    }
+
+    #[test]
+    fn a_child_that_does_not_end_is_killed() {
+        let mut child = shell("sleep 600");
+        assert_eq!(child.wait(Duration::from_millis(20)).signal, Some(9));
+    }
+
+    #[test]
+    fn the_environment_is_empty() {
+        let mut child = spawn_piped(&Program::Path("/usr/bin/env".into()), &[]).unwrap();
+        let mut text = String::new();
+        child.take_pipes().unwrap().stdout.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "");
+    }
+}

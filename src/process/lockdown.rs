@@ -1,0 +1,151 @@
+//! How a process of nrv's own confines itself, before it reads anything that is not trusted.
+//!
+//! Nothing here fails: where the kernel lacks something, the process goes on and says what is missing and what that means.
+
+use std::{fs::File, io::Read, path::PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+
+use crate::{
+    frame::{Isolation, Limits},
+    process::system_calls,
+};
+
+/// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
+const COMPLETE: ABI = ABI::V6;
+
+/// Folders that a program needs to load its libraries from.
+const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
+
+/// Open files that a worker may have; it has stdin, stdout and stderr.
+const OPEN_FILES: u64 = 8;
+
+/// Confines the process of a script: no file, no network, no other process, bounded memory and processor time.
+///
+/// `start_threads` is called once, after files are denied and before system calls are; the filter then holds for all
+/// threads. Call it on the first thread, while there is no other.
+pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
+    let mut missing = Vec::new();
+    tie_to_parent(&mut missing);
+    note(
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
+        &mut missing,
+        || "other processes of this user may read its memory",
+    );
+    let status = status();
+    let landlock = confine(&[], &mut missing);
+    start_threads();
+    limit_resources(limits, status, &mut missing);
+    let seccomp = match system_calls::allow_computation_only() {
+        Ok(()) => true,
+        Err(why) => {
+            missing.push(format!("seccomp is not available ({why}): the script's process may make any system call"));
+            false
+        }
+    };
+    Isolation { landlock, seccomp, missing }
+}
+
+/// Confines the process of a verifier: it reads and lists beneath the roots, writes nothing and has no network.
+///
+/// Call it on the first thread, while there is no other.
+pub fn read_only(roots: &[PathBuf]) -> Isolation {
+    let mut missing = Vec::new();
+    tie_to_parent(&mut missing);
+    let landlock = confine(roots, &mut missing);
+    Isolation { landlock, seccomp: false, missing }
+}
+
+/// Asks the kernel to end this process with its parent, and gives up what it could gain by `exec`.
+fn tie_to_parent(missing: &mut Vec<String>) {
+    note(
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)),
+        missing,
+        || "the process goes on when the host is killed",
+    );
+    note(rustix::thread::set_no_new_privs(true), missing, || "a set-user-id program could gain privileges");
+}
+
+/// Denies all files but those beneath the roots, which may be read; all TCP ports; signals to others.
+fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
+    let (enforced, abi) = match restrict(roots) {
+        Ok(RestrictionStatus { ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, .. }) => {
+            (ruleset != RulesetStatus::NotEnforced, effective_abi)
+        }
+        Ok(_) | Err(_) => (false, ABI::Unsupported),
+    };
+    if !enforced {
+        missing.push("Landlock is not available: the kernel does not deny files to the process".to_owned());
+        return false;
+    }
+    if abi < ABI::V4 {
+        missing.push("this kernel's Landlock is too old to deny TCP connections".to_owned());
+    }
+    if abi < COMPLETE {
+        missing.push("this kernel's Landlock is too old to deny signals to other processes".to_owned());
+    }
+    true
+}
+
+fn restrict(roots: &[PathBuf]) -> Result<RestrictionStatus, RulesetError> {
+    let ruleset: RulesetCreated = Ruleset::default()
+        .handle_access(AccessFs::from_all(COMPLETE))?
+        .handle_access(AccessNet::from_all(COMPLETE))?
+        .scope(Scope::from_all(COMPLETE))?
+        .create()?;
+    if roots.is_empty() {
+        return ruleset.restrict_self();
+    }
+    let readable = AccessFs::ReadFile | AccessFs::ReadDir;
+    ruleset
+        .add_rules(path_beneath_rules(roots, readable))?
+        .add_rules(path_beneath_rules(SYSTEM_LIBRARIES, readable | AccessFs::Execute))?
+        .restrict_self()
+}
+
+/// The file that says how large the process is, to be read when no file can be opened any more.
+#[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about this process, not of the workspace")]
+fn status() -> Option<File> {
+    File::open("/proc/self/status").ok()
+}
+
+fn limit_resources(limits: &Limits, status: Option<File>, missing: &mut Vec<String>) {
+    let set = |resource, soft: u64, hard: u64| {
+        rustix::process::setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })
+    };
+    match status.and_then(address_space) {
+        Some(now) => {
+            let most = now.saturating_add(limits.memory);
+            note(set(Resource::As, most, most), missing, || "its memory is not bounded");
+        }
+        None => missing.push("`/proc` is not readable: its memory is not bounded".to_owned()),
+    }
+    // The first limit ends it by a signal that says why, the second one for good.
+    note(
+        set(Resource::Cpu, limits.cpu_s, limits.cpu_s.saturating_add(1)),
+        missing,
+        || "its processor time is not bounded",
+    );
+    note(set(Resource::Nofile, OPEN_FILES, OPEN_FILES), missing, || "it may open many files");
+    note(set(Resource::Core, 0, 0), missing, || "a crash may write a core file");
+    note(set(Resource::Fsize, 0, 0), missing, || "it may write to files that it was given");
+}
+
+/// Bytes of address space in use.
+fn address_space(mut status: File) -> Option<u64> {
+    let mut text = String::new();
+    status.read_to_string(&mut text).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+fn note(result: rustix::io::Result<()>, missing: &mut Vec<String>, meaning: impl Fn() -> &'static str) {
+    if let Err(error) = result {
+        missing.push(format!("the kernel refuses a limit ({error}): {}", meaning()));
+    }
+}

@@ -1,0 +1,87 @@
+//! The only spawner of processes: script workers, verifiers, git, commands.
+//!
+//! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host
+//! alone. A process that is to be confined confines itself ([`lockdown`]) before it does anything else.
+
+mod capture;
+mod child;
+pub mod lockdown;
+mod system_calls;
+
+use std::{
+    io,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command as Native, ExitStatus},
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    process::{Pid, PidfdFlags, Signal},
+};
+
+pub use self::{
+    capture::{Captured, Command, capture},
+    child::{Child, Exit, Pipes, spawn_piped},
+};
+
+/// Which program a child runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Program {
+    /// This very binary, also after its file was replaced: for the hidden subcommands.
+    #[default]
+    ReExec,
+    /// A program by path, or by name if the child's environment has a `PATH`.
+    Path(PathBuf),
+}
+
+impl Program {
+    fn path(&self) -> &Path {
+        match self {
+            Program::ReExec => Path::new("/proc/self/exe"),
+            Program::Path(path) => path,
+        }
+    }
+
+    /// The name in messages.
+    fn name(&self) -> String {
+        match self {
+            Program::ReExec => "nrv".to_owned(),
+            Program::Path(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// A command with an empty environment in its own process group.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
+fn native(program: &Program) -> Native {
+    let mut command = Native::new(program.path());
+    command.env_clear().process_group(0);
+    if *program == Program::ReExec {
+        command.arg0("nrv");
+    }
+    command
+}
+
+/// Waits until a child ends, but not longer than that; the child is not reaped.
+fn ends_within(child: &std::process::Child, patience: Duration) -> io::Result<bool> {
+    let pidfd = rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let timeout = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+    match rustix::event::poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends a child that was not reaped yet, and everything in its group.
+fn kill_group(child: &std::process::Child) {
+    // The group may be gone already, which is what is wanted.
+    let _ = rustix::process::kill_process_group(Pid::from_child(child), Signal::KILL);
+}
+
+/// The exit code and the signal of an ended process; one of them is there.
+fn split(status: ExitStatus) -> (Option<i32>, Option<i32>) {
+    (status.code(), std::os::unix::process::ExitStatusExt::signal(&status))
+}

@@ -1,0 +1,1 @@
+//! Scripts, seen from the host.

@@ -1,0 +1,277 @@
+//! The host's side of the conversation with a script's process, over any pair of pipes.
+//!
+//! It knows frames and nothing else: not how the process is started or ended, not what a call means. Whatever the other side
+//! sends, this side answers with a value: a frame that is none ends the conversation.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    time::Duration,
+};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
+
+use crate::{
+    call::Call,
+    clock::Stopwatch,
+    error::{Code, Error, Location},
+    frame::{FromWorker, Inspection, Isolation, Limits, Outcome, RunRequest, ToWorker},
+};
+use serde_json::Value;
+
+/// The largest frame.
+const MAX_FRAME: u64 = 256 << 20;
+
+/// How often a wish to stop is looked for while nothing arrives.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How long a script that was asked to stop may take.
+pub const GRACE: Duration = Duration::from_millis(300);
+
+/// Frames that may wait to be taken; then the worker is held up by its pipe.
+const WAITING: usize = 64;
+
+/// Says why to stop, once there is a reason.
+pub type Stop<'a> = &'a dyn Fn() -> Option<Error>;
+
+/// A conversation with a script's process.
+pub struct Session {
+    frames: Receiver<Incoming>,
+    writer: Box<dyn Write + Send>,
+}
+
+/// What the script does, one after another.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// It asks for something, and waits for [`Session::reply`].
+    Call {
+        /// The call's id.
+        id: u64,
+        /// Where in the script.
+        at: Option<Location>,
+        /// What it asks.
+        call: Call,
+    },
+    /// It printed a line.
+    Print(String),
+    /// It ended well.
+    Done(Value),
+    /// It ended with an error.
+    Failed(Error),
+}
+
+/// Why there is no event any more.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// The process closed its pipe: it is dead or dying, and how it died says why.
+    Closed,
+    /// What it sent is not a frame that belongs here; the text says what.
+    Malformed(String),
+    /// It was asked to stop for this reason; it may still run.
+    Stopped(Box<Error>),
+}
+
+enum Incoming {
+    Frame(Box<FromWorker>),
+    Malformed(String),
+}
+
+impl Session {
+    /// Begins a conversation; a thread reads from `reader` until it ends.
+    pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
+        let (sender, frames) = crossbeam::channel::bounded(WAITING);
+        std::thread::spawn(move || receive(BufReader::new(reader), &sender));
+        Session { frames, writer: Box::new(writer) }
+    }
+
+    /// Tells the worker its limits and hears what confines it.
+    pub fn hello(&mut self, limits: &Limits, stop: Stop<'_>) -> Result<Isolation, Ended> {
+        self.send(&ToWorker::Hello { limits: limits.clone() })?;
+        match self.frame(stop)? {
+            FromWorker::Ready { isolation } => Ok(isolation),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks what a source holds; nothing runs.
+    pub fn inspect(&mut self, path: &str, source: &str, main: bool, stop: Stop<'_>) -> Result<Inspection, Ended> {
+        self.send(&ToWorker::Inspect { path: path.to_owned(), source: source.to_owned(), main })?;
+        match self.frame(stop)? {
+            FromWorker::Inspected(inspection) => Ok(inspection),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Starts a script; [`Session::event`] then says what it does.
+    pub fn run(&mut self, request: RunRequest) -> Result<(), Ended> {
+        self.send(&ToWorker::Run(request))
+    }
+
+    /// Waits for the script's next event.
+    ///
+    /// When `stop` gives a reason, the script is asked to stop and given [`GRACE`]; the end is [`Ended::Stopped`] then,
+    /// whatever the script said, unless it was done already.
+    pub fn event(&mut self, stop: Stop<'_>) -> Result<Event, Ended> {
+        match self.frame(stop)? {
+            FromWorker::Call { id, at, call } => Ok(Event::Call { id, at, call }),
+            FromWorker::Print { text } => Ok(Event::Print(text)),
+            FromWorker::Done { result } => Ok(Event::Done(result)),
+            FromWorker::Failed { error } => Ok(Event::Failed(error)),
+            other @ (FromWorker::Ready { .. } | FromWorker::Inspected(_)) => Err(unexpected(&other)),
+        }
+    }
+
+    /// Answers a call.
+    pub fn reply(&mut self, id: u64, outcome: Outcome) -> Result<(), Ended> {
+        self.send(&ToWorker::Reply { id, outcome })
+    }
+
+    fn send(&mut self, frame: &ToWorker) -> Result<(), Ended> {
+        let mut line = serde_json::to_vec(frame).map_err(|error| Ended::Malformed(error.to_string()))?;
+        line.push(b'\n');
+        self.writer.write_all(&line).and_then(|()| self.writer.flush()).map_err(|_| Ended::Closed)
+    }
+
+    fn frame(&mut self, stop: Stop<'_>) -> Result<FromWorker, Ended> {
+        loop {
+            match self.frames.recv_timeout(TICK) {
+                Ok(Incoming::Frame(frame)) => match stop() {
+                    Some(reason) => return Err(self.stop(reason)),
+                    None => return Ok(*frame),
+                },
+                Ok(Incoming::Malformed(why)) => return Err(Ended::Malformed(why)),
+                Err(RecvTimeoutError::Disconnected) => return Err(Ended::Closed),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(reason) = stop() {
+                        return Err(self.stop(reason));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the worker to stop, and waits until it has or the grace is over.
+    fn stop(&mut self, reason: Error) -> Ended {
+        let watch = Stopwatch::start();
+        if self.send(&ToWorker::Cancel {}).is_ok() {
+            // What still arrives is dropped: the script is stopped, whatever it says.
+            while let Some(left) = GRACE.checked_sub(watch.elapsed()) {
+                match self.frames.recv_timeout(left) {
+                    Ok(Incoming::Frame(frame)) if !matches!(*frame, FromWorker::Failed { .. }) => {}
+                    _ => break,
+                }
+            }
+        }
+        Ended::Stopped(Box::new(reason))
+    }
+}
+
+impl Ended {
+    /// The end as an error, for when nothing is known of how the process died.
+    pub fn into_error(self) -> Error {
+        match self {
+            Ended::Closed => Error::new(Code::ScriptCrashed, "the script's process ended without a result"),
+            Ended::Malformed(why) => {
+                Error::new(Code::ScriptCrashed, format!("the script's process sent something that is no frame: {why}"))
+            }
+            Ended::Stopped(reason) => *reason,
+        }
+    }
+}
+
+fn unexpected(frame: &FromWorker) -> Ended {
+    let name = match frame {
+        FromWorker::Ready { .. } => "ready",
+        FromWorker::Inspected(_) => "inspected",
+        FromWorker::Call { .. } => "call",
+        FromWorker::Print { .. } => "print",
+        FromWorker::Done { .. } => "done",
+        FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone())),
+    };
+    Ended::Malformed(format!("a `{name}` frame came where it has no meaning"))
+}
+
+/// Reads frames until the pipe ends, something is no frame, or nobody listens.
+fn receive(mut reader: impl BufRead, sender: &Sender<Incoming>) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader).take(MAX_FRAME + 1).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let incoming = if line.len() as u64 > MAX_FRAME {
+            Incoming::Malformed(format!("a frame is larger than {MAX_FRAME} bytes"))
+        } else if line.last() != Some(&b'\n') {
+            // The process died while it wrote.
+            return;
+        } else {
+            match serde_json::from_slice(&line) {
+                Ok(frame) => Incoming::Frame(Box::new(frame)),
+                Err(error) => Incoming::Malformed(error.to_string()),
+            }
+        };
+        let last = matches!(incoming, Incoming::Malformed(_));
+        if sender.send(incoming).is_err() || last {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, sync::mpsc};
+
+    use serde_json::json;
+
+    use super::*;
+
+    const GO_ON: Stop<'static> = &|| None;
+
+    fn session(frames: &str) -> Session {
+        Session::new(io::Cursor::new(frames.to_owned().into_bytes()), io::sink())
+    }
+
+    #[test]
+    fn events_come_in_order_and_end_with_the_pipe() {
+        let mut session = session(concat!(
+            "{\"print\":{\"text\":\"hi\"}}\n",
+            "{\"call\":{\"id\":1,\"at\":null,\"call\":{\"name\":\"dta.list\",\"args\":{}}}}\n",
+            "{\"done\":{\"result\":[1]}}\n{\"done\":",
+        ));
+        assert_eq!(session.event(GO_ON), Ok(Event::Print("hi".to_owned())));
+        assert_eq!(session.event(GO_ON), Ok(Event::Call { id: 1, at: None, call: Call::DtaList {} }));
+        assert_eq!(session.event(GO_ON), Ok(Event::Done(json!([1]))));
+        assert_eq!(session.event(GO_ON), Err(Ended::Closed));
+    }
+
+    #[test]
+    fn what_is_no_frame_ends_the_conversation() {
+        for text in ["hello\n", "{\"invoke\":{}}\n", "\u{1}\n", "{\"ready\":{\"isolation\":{\"landlock\":true}}}\n"] {
+            assert!(matches!(session(text).event(GO_ON), Err(Ended::Malformed(_))), "{text}");
+        }
+        let ready = "{\"done\":{\"result\":1}}\n";
+        assert!(matches!(session(ready).inspect("a", "", true, GO_ON), Err(Ended::Malformed(_))));
+    }
+
+    /// A pipe that never gives anything, until its other end is dropped.
+    struct Silent(mpsc::Receiver<()>);
+
+    impl Read for Silent {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_silent_script_is_stopped_after_its_grace() {
+        let (keep, silent) = mpsc::channel();
+        let mut session = Session::new(Silent(silent), io::sink());
+        let watch = Stopwatch::start();
+        let reason = Error::new(Code::Cancelled, "enough");
+        let stop = || (watch.elapsed_ms() > 30).then(|| reason.clone());
+        assert_eq!(session.event(&stop), Err(Ended::Stopped(Box::new(reason.clone()))));
+        assert!(watch.elapsed() >= GRACE && watch.elapsed() < 4 * GRACE);
+        drop(keep);
+    }
+}
