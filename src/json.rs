@@ -1,7 +1,7 @@
 //! Canonical JSON (RFC 8785) and its hash, the form in which everything that is hashed is written.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::{
     error::{Code, Error},
@@ -30,20 +30,31 @@ pub fn sha256(value: &impl Serialize) -> Result<Sha256, Error> {
 fn check_integers(value: &Value) -> Result<(), Error> {
     match value {
         Value::Number(number) => {
-            let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
-            match magnitude {
-                Some(magnitude) if magnitude > MAX_EXACT => Err(Error::new(
-                    Code::InvalidInput,
-                    format!("the integer {number} is too large to be hashed exactly"),
-                )
-                .hint("write it as a string")),
-                _ => Ok(()),
+            if is_rounded(number) {
+                let message = format!("the integer {number} is too large to be hashed exactly");
+                return Err(Error::new(Code::InvalidInput, message).hint("write it as a string"));
             }
+            Ok(())
         }
         Value::Array(items) => items.iter().try_for_each(check_integers),
         Value::Object(map) => map.values().try_for_each(check_integers),
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
+}
+
+/// The value with integers that canonical JSON would round written as strings.
+pub fn exact(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if is_rounded(number) => Value::String(number.to_string()),
+        Value::Array(items) => items.iter().map(exact).collect(),
+        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), exact(value))).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+fn is_rounded(number: &Number) -> bool {
+    let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+    magnitude.is_some_and(|magnitude| magnitude > MAX_EXACT)
 }
 
 #[cfg(test)]
@@ -62,6 +73,11 @@ mod tests {
     fn an_integer_that_would_be_rounded_is_refused() {
         let error = canonical(&json!({"n": [9_007_199_254_740_993_u64]})).unwrap_err();
         assert_eq!(error.code(), Code::InvalidInput);
+    }
+
+    #[test]
+    fn large_integers_are_kept_exactly() {
+        assert_eq!(exact(&json!([9_223_372_036_854_775_807_u64, 1])), json!(["9223372036854775807", 1]));
     }
 
     /// A dependency that turns on `serde_json/preserve_order` would change every hash.

@@ -1,0 +1,269 @@
+//! What a verifier looks at: the record, and every file under the target, read once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use super::{
+    Context,
+    contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
+    record,
+};
+use crate::{
+    change::{ChangeSet, Content, Entry, Stamp},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    workspace::{self, Globs},
+};
+
+/// Every manifest entry is on disk as recorded.
+pub const HASHES_MATCH: &str = "hashes_match";
+/// Nothing under the target is different but for the manifest's entries.
+pub const NOTHING_ELSE_CHANGED: &str = "nothing_else_changed";
+
+/// Where the contents before and after a change are found.
+#[derive(Clone, Debug)]
+pub enum Images<'a> {
+    /// In folders of the record, where file `n` belongs to entry `n`.
+    Folders {
+        /// Contents before; no file for entries that are created.
+        pres: PathBuf,
+        /// Proposed contents, in a dry run. None: the change was made, and the tree holds them.
+        posts: Option<PathBuf>,
+    },
+    /// In memory, as proposed.
+    Proposed(&'a ChangeSet),
+}
+
+/// What an adapter found when it measured again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The checks that it made.
+    pub checks: Vec<&'static str>,
+    /// What is wrong.
+    pub failures: Vec<Failure>,
+    /// What it counted.
+    pub counts: Counts,
+    /// How many links it tried over the network.
+    pub sample_size: u64,
+}
+
+/// A file of the target, as it was and as it is or would be.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined<'a> {
+    /// The file.
+    pub path: &'a RepoPath,
+    /// Its bytes before; none if it did not exist.
+    pub before: Option<&'a [u8]>,
+    /// Its bytes after; none if it is removed.
+    pub after: Option<&'a [u8]>,
+    /// True if the manifest names it.
+    pub changed: bool,
+}
+
+/// The record, and the contents that it speaks of.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// What was there.
+    pub baseline: &'a BaselineRecord,
+    /// What was changed.
+    pub manifest: &'a ManifestRecord,
+    images: Images<'a>,
+    failures: Mutex<Option<Vec<Failure>>>,
+}
+
+enum Item<'a> {
+    Kept(&'a FileHash),
+    Changed(usize, &'a Entry, Option<&'a FileHash>),
+}
+
+impl<'a> Evidence<'a> {
+    /// Evidence from records whose hashes were checked.
+    pub fn new(baseline: &'a BaselineRecord, manifest: &'a ManifestRecord, images: Images<'a>) -> Self {
+        Evidence { baseline, manifest, images, failures: Mutex::new(None) }
+    }
+
+    /// Reads every file of the target once, compares its hash with the record, and gives it to `work`.
+    ///
+    /// A file that can't be read is a failure of the check, and `work` does not see it. The results are in the order of
+    /// the paths.
+    pub fn examine<R: Send>(&self, ctx: &Context<'_>, work: impl Fn(&Examined<'_>) -> R + Sync) -> Vec<R> {
+        let items = self.items();
+        let results = workspace::parallel_map(ctx.threads, &items, |item| match item {
+            Item::Kept(file) => self.kept(ctx, file, &work),
+            Item::Changed(n, entry, file) => self.changed(ctx, (*n, entry), *file, &work),
+        });
+        let mut failures = self.names(ctx).unwrap_or_else(|error| vec![unread(None, &error)]);
+        let mut measured = Vec::new();
+        for (result, found) in results {
+            measured.extend(result);
+            failures.extend(found);
+        }
+        *self.failures.lock().unwrap_or_else(PoisonError::into_inner) = Some(failures);
+        measured
+    }
+
+    /// What `examine` found wrong; looks now if the adapter never looked.
+    pub(super) fn into_failures(self, ctx: &Context<'_>) -> Vec<Failure> {
+        if self.failures.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            self.examine(ctx, |_| ());
+        }
+        self.failures.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
+    }
+
+    fn items(&self) -> Vec<Item<'_>> {
+        let mut items: BTreeMap<&RepoPath, Item<'_>> =
+            self.baseline.files.iter().map(|file| (&file.path, Item::Kept(file))).collect();
+        for (n, entry) in self.manifest.entries.iter().enumerate() {
+            let file = match items.get(&entry.path) {
+                Some(Item::Kept(file)) => Some(*file),
+                Some(Item::Changed(..)) | None => None,
+            };
+            items.insert(&entry.path, Item::Changed(n, entry, file));
+        }
+        items.into_values().collect()
+    }
+
+    fn kept<R>(
+        &self,
+        ctx: &Context<'_>,
+        file: &FileHash,
+        work: &(impl Fn(&Examined<'_>) -> R + Sync),
+    ) -> (Option<R>, Vec<Failure>) {
+        let content = match ctx.view.read(&file.path) {
+            Ok(content) => content,
+            Err(error) => return (None, vec![unread(Some(&file.path), &error)]),
+        };
+        let failures = match content.sha256 == file.sha256 {
+            true => Vec::new(),
+            false => vec![differs(NOTHING_ELSE_CHANGED, &file.path, file.sha256, content.sha256)],
+        };
+        let bytes = Some(content.bytes.as_slice());
+        (Some(work(&Examined { path: &file.path, before: bytes, after: bytes, changed: false })), failures)
+    }
+
+    fn changed<R>(
+        &self,
+        ctx: &Context<'_>,
+        (n, entry): (usize, &Entry),
+        file: Option<&FileHash>,
+        work: &(impl Fn(&Examined<'_>) -> R + Sync),
+    ) -> (Option<R>, Vec<Failure>) {
+        let mut failures = Vec::new();
+        let mut fail = |reason: String| failures.push(Failure::at(HASHES_MATCH, &entry.path, reason));
+        let recorded = entry.before.map(|stamp| stamp.sha256);
+        if recorded != file.map(|file| file.sha256) {
+            fail("the manifest and the baseline disagree about what it was".to_owned());
+        }
+        let images = self.before(n, entry).and_then(|before| Ok((before, self.after(ctx, n, entry)?)));
+        let (before, after) = match images {
+            Ok(images) => images,
+            Err(error) => {
+                fail(error.message().to_owned());
+                return (None, failures);
+            }
+        };
+        if before.as_deref().map(Sha256::of) != recorded {
+            fail("its recorded content before is not the one that the manifest names".to_owned());
+        }
+        if let Some(reason) = mismatch(entry.after, after.as_ref()) {
+            fail(reason);
+        }
+        if !self.applied() {
+            let standing = ctx.view.read(&entry.path).map(Some).or_else(absent);
+            match standing.map(|content| mismatch(entry.before, content.as_ref())) {
+                Ok(None) => {}
+                Ok(Some(reason)) => fail(format!("nothing was to be written yet, but {reason}")),
+                Err(error) => fail(error.message().to_owned()),
+            }
+        }
+        let after = after.as_ref().map(|content| content.bytes.as_slice());
+        (Some(work(&Examined { path: &entry.path, before: before.as_deref(), after, changed: true })), failures)
+    }
+
+    fn applied(&self) -> bool {
+        matches!(self.images, Images::Folders { posts: None, .. })
+    }
+
+    fn before(&self, n: usize, entry: &Entry) -> Result<Option<Vec<u8>>, Error> {
+        let Some(_) = entry.before else { return Ok(None) };
+        match &self.images {
+            Images::Folders { pres, .. } => record::read(&pres.join(n.to_string())).map(Some),
+            Images::Proposed(changes) => {
+                let change = changes.changes().get(n);
+                Ok(change.and_then(|change| change.before.as_ref()).map(|content| content.bytes.clone()))
+            }
+        }
+    }
+
+    fn after(&self, ctx: &Context<'_>, n: usize, entry: &Entry) -> Result<Option<Content>, Error> {
+        match &self.images {
+            Images::Folders { posts: None, .. } => ctx.view.read(&entry.path).map(Some).or_else(absent),
+            Images::Folders { posts: Some(posts), .. } => {
+                let Some(stamp) = entry.after else { return Ok(None) };
+                Ok(Some(Content::new(record::read(&posts.join(n.to_string()))?, stamp.mode)))
+            }
+            Images::Proposed(changes) => Ok(changes.changes().get(n).and_then(|change| change.after.clone())),
+        }
+    }
+
+    /// Files that appeared or vanished under the target.
+    fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
+        let adapter = super::find(&self.baseline.input.tool)?;
+        let domain = Globs::parse(&adapter.domain())?;
+        let listing = ctx.view.list(&self.baseline.input.target.globs(ctx.view)?, ctx.threads)?;
+        let owned = |path: &&RepoPath| domain.matches(path);
+        let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();
+        found.extend(listing.unnameable.iter().map(String::as_str));
+        let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
+        expected.extend(self.baseline.skipped.iter().map(|skipped| skipped.path.as_str()));
+        if self.applied() {
+            for entry in &self.manifest.entries {
+                match entry.after {
+                    Some(_) => expected.insert(entry.path.as_str()),
+                    None => expected.remove(entry.path.as_str()),
+                };
+            }
+        }
+        let appeared = found.difference(&expected).map(|path| (path, "it appeared under the target"));
+        let vanished = expected.difference(&found).map(|path| (path, "it is no longer under the target"));
+        Ok(appeared.chain(vanished).map(|(path, why)| Failure::at(NOTHING_ELSE_CHANGED, path, why)).collect())
+    }
+}
+
+fn absent(error: Error) -> Result<Option<Content>, Error> {
+    if error.code() == Code::NotFound { Ok(None) } else { Err(error) }
+}
+
+fn unread(path: Option<&RepoPath>, error: &Error) -> Failure {
+    Failure {
+        check: NOTHING_ELSE_CHANGED.to_owned(),
+        path: path.map(ToString::to_string),
+        reason: error.message().to_owned(),
+    }
+}
+
+fn differs(check: &str, path: &RepoPath, expected: Sha256, found: Sha256) -> Failure {
+    Failure::at(check, path, format!("its hash is {found}, not {expected}"))
+}
+
+fn mismatch(expected: Option<Stamp>, found: Option<&Content>) -> Option<String> {
+    match (expected, found.map(Content::stamp)) {
+        (None, None) => None,
+        (None, Some(_)) => Some("it exists".to_owned()),
+        (Some(_), None) => Some("it does not exist".to_owned()),
+        (Some(expected), Some(found)) if expected.sha256 != found.sha256 => {
+            Some(format!("its hash is {}, not {}", found.sha256, expected.sha256))
+        }
+        (Some(expected), Some(found)) if expected.mode != found.mode => {
+            Some(format!("its mode is {:o}, not {:o}", found.mode, expected.mode))
+        }
+        (Some(expected), Some(found)) if expected.length != found.length => {
+            Some(format!("its length is {}, not {}", found.length, expected.length))
+        }
+        (Some(_), Some(_)) => None,
+    }
+}

@@ -1,0 +1,65 @@
+//! `link_updater`: moves every link from old hosts to new ones in HTML files, and nothing else in them.
+//!
+//! What a link is, and which spellings of a host count, is what a browser does: the attributes that the HTML standard
+//! gives URLs (`srcset`, `ping` and `<meta http-equiv=refresh>` among them), `og:` and `twitter:` URLs, links in
+//! `<template>` and `<noscript>`. Text, comments, scripts, styles, `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or
+//! no slash (`http:/host`) depends on the page's own address and stays; one that begins with `//` is read as on an
+//! https page.
+//!
+//! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
+
+mod origin;
+mod params;
+mod pieces;
+mod propose;
+mod scan;
+mod table;
+mod value;
+mod verify;
+
+use crate::{
+    dta::{
+        Adapter, Context,
+        contract::{Invocation, Proposal},
+        evidence::{Evidence, Measured},
+    },
+    error::Error,
+};
+
+/// The adapter.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkUpdater;
+
+impl Adapter for LinkUpdater {
+    fn name(&self) -> &str {
+        "link_updater"
+    }
+
+    fn version(&self) -> &str {
+        "1.0"
+    }
+
+    fn summary(&self) -> &str {
+        "move every link from old hosts to new ones in HTML files"
+    }
+
+    fn input_schema(&self) -> &str {
+        include_str!("../../../schemas/link_updater.input.schema.json")
+    }
+
+    fn output_schema(&self) -> &str {
+        include_str!("../../../schemas/link_updater.output.schema.json")
+    }
+
+    fn domain(&self) -> Vec<&str> {
+        vec!["**/*.html", "**/*.htm", "**/*.xhtml", "**/*.HTML", "**/*.HTM", "**/*.XHTML"]
+    }
+
+    fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
+        propose::propose(ctx, input, &self.domain())
+    }
+
+    fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
+        verify::measure(ctx, input, evidence)
+    }
+}

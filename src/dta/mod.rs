@@ -1,0 +1,166 @@
+//! Deterministic tool adapters: discover, propose, and, in a process of its own, measure again.
+//!
+//! An adapter reads through a [`View`] and returns data; it never writes. The host judges, applies and records.
+
+pub mod contract;
+pub mod evidence;
+pub mod jsonl;
+pub mod link_updater;
+pub mod verify;
+
+mod record;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::{
+    dta::{
+        contract::{Invocation, Proposal},
+        evidence::{Evidence, Measured},
+    },
+    error::{self, Code, Error},
+    workspace::View,
+};
+
+/// Every built-in adapter, sorted by name.
+pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
+
+/// A tool that changes files the same way every time, and can prove it.
+pub trait Adapter: Sync {
+    /// The name in invocations.
+    fn name(&self) -> &str;
+
+    /// The version in invocations.
+    fn version(&self) -> &str;
+
+    /// One line for listings.
+    fn summary(&self) -> &str;
+
+    /// JSON Schema of the invocation, as text.
+    fn input_schema(&self) -> &str;
+
+    /// JSON Schema of the output, as text.
+    fn output_schema(&self) -> &str;
+
+    /// Globs of the files that only this adapter may change under strict tools. It looks at no others.
+    fn domain(&self) -> Vec<&str>;
+
+    /// Looks at the target and says what would change. No side effect.
+    fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error>;
+
+    /// Measures again what was done or proposed, by code that `propose` does not use.
+    fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error>;
+}
+
+/// What an adapter works with.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The tree, read only.
+    pub view: View<'a>,
+    /// How many threads it may use; the result does not depend on it.
+    pub threads: usize,
+    /// True as soon as it has to stop.
+    pub cancel: &'a AtomicBool,
+    /// Takes how many files are done and how many there are.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl Context<'_> {
+    /// An error if the run was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), Error> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The built-in adapter of that name; `not_found` names the nearest.
+pub fn find(name: &str) -> Result<&'static dyn Adapter, Error> {
+    if let Some(adapter) = ADAPTERS.iter().find(|adapter| adapter.name() == name) {
+        return Ok(*adapter);
+    }
+    let error = Error::new(Code::NotFound, format!("there is no adapter `{name}`"));
+    let known = ADAPTERS.iter().map(|adapter| adapter.name());
+    Err(match error::nearest(name, known) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`nrv dta list` shows the adapters"),
+    })
+}
+
+/// Takes an invocation from JSON, checked against the adapter's own schema. Reads nothing.
+pub fn parse(adapter: &dyn Adapter, input: &Value) -> Result<Invocation, Error> {
+    check_schema(adapter.input_schema(), input).map_err(|(at, why)| {
+        let at = if at.is_empty() { "/".to_owned() } else { at };
+        Error::new(Code::InvalidInput, format!("the input of `{}` is wrong at `{at}`: {why}", adapter.name()))
+            .detail("pointer", at)
+            .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()))
+    })?;
+    serde_json::from_value(input.clone()).map_err(|error| {
+        Error::new(Code::InvalidInput, format!("the input of `{}` can't be used: {error}", adapter.name()))
+    })
+}
+
+/// The JSON Pointer and reason of the first thing in `value` that the schema does not allow.
+fn check_schema(schema: &str, value: &Value) -> Result<(), (String, String)> {
+    let schema: Value = serde_json::from_str(schema).map_err(|error| (String::new(), error.to_string()))?;
+    let validator = jsonschema::validator_for(&schema).map_err(|error| (String::new(), error.to_string()))?;
+    validator.validate(value).map_err(|error| (error.instance_path().to_string(), error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn input() -> Value {
+        json!({
+            "tool": "link_updater", "version": "1.0", "mode": "apply",
+            "target": {"repo_path": ".", "glob": ["site/**/*.html", "!site/old/**"]},
+            "params": {"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"},
+            "constraints": {"max_files": 10, "timeout_ms": 1000, "seed": 1},
+        })
+    }
+
+    #[track_caller]
+    fn refused(pointer: &str, value: Value) {
+        let mut input = input();
+        match input.pointer_mut(pointer) {
+            Some(place) => *place = value,
+            None => {
+                let (parent, key) = pointer.rsplit_once('/').unwrap();
+                input.pointer_mut(parent).unwrap()[key] = value;
+            }
+        }
+        let adapter = find("link_updater").unwrap();
+        assert_eq!(parse(adapter, &input).unwrap_err().code(), Code::InvalidInput, "{input}");
+    }
+
+    #[test]
+    fn the_registry_is_sorted_and_its_schemas_compile() {
+        assert!(ADAPTERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
+        for adapter in ADAPTERS {
+            for schema in [adapter.input_schema(), adapter.output_schema()] {
+                jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+            }
+        }
+        assert!(find("link_updatr").err().unwrap().hint_text().unwrap().contains("link_updater"));
+    }
+
+    #[test]
+    fn invocations_are_checked_before_anything_is_read() {
+        assert!(parse(find("link_updater").unwrap(), &input()).is_ok());
+        refused("/version", json!("2.0"));
+        refused("/mode", json!("verify"));
+        refused("/extra", json!(1));
+        refused("/target/glob", json!([]));
+        refused("/target/x", json!(1));
+        refused("/params/from_hosts", json!([]));
+        refused("/params/moves", json!([]));
+        refused("/params/on_skip", json!("ignore"));
+        refused("/constraints/max_files", json!(0));
+        refused("/constraints/seed", json!(-1));
+    }
+}

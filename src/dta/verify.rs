@@ -1,0 +1,219 @@
+//! The verifier's process: a request on standard input, a report on standard output, from the record and disk alone.
+//!
+//! Whatever can't be read or parsed is a failure; nothing passes by being left out.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::AtomicBool,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    Adapter, Context,
+    contract::{BaselineRecord, Counts, Failure, ManifestRecord, Verdict},
+    evidence::{Evidence, HASHES_MATCH, Images, NOTHING_ELSE_CHANGED},
+    find, record,
+};
+use crate::{
+    change::Content,
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    workspace::{Overlay, View, Workspace},
+};
+
+/// The baseline is what was written when it was taken.
+pub const BASELINE_INTACT: &str = "baseline_intact";
+/// The manifest is what was written when the change was made.
+pub const MANIFEST_INTACT: &str = "manifest_intact";
+
+/// A file of the record and its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactRef {
+    /// Relative to the run's folder.
+    pub path: String,
+    /// The hash of its bytes when it was written.
+    pub sha256: Sha256,
+}
+
+/// A file that an earlier step of the same dry run proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposed {
+    /// The file.
+    pub path: RepoPath,
+    /// Where its proposed content is; null if it is to be removed.
+    pub file: Option<PathBuf>,
+    /// Its proposed mode.
+    pub mode: u32,
+}
+
+/// What is to be verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The adapter's name.
+    pub tool: String,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The run's folder.
+    pub run_folder: PathBuf,
+    /// What was there.
+    pub baseline: ArtifactRef,
+    /// What was changed.
+    pub manifest: ArtifactRef,
+    /// In a dry run, the folder with the proposed contents: file `n`, from 0, belongs to entry `n`.
+    #[serde(default)]
+    pub posts: Option<PathBuf>,
+    /// The folder with the contents before: file `n`, from 0, belongs to entry `n`; none for created files.
+    pub pres: PathBuf,
+    /// What earlier steps of the same dry run proposed; lies over the tree.
+    #[serde(default)]
+    pub overlay: Vec<Proposed>,
+    /// How many threads it may use.
+    pub threads: usize,
+}
+
+/// What the verifier found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// True if every check passed.
+    pub passed: bool,
+    /// The checks that were made.
+    pub checks: Vec<String>,
+    /// What is wrong, sorted; empty if and only if `passed`.
+    pub failures: Vec<Failure>,
+    /// What was counted.
+    pub counts: Counts,
+    /// How many links were tried over the network.
+    pub sample_size: u64,
+}
+
+impl Report {
+    /// The verifier's part of an adapter's output.
+    pub fn verdict(&self) -> Verdict {
+        Verdict {
+            passed: self.passed,
+            checks: self.checks.clone(),
+            sample_size: self.sample_size,
+            failures: self.failures.clone(),
+        }
+    }
+
+    fn new(checks: &[&str], mut failures: Vec<Failure>) -> Self {
+        failures.sort();
+        failures.dedup();
+        Report {
+            passed: failures.is_empty(),
+            checks: checks.iter().map(ToString::to_string).collect(),
+            failures,
+            ..Report::default()
+        }
+    }
+}
+
+/// Reads one [`Request`], writes one [`Report`]. Exit code 0 if it passed, 4 if not, 1 if it can't be told.
+pub fn main(mut input: impl Read, mut output: impl Write) -> ExitCode {
+    let mut text = String::new();
+    let request = input.read_to_string(&mut text).map_err(|error| error.to_string());
+    let request = request.and_then(|_| serde_json::from_str::<Request>(&text).map_err(|error| error.to_string()));
+    let report = match request {
+        Ok(request) => verify(&request),
+        Err(error) => Report::new(&[], vec![Failure::new("request", format!("the request can't be read: {error}"))]),
+    };
+    let written = serde_json::to_vec(&report).map_err(std::io::Error::other).and_then(|mut line| {
+        line.push(b'\n');
+        output.write_all(&line)?;
+        output.flush()
+    });
+    match (written, report.passed) {
+        (Err(_), _) => ExitCode::FAILURE,
+        (Ok(()), true) => ExitCode::SUCCESS,
+        (Ok(()), false) => ExitCode::from(Code::VerificationFailed.exit_code()),
+    }
+}
+
+/// Verifies from the record and disk alone.
+pub fn verify(request: &Request) -> Report {
+    let (baseline, manifest) = match records(request) {
+        Ok(records) => records,
+        Err(failures) => return Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], failures),
+    };
+    let images = Images::Folders { pres: request.pres.clone(), posts: request.posts.clone() };
+    let opened = find(&request.tool)
+        .and_then(|adapter| Ok((adapter, Workspace::open(&request.root)?, overlay(&request.overlay)?)));
+    let report = opened.and_then(|(adapter, workspace, overlay)| {
+        let cancel = AtomicBool::new(false);
+        let view = View::new(&workspace, &overlay);
+        let ctx = Context { view, threads: request.threads, cancel: &cancel, progress: &|_, _| {} };
+        judge(adapter, &ctx, Evidence::new(&baseline, &manifest, images))
+    });
+    report.unwrap_or_else(|error| {
+        Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", error.message())])
+    })
+}
+
+/// Makes every check on evidence whose records are intact.
+pub fn judge(adapter: &dyn Adapter, ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error> {
+    let measured = adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
+    let mut failures = measured.failures;
+    failures.extend(evidence.into_failures(ctx));
+    let mut checks = vec![BASELINE_INTACT, MANIFEST_INTACT, HASHES_MATCH, NOTHING_ELSE_CHANGED];
+    checks.extend(measured.checks.iter().filter(|check| !checks.contains(check)).copied().collect::<Vec<_>>());
+    Ok(Report { counts: measured.counts, sample_size: measured.sample_size, ..Report::new(&checks, failures) })
+}
+
+fn records(request: &Request) -> Result<(BaselineRecord, ManifestRecord), Vec<Failure>> {
+    let baseline = artifact::<BaselineRecord>(&request.run_folder, &request.baseline, BASELINE_INTACT);
+    let manifest = artifact::<ManifestRecord>(&request.run_folder, &request.manifest, MANIFEST_INTACT);
+    let (baseline, manifest) = match (baseline, manifest) {
+        (Ok(baseline), Ok(manifest)) => (baseline, manifest),
+        (baseline, manifest) => return Err([baseline.err(), manifest.err()].into_iter().flatten().collect()),
+    };
+    let mut failures = Vec::new();
+    if baseline.input.tool != request.tool {
+        failures.push(Failure::new(BASELINE_INTACT, format!("it is of `{}`", baseline.input.tool)));
+    }
+    if manifest.tool != request.tool {
+        failures.push(Failure::new(MANIFEST_INTACT, format!("it is of `{}`", manifest.tool)));
+    }
+    let twice = |pair: &[_]| -> bool { pair[0] >= pair[1] };
+    if manifest.entries.iter().map(|entry| &entry.path).collect::<Vec<_>>().windows(2).any(twice) {
+        failures.push(Failure::new(MANIFEST_INTACT, "its entries are not sorted by path"));
+    }
+    if failures.is_empty() { Ok((baseline, manifest)) } else { Err(failures) }
+}
+
+fn artifact<T: DeserializeOwned>(folder: &Path, artifact: &ArtifactRef, check: &str) -> Result<T, Failure> {
+    let fail = |reason: String| Failure::at(check, &artifact.path, reason);
+    let path = RepoPath::parse(&artifact.path).map_err(|error| fail(error.message().to_owned()))?;
+    let bytes = record::read(&folder.join(path.as_str())).map_err(|error| fail(error.message().to_owned()))?;
+    let found = Sha256::of(&bytes);
+    if found != artifact.sha256 {
+        return Err(fail(format!("its hash is {found}, not {}", artifact.sha256)));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| fail(format!("it does not have the shape that it must have: {error}")))
+}
+
+fn overlay(proposed: &[Proposed]) -> Result<Overlay, Error> {
+    let mut overlay = Overlay::default();
+    let mut seen = BTreeMap::new();
+    for file in proposed {
+        let content = match &file.file {
+            Some(path) => Some(Content::new(record::read(path)?, file.mode)),
+            None => None,
+        };
+        if seen.insert(&file.path, ()).is_some() {
+            return Err(Error::new(Code::InvalidInput, format!("`{}` is proposed twice", file.path)));
+        }
+        overlay.insert(file.path.clone(), content);
+    }
+    Ok(overlay)
+}

@@ -1,0 +1,476 @@
+//! Adapters at the door: propose, apply, run. What they propose is judged, confirmed, committed and verified here.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    Event, Host, Position, Sink,
+    confirm::{Subject, altered},
+};
+use crate::{
+    change::ChangeSet,
+    diff::{self, Stat},
+    dta::{
+        self, Adapter,
+        contract::{Invocation, Mode, Output, Phase, Proposal},
+    },
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    ledger::{FileRef, Note},
+    workspace::parallel_map,
+};
+
+/// A proposal that the host keeps; scripts only have its description.
+#[derive(Debug)]
+pub(super) struct StoredProposal {
+    pub(super) invocation: Invocation,
+    /// What the script was given.
+    pub(super) reply: Value,
+    id: String,
+    proposal: Proposal,
+    stats: Vec<Stat>,
+    patch: Vec<u8>,
+    /// The baseline and the plan, which the verifier reads.
+    baseline: FileRef,
+    planned: FileRef,
+    /// The path of the patch in the run's folder.
+    patch_path: String,
+}
+
+impl StoredProposal {
+    pub(super) fn subject(&self) -> Subject {
+        Subject {
+            id: self.id.clone(),
+            kind: "dta.apply",
+            label: format!("apply {}", self.invocation.tool),
+            shown: self.reply.clone(),
+            files: self.stats.clone(),
+            patch: self.patch.clone(),
+            empty: self.proposal.changes.is_empty(),
+        }
+    }
+
+    pub(super) fn baseline(&self) -> &FileRef {
+        &self.baseline
+    }
+
+    pub(super) fn planned(&self) -> &FileRef {
+        &self.planned
+    }
+
+    pub(super) fn changes(&self) -> &ChangeSet {
+        &self.proposal.changes
+    }
+
+    fn artifacts(&self) -> Vec<String> {
+        vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
+    }
+}
+
+impl Host<'_> {
+    /// The approved adapters, as `nrv.dtas()` gives them.
+    pub(super) fn approved_adapters(&self) -> Value {
+        let list = self.policy.settings().adapters.approved.as_ref();
+        let approved = |adapter: &&&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
+        let row = |adapter: &&dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
+        dta::ADAPTERS.iter().filter(approved).map(row).collect()
+    }
+
+    /// An adapter's schemas and phases.
+    pub(super) fn describe_adapter(&self, tool: &str) -> Result<Value, Error> {
+        dta::find(tool).map(describe)
+    }
+
+    /// `propose`: a patch and a plan, no side effect but the record.
+    pub(super) fn propose(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let result = self.discover(position, tool, input, sink).map(|stored| {
+            let reply = stored.reply.clone();
+            self.proposals.insert(stored.id.clone(), stored);
+            reply
+        });
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    /// `apply`: a proposal by its id, verified or undone.
+    pub(super) fn apply_proposal(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        proposal: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let id = proposal.get("id").and_then(Value::as_str).unwrap_or_default();
+        let Some(stored) = self.proposals.remove(id) else {
+            return Err(Error::new(Code::NotFound, format!("`{tool}` has no open proposal of that id"))
+                .hint("give what `propose` returned in this run; a proposal can be applied once"));
+        };
+        let intact = stored.reply == *proposal && stored.invocation.tool == tool;
+        let result = if intact { self.carry_out(position, &stored, Held::No, sink) } else { Err(altered(tool)) };
+        if result.is_err() {
+            self.proposals.insert(stored.id.clone(), stored);
+        }
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    /// `run`: everything in one call, under one lock from discover to verify.
+    pub(super) fn run_adapter(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let result = self.run_locked(position, tool, input, sink);
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    fn run_locked(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let invocation = self.invocation(tool, input)?;
+        let mut held = Held::No;
+        if invocation.mode == Mode::Apply && !self.flags.dry_run {
+            let globs = invocation.target.globs(self.view())?;
+            self.lock(&globs.prefixes())?;
+            held = Held::SinceDiscover;
+        }
+        let stored = self.discover(position, tool, input, sink)?;
+        self.carry_out(position, &stored, held, sink)
+    }
+
+    /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
+    fn invocation(&self, tool: &str, input: &Value) -> Result<Invocation, Error> {
+        let adapter = dta::find(tool)?;
+        let settings = self.policy.adapter(tool);
+        let Value::Object(mut map) = input.clone() else {
+            return Err(Error::new(Code::InvalidInput, format!("the input of `{tool}` is no map")));
+        };
+        map.entry("tool").or_insert_with(|| json!(adapter.name()));
+        map.entry("version").or_insert_with(|| json!(adapter.version()));
+        map.entry("mode").or_insert_with(|| json!(self.mode()));
+        if let Some(Value::Object(target)) = map.get_mut("target") {
+            target.entry("repo_path").or_insert_with(|| json!("."));
+        }
+        let constraints = map.entry("constraints").or_insert_with(|| json!({}));
+        if let Value::Object(constraints) = constraints {
+            let defaults =
+                [("max_files", settings.max_files), ("timeout_ms", settings.timeout_ms), ("seed", self.seed)];
+            for (key, value) in defaults {
+                constraints.entry(key).or_insert_with(|| json!(value));
+            }
+        }
+        let mut invocation = dta::parse(adapter, &Value::Object(map))?;
+        // The policy is a ceiling; an invocation may only ask for less.
+        let constraints = &mut invocation.constraints;
+        constraints.max_files = constraints.max_files.min(settings.max_files);
+        constraints.timeout_ms = constraints.timeout_ms.min(settings.timeout_ms);
+        Ok(invocation)
+    }
+
+    fn discover(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<StoredProposal, Error> {
+        let adapter = dta::find(tool)?;
+        let invocation = self.invocation(tool, input)?;
+        self.tools.insert(tool.to_owned());
+        sink.event(Event::DtaStarted { tool: tool.to_owned() });
+        self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
+        let proposal = {
+            let options = &self.context.options;
+            let ctx = dta::Context {
+                view: self.view(),
+                threads: options.threads,
+                cancel: options.cancel.as_ref(),
+                progress: options.progress.0.as_ref(),
+            };
+            adapter.propose(&ctx, &invocation)?
+        };
+        let stored = self.store(position, tool, invocation, proposal)?;
+        sink.event(Event::DtaProposed {
+            tool: tool.to_owned(),
+            proposal: stored.id.clone(),
+            files: stored.proposal.changes.len(),
+        });
+        let patch = FileRef { path: stored.patch_path.clone(), sha256: Sha256::of(&stored.patch) };
+        let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
+        let data = json!({"tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts});
+        self.note_dta(position, "dta_proposed", data, files)?;
+        Ok(stored)
+    }
+
+    /// Writes a proposal's artefacts and describes it.
+    fn store(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        invocation: Invocation,
+        proposal: Proposal,
+    ) -> Result<StoredProposal, Error> {
+        let patch = diff::render(&proposal.changes)?;
+        let stats = diff::stat(&proposal.changes);
+        let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
+        let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
+        let patch_path = format!("artifacts/{position}-{tool}.patch");
+        self.folder.write(&patch_path, &patch)?;
+        let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
+        let mut stored = StoredProposal {
+            invocation,
+            reply: Value::Null,
+            id,
+            proposal,
+            stats,
+            patch,
+            baseline,
+            planned,
+            patch_path,
+        };
+        stored.reply = describe_proposal(&stored);
+        Ok(stored)
+    }
+
+    /// From a proposal to a verified change, or in a dry run to a verified preview.
+    fn carry_out(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        held: Held,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let changes = &stored.proposal.changes;
+        let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
+        if !changes.is_empty() {
+            self.admit(tool, changes, &stored.stats, sink)?;
+        }
+        if dry && !self.flags.dry_run {
+            return self.verify_preview(position, stored, sink);
+        }
+        let by = self.consume(position, stored.subject(), sink)?;
+        if dry {
+            let output = self.verify_preview(position, stored, sink)?;
+            self.overlay.add(changes);
+            for change in changes.changes() {
+                let known = self.proposed.remove(&change.path);
+                let before = known.map_or_else(|| change.before.clone(), |(before, _)| before);
+                self.proposed.insert(change.path.clone(), (before, change.after.clone()));
+            }
+            return Ok(output);
+        }
+        if held == Held::No {
+            let globs = stored.invocation.target.globs(self.view())?;
+            self.lock(&globs.prefixes())?;
+        }
+        // A person may have taken hours, and no lock was held meanwhile.
+        if held == Held::No || by == "person" {
+            self.check_fresh(stored)?;
+        }
+        self.apply_and_verify(position, stored, sink)
+    }
+
+    fn apply_and_verify(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let changes = &stored.proposal.changes;
+        let first = self.transactions.len();
+        let mut pack = None;
+        if !changes.is_empty() {
+            pack = Some(self.commit(position, changes, &stored.patch)?);
+        }
+        let manifest = self.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
+        let data = json!({
+            "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
+            "baseline": stored.baseline, "manifest": manifest,
+        });
+        self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
+        sink.event(Event::DtaApplied { tool: tool.to_owned(), files: changes.len() });
+        let verdict = self.verify_applied(stored, &manifest, pack.as_deref());
+        let output = verdict.map(|verdict| Output::new(&stored.invocation, Phase::Verify, &stored.proposal, verdict));
+        match output.and_then(|output| self.conclude(position, stored, output, sink)) {
+            Ok(output) => Ok(output),
+            // Budgets stay spent: the work was done, even though it is undone now.
+            Err(error) => match self.undo(first) {
+                Ok(_) => Err(error.detail("undone", true)),
+                Err(undo) => Err(undo.detail("cause", error.message())),
+            },
+        }
+    }
+
+    fn verify_preview(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let verdict = self.verify_proposed(position, stored)?;
+        let output = Output::new(&stored.invocation, Phase::DryRun, &stored.proposal, verdict);
+        self.conclude(position, stored, output, sink)
+    }
+
+    /// Records what the verifier said; an error unless it passed.
+    fn conclude(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        mut output: Output,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let verify = self.write_artifact(position, tool, "verify", &output.verifier)?;
+        output.artifacts = stored.artifacts();
+        output.artifacts.push(verify.path.clone());
+        let value = to_value(&output)?;
+        self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value}), vec![verify])?;
+        if output.verifier.passed {
+            sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone() });
+            return Ok(value);
+        }
+        let mut reasons = output.verifier.failures.iter().map(|failure| match &failure.path {
+            Some(path) => format!("{}: `{path}` {}", failure.check, failure.reason),
+            None => format!("{}: {}", failure.check, failure.reason),
+        });
+        let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
+        let n = output.verifier.failures.len();
+        let more = if n > 1 { format!(" (and {} more)", n - 1) } else { String::new() };
+        Err(Error::new(Code::VerificationFailed, format!("the verifier of `{tool}` failed: {first}{more}"))
+            .detail("output", value))
+    }
+
+    /// Checks that every file that the proposal looked at is as it was.
+    fn check_fresh(&self, stored: &StoredProposal) -> Result<(), Error> {
+        let view = self.view();
+        let now = parallel_map(self.context.options.threads, &stored.proposal.baseline.files, |file| {
+            let same = view.read(&file.path).is_ok_and(|content| content.sha256 == file.sha256);
+            (!same).then(|| file.path.to_string())
+        });
+        let changed: Vec<String> = now.into_iter().flatten().collect();
+        if let Some(first) = changed.first() {
+            let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+            return Err(Error::new(
+                Code::StalePreimage,
+                format!("`{first}`{more} changed since the change was proposed"),
+            )
+            .detail("files", changed)
+            .hint("run it again, so that the change is proposed against what is there now"));
+        }
+        Ok(())
+    }
+
+    fn note_dta(
+        &mut self,
+        position: &Position,
+        kind: &'static str,
+        data: Value,
+        files: Vec<FileRef>,
+    ) -> Result<(), Error> {
+        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
+    }
+
+    fn write_artifact(
+        &self,
+        position: &Position,
+        tool: &str,
+        what: &str,
+        content: &impl Serialize,
+    ) -> Result<FileRef, Error> {
+        let path = format!("dta/{tool}/{}.{position}-{what}.json", self.folder.timestamp());
+        let mut bytes =
+            serde_json::to_vec_pretty(content).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        bytes.push(b'\n');
+        self.folder.write(&path, &bytes)?;
+        Ok(FileRef { path, sha256: Sha256::of(&bytes) })
+    }
+
+    fn tell_failure<T>(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        result: Result<T, Error>,
+        sink: &mut dyn Sink,
+    ) -> Result<T, Error> {
+        if let Err(error) = &result
+            && error.code() != Code::Suspended
+        {
+            let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
+            self.note_dta(position, "dta_failed", data, Vec::new())?;
+            sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
+        }
+        result
+    }
+}
+
+/// Since when the lock on the target is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    No,
+    SinceDiscover,
+}
+
+/// An adapter's schemas and phases.
+pub(super) fn describe(adapter: &dyn Adapter) -> Value {
+    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    json!({
+        "name": adapter.name(),
+        "version": adapter.version(),
+        "summary": adapter.summary(),
+        "domain": adapter.domain(),
+        "phases": ["discover", "propose", "apply", "verify"],
+        "input_schema": schema(adapter.input_schema()),
+        "output_schema": schema(adapter.output_schema()),
+    })
+}
+
+fn describe_proposal(stored: &StoredProposal) -> Value {
+    let files: Vec<Value> = stored
+        .stats
+        .iter()
+        .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))
+        .collect();
+    json!({
+        "id": stored.id,
+        "tool": stored.invocation.tool,
+        "version": stored.invocation.version,
+        "phase": "propose",
+        "baseline": stored.proposal.baseline.counts,
+        "skipped": stored.proposal.baseline.skipped,
+        "proposed_changes": stored.proposal.counts,
+        "files": files,
+        "artifacts": stored.artifacts(),
+        "patch": stored.patch_path,
+    })
+}
+
+fn to_value(value: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(value).map_err(|error| Error::new(Code::Internal, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_both_schemas() {
+        for adapter in dta::ADAPTERS {
+            let value = describe(*adapter);
+            assert!(value["input_schema"].is_object() && value["output_schema"].is_object());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Budgets: reserved before a call, not after it. N means N.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    change::ChangeSet,
+    clock::Stopwatch,
+    diff::Stat,
+    error::{Code, Error},
+    path::RepoPath,
+    policy,
+};
+
+/// What a run has used of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// How much is used.
+    pub used: u64,
+    /// How much there is.
+    pub limit: u64,
+}
+
+/// The budgets of a run.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limits: policy::Budget,
+    calls: u64,
+    files: BTreeSet<RepoPath>,
+    diff_lines: u64,
+    bytes: u64,
+    watch: Stopwatch,
+}
+
+impl Budget {
+    pub(super) fn new(limits: policy::Budget) -> Self {
+        Budget { limits, calls: 0, files: BTreeSet::new(), diff_lines: 0, bytes: 0, watch: Stopwatch::start() }
+    }
+
+    /// Reserves one call.
+    pub(super) fn reserve_call(&mut self) -> Result<(), Error> {
+        self.check_wall()?;
+        self.calls = admit("calls", self.calls, 1, self.limits.calls)?;
+        Ok(())
+    }
+
+    /// An error if the run has taken longer than it may.
+    pub(super) fn check_wall(&self) -> Result<(), Error> {
+        let limit = self.limits.wall_s;
+        if self.watch.elapsed().as_secs() >= limit {
+            return Err(spent("wall_s", limit, limit, 1));
+        }
+        Ok(())
+    }
+
+    /// Milliseconds until the run has taken longer than it may.
+    pub(super) fn wall_left_ms(&self) -> u64 {
+        self.limits.wall_s.saturating_mul(1000).saturating_sub(self.watch.elapsed_ms())
+    }
+
+    /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
+    pub(super) fn reserve_change(&mut self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
+        let new_files = changes.changes().iter().filter(|change| !self.files.contains(&change.path)).count() as u64;
+        let lines = stats.iter().map(|stat| stat.lines.total()).sum();
+        let written = changes.changes().iter().filter_map(|change| change.after.as_ref());
+        let bytes = written.map(|content| content.bytes.len() as u64).sum();
+        admit("files", self.files.len() as u64, new_files, self.limits.files)?;
+        let all_lines = admit("diff_lines", self.diff_lines, lines, self.limits.diff_lines)?;
+        self.bytes = admit("bytes", self.bytes, bytes, self.limits.bytes)?;
+        self.diff_lines = all_lines;
+        self.files.extend(changes.changes().iter().map(|change| change.path.clone()));
+        Ok(())
+    }
+
+    /// Lines that the run has added and removed so far.
+    pub(super) fn lines(&self) -> u64 {
+        self.diff_lines
+    }
+
+    /// Files that the run has changed.
+    pub(super) fn files(&self) -> &BTreeSet<RepoPath> {
+        &self.files
+    }
+
+    /// Calls that the run has made.
+    pub(super) fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Used and left, as scripts see it.
+    pub(super) fn describe(&self) -> Value {
+        let row = |used: u64, limit: u64| json!({"used": used, "limit": limit, "left": limit.saturating_sub(used)});
+        json!({
+            "calls": row(self.calls, self.limits.calls),
+            "files": row(self.files.len() as u64, self.limits.files),
+            "diff_lines": row(self.diff_lines, self.limits.diff_lines),
+            "bytes": row(self.bytes, self.limits.bytes),
+        })
+    }
+}
+
+/// The new sum, if it stays within the limit.
+fn admit(name: &str, used: u64, asked: u64, limit: u64) -> Result<u64, Error> {
+    let sum = used.saturating_add(asked);
+    if sum > limit { Err(spent(name, limit, used, asked)) } else { Ok(sum) }
+}
+
+fn spent(name: &str, limit: u64, used: u64, asked: u64) -> Error {
+    Error::new(
+        Code::BudgetExhausted,
+        format!("the budget `{name}` is spent: limit {limit}, used {used}, asked {asked}"),
+    )
+    .detail("budget", name)
+    .detail("limit", limit)
+    .detail("used", used)
+    .detail("asked", asked)
+    .hint(format!("raise `{name}` in `[budget]` of `nrv.toml` and in the script's header, or change less at once"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        change::{Change, Content},
+        diff,
+    };
+
+    fn budget(calls: u64, files: u64, diff_lines: u64) -> Budget {
+        Budget::new(policy::Budget { calls, files, diff_lines, ..policy::Budget::default() })
+    }
+
+    fn change(path: &str) -> ChangeSet {
+        let content = |text: &str| Some(Content::new(text.into(), 0o644));
+        let path = RepoPath::parse(path).unwrap();
+        ChangeSet::new(vec![Change { path, before: content("a\n"), after: content("b\n") }]).unwrap()
+    }
+
+    #[test]
+    fn a_limit_of_n_admits_exactly_n() {
+        let mut budget = budget(2, 2, 4);
+        budget.reserve_call().unwrap();
+        budget.reserve_call().unwrap();
+        let error = budget.reserve_call().unwrap_err();
+        assert_eq!((error.code(), error.details()["limit"].as_u64()), (Code::BudgetExhausted, Some(2)));
+        for path in ["a", "b"] {
+            budget.reserve_change(&change(path), &diff::stat(&change(path))).unwrap();
+        }
+        let error = budget.reserve_change(&change("c"), &diff::stat(&change("c"))).unwrap_err();
+        assert_eq!(error.details()["budget"], "files");
+        let error = budget.reserve_change(&change("a"), &diff::stat(&change("a"))).unwrap_err();
+        assert_eq!(error.details()["budget"], "diff_lines");
+        assert_eq!((budget.lines(), budget.files().len(), budget.calls()), (4, 2, 2));
+    }
+}

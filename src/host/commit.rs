@@ -1,0 +1,138 @@
+//! From a change set to the tree: gates, budget, lock, transaction, record.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Host, Position, Recovery, Sink};
+use crate::{
+    change::{ChangeSet, Entry},
+    diff::Stat,
+    error::{Code, Error},
+    gate::{self, Subject},
+    hash::Sha256,
+    journal::{self, Guards, Target, Transaction},
+    ledger::{FileRef, Note},
+    lock::Wait,
+    path::RepoPath,
+};
+
+/// A transaction of the run, as far as undoing it needs to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Committed {
+    /// The transaction's name.
+    pub(super) transaction: String,
+    /// Its files.
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Host<'_> {
+    /// Judges a change and reserves what it costs. Nothing is written.
+    pub(super) fn admit(
+        &mut self,
+        adapter: &str,
+        changes: &ChangeSet,
+        stats: &[Stat],
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let subject = Subject::Changes { files: stats, run_lines_so_far: self.budget.lines(), adapter: Some(adapter) };
+        let verdict = gate::decide(&subject, &self.policy);
+        self.heed(&verdict, sink)?;
+        self.budget.reserve_change(changes, stats)
+    }
+
+    /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.
+    pub(super) fn lock(&mut self, prefixes: &[String]) -> Result<(), Error> {
+        let context = self.context;
+        let locks = context.locks();
+        let Some(lease) = &mut self.lease else {
+            return Err(Error::new(Code::Internal, "the run has no lease"));
+        };
+        let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: context.options.cancel.as_ref() };
+        let mut bury = |run: &str| {
+            let Some(lease) = locks.lease(run)? else { return Ok(()) };
+            Recovery::of(context, run, lease).map(drop)
+        };
+        lease.acquire(prefixes, wait, &mut bury)
+    }
+
+    /// Writes a change to the tree, all or nothing, and records it. The caller holds the lock.
+    pub(super) fn commit(&mut self, position: &Position, changes: &ChangeSet, patch: &[u8]) -> Result<String, Error> {
+        let name = self.next_transaction();
+        self.transact(position.as_str(), &name, &Target::of(changes), patch)?;
+        let entries = changes.entries();
+        self.settle(position.as_str(), "committed", &name, entries.clone())?;
+        self.transactions.push(Committed { transaction: name.clone(), entries });
+        Ok(name)
+    }
+
+    /// One transaction in this run's folder, fenced by its lease.
+    pub(super) fn transact(
+        &self,
+        position: &str,
+        name: &str,
+        targets: &[Target<'_>],
+        patch: &[u8],
+    ) -> Result<(), Error> {
+        let transaction = Transaction { run: self.folder.id(), run_folder: self.folder.path(), name, position, patch };
+        let lease = self.lease.as_ref();
+        let before_commit = || lease.map_or(Ok(()), |lease| lease.check());
+        let guards = Guards { before_commit: &before_commit, fault: &|_| Ok(()) };
+        journal::apply(&self.context.workspace, &transaction, targets, &guards)
+    }
+
+    /// Records a transaction's outcome durably, then takes it out of the journal.
+    pub(super) fn settle(
+        &mut self,
+        position: &str,
+        kind: &'static str,
+        name: &str,
+        entries: Vec<Entry>,
+    ) -> Result<(), Error> {
+        let manifest = format!("packs/{name}/manifest.json");
+        let sha256 = Sha256::of(&self.folder.read(&manifest)?);
+        let data = json!({"transaction": name, "entries": entries});
+        let files = vec![FileRef { path: manifest, sha256 }];
+        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
+        self.chain.sync()?;
+        journal::settle(self.folder.path(), name)
+    }
+
+    /// Undoes the run's transactions, the latest first, in one transaction of their own.
+    pub(super) fn undo(&mut self, from: usize) -> Result<Vec<RepoPath>, Error> {
+        let undone = self.transactions.split_off(from);
+        if undone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let result = super::rollback::restore_targets(&self.folder, &undone, false)
+            .and_then(|restored| self.undo_targets(&restored));
+        if result.is_err() {
+            self.transactions.extend(undone);
+        }
+        result
+    }
+
+    /// A name that no transaction of the run has had.
+    pub(super) fn next_transaction(&mut self) -> String {
+        self.transaction_count += 1;
+        format!("t{}", self.transaction_count)
+    }
+
+    pub(super) fn undo_targets(&mut self, restored: &super::rollback::Restored) -> Result<Vec<RepoPath>, Error> {
+        restored.check_current(&self.context.workspace)?;
+        let name = self.next_transaction();
+        let targets = restored.targets();
+        self.transact("", &name, &targets, b"")?;
+        let entries: Vec<Entry> = targets
+            .iter()
+            .map(|target| Entry {
+                path: target.path.clone(),
+                before: target.before,
+                after: target.after.map(crate::change::Content::stamp),
+            })
+            .collect();
+        let paths = entries.iter().map(|entry| entry.path.clone()).collect();
+        self.settle("", "undone", &name, entries)?;
+        Ok(paths)
+    }
+}

@@ -1,0 +1,120 @@
+//! What all runs of a workspace have in common.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    clock::Clock,
+    error::{Code, Error},
+    ledger::Runs,
+    lock::Locks,
+    path::RepoPath,
+    policy::{self, Policy},
+    process::Program,
+    workspace::Workspace,
+};
+
+/// Takes how much of a long piece of work is done: (done, total).
+#[derive(Clone)]
+pub struct Progress(pub Arc<dyn Fn(u64, u64) + Send + Sync>);
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// How runs are to be done, apart from what they do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads for reading and parsing; results don't depend on it.
+    pub threads: usize,
+    /// Where time comes from.
+    pub clock: Clock,
+    /// The program whose hidden subcommands run scripts and verifiers.
+    pub program: Program,
+    /// The environment of git, such as `PATH` and `HOME`.
+    pub environment: BTreeMap<String, String>,
+    /// Becomes true when the user wants everything to stop.
+    pub cancel: Arc<AtomicBool>,
+    /// Told how far adapters are, from any thread.
+    pub progress: Progress,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 1,
+            clock: Clock::System,
+            program: Program::ReExec,
+            environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
+            cancel: Arc::new(AtomicBool::new(false)),
+            progress: Progress(Arc::new(|_, _| {})),
+        }
+    }
+}
+
+/// What a user may ask of a run beside its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flags {
+    /// Propose and verify, change nothing.
+    pub dry_run: bool,
+    /// Answer the confirmations that policy lets a flag answer.
+    pub yes: bool,
+    /// Keep the changes of a run that fails.
+    pub keep: bool,
+    /// Start although the tree has uncommitted changes.
+    pub allow_dirty: bool,
+}
+
+/// A workspace with its policy and records.
+#[derive(Debug)]
+pub struct Context {
+    /// The tree.
+    pub workspace: Workspace,
+    /// The policy of `nrv.toml`, or the defaults.
+    pub policy: Policy,
+    /// The records.
+    pub runs: Runs,
+    /// How runs are done.
+    pub options: Options,
+}
+
+impl Context {
+    /// Reads the policy of a workspace.
+    pub fn new(workspace: Workspace, options: Options) -> Result<Self, Error> {
+        let path = RepoPath::parse(policy::FILE)?;
+        let policy = match workspace.stat(&path)? {
+            None => Policy::default(),
+            Some(_) => {
+                let content = workspace.read(&path)?;
+                let text = String::from_utf8(content.bytes)
+                    .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?;
+                Policy::parse(&text, policy::FILE)?
+            }
+        };
+        let runs = Runs::of(workspace.root());
+        Ok(Context { workspace, policy, runs, options })
+    }
+
+    /// The locks of the workspace; `.runs` must be prepared.
+    pub(super) fn locks(&self) -> Locks {
+        Locks::new(self.runs.path())
+    }
+
+    /// An error if the user wants everything to stop.
+    pub(super) fn check_cancelled(&self) -> Result<(), Error> {
+        if self.options.cancel.load(Ordering::Relaxed) {
+            return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+        }
+        Ok(())
+    }
+}

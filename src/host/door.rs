@@ -1,0 +1,151 @@
+//! `Host::perform`: gate, budget, service, record, for every call of every face.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{Event, Host, Sink, reply::Answered};
+use crate::{
+    call::Call,
+    clock::Stopwatch,
+    dta,
+    error::{Code, Error},
+    gate::{self, Decision, Subject, Verdict},
+    ledger::Note,
+};
+
+/// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position(String);
+
+impl Position {
+    /// The n-th call of the run itself.
+    pub fn nth(n: u64) -> Self {
+        Position(n.to_string())
+    }
+
+    /// The position as records keep it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Host<'_> {
+    /// Answers a call, whoever makes it: judged, paid for, served and recorded.
+    ///
+    /// Errors with [`Code::is_final`] end the run; a script may catch the others and go on.
+    pub fn perform(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let watch = Stopwatch::start();
+        let adapters: Vec<&str> = dta::ADAPTERS.iter().map(|adapter| adapter.name()).collect();
+        let verdict = gate::decide(&Subject::Call { call: &call, adapters: &adapters }, &self.policy);
+        let result = self.answer(position, &call, &verdict, sink);
+        self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, watch })?;
+        result
+    }
+
+    fn answer(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        verdict: &Verdict,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        self.context.check_cancelled()?;
+        self.heed(verdict, sink)?;
+        self.budget.reserve_call()?;
+        if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) {
+            let data = json!({"call": call.name()});
+            self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })?;
+        }
+        self.serve(position, call, sink)
+    }
+
+    /// Tells warnings, remembers violations, and stops at a block.
+    pub(super) fn heed(&mut self, verdict: &Verdict, sink: &mut dyn Sink) -> Result<(), Error> {
+        for result in verdict.results.iter().filter(|result| result.decision != Decision::Allow) {
+            self.violations.push(result.clone());
+            if result.decision == Decision::Warn {
+                sink.event(Event::Warning { result: result.clone() });
+            }
+        }
+        match verdict.decision {
+            Decision::Block => {
+                Err(verdict.clone().into_error().unwrap_or_else(|| Error::new(Code::Blocked, "a gate blocks this")))
+            }
+            Decision::Allow | Decision::Warn | Decision::RequireConfirmation => Ok(()),
+        }
+    }
+
+    fn serve(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
+        match call {
+            Call::FilesGlob { patterns } => self.glob(patterns).map(|paths| json!(paths)),
+            Call::FilesRead { path } => self.read_text(path).map(Value::from),
+            Call::FilesExists { path } => self.exists(path).map(Value::from),
+            Call::FilesStat { path } => self.stat(path),
+            Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
+            Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
+            Call::DtaList {} => Ok(self.approved_adapters()),
+            Call::DtaDescribe { tool } => self.describe_adapter(tool),
+            Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
+            Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
+            Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),
+            Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
+            Call::GateRequire { condition, message } => self.require(*condition, message),
+            Call::UiStep { label } => tell(sink, Event::Step { label: label.clone() }),
+            Call::UiProgress { label, total } => {
+                tell(sink, Event::Progress { label: label.clone(), done: 0, total: *total })
+            }
+            Call::UiTable { rows } => tell(sink, Event::Table { rows: rows.clone() }),
+            Call::UiShow { value } => tell(sink, Event::Show { value: value.clone() }),
+            Call::RunBudget {} => Ok(self.budget.describe()),
+            Call::RunMetrics {} => Ok(self.describe_metrics()),
+            Call::RunMetric { name, value } => self.add_metric(name, value),
+        }
+    }
+
+    fn require(&mut self, condition: bool, message: &str) -> Result<Value, Error> {
+        if condition {
+            return Ok(Value::Null);
+        }
+        Err(Error::new(Code::Blocked, format!("the script requires: {message}")).detail("gate", "require"))
+    }
+
+    fn add_metric(&mut self, name: &str, value: &Value) -> Result<Value, Error> {
+        if !value.is_number() {
+            return Err(Error::new(Code::InvalidInput, format!("the metric `{name}` is no number")));
+        }
+        self.metrics.insert(name.to_owned(), value.clone());
+        Ok(Value::Null)
+    }
+
+    fn describe_metrics(&self) -> Value {
+        json!({
+            "calls": self.budget.calls(),
+            "files_changed": self.budget.files().len(),
+            "diff_lines": self.budget.lines(),
+            "tools": self.tools,
+            "own": self.metrics,
+        })
+    }
+
+    /// Milliseconds that the run may still take; whoever waits for a script must not wait longer.
+    pub fn time_left_ms(&self) -> u64 {
+        self.budget.wall_left_ms()
+    }
+
+    /// Why the run has to stop now; none if it may go on.
+    pub fn must_stop(&self) -> Option<Error> {
+        self.context.check_cancelled().and_then(|()| self.budget.check_wall()).err()
+    }
+}
+
+fn tell(sink: &mut dyn Sink, event: Event) -> Result<Value, Error> {
+    sink.event(event);
+    Ok(Value::Null)
+}

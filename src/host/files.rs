@@ -1,0 +1,106 @@
+//! `nrv.files`: what a script sees of the tree.
+
+use std::fmt::Write;
+
+use regex::RegexBuilder;
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::{
+    error::{Code, Error},
+    path::RepoPath,
+    workspace::{Globs, Kind, parallel_map},
+};
+
+/// How many hits one search may give.
+const MAX_HITS: usize = 100_000;
+
+impl Host<'_> {
+    /// Sorted paths that match and that a script may read.
+    pub(super) fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
+        let globs = Globs::parse(patterns)?;
+        let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
+        paths.retain(|path| self.readable(path.as_str()).is_ok());
+        Ok(paths)
+    }
+
+    /// A file's text.
+    pub(super) fn read_text(&self, path: &str) -> Result<String, Error> {
+        let path = self.readable(path)?;
+        text_of(&path, self.view().read(&path)?.bytes)
+    }
+
+    /// True if there is a file or folder.
+    pub(super) fn exists(&self, path: &str) -> Result<bool, Error> {
+        let path = self.readable(path)?;
+        match self.overlay.get(&path) {
+            Some(content) => Ok(content.is_some()),
+            None => Ok(self.context.workspace.stat(&path)?.is_some()),
+        }
+    }
+
+    /// Kind, size, mode and hash.
+    pub(super) fn stat(&self, path: &str) -> Result<Value, Error> {
+        let path = self.readable(path)?;
+        let mode = |mode: u32| {
+            let mut text = String::new();
+            let _ = write!(text, "{mode:04o}");
+            text
+        };
+        let found = match self.overlay.get(&path) {
+            Some(_) => None,
+            None => self.context.workspace.stat(&path)?,
+        };
+        if let Some(found) = found.filter(|found| found.kind != Kind::File) {
+            return Ok(
+                json!({"path": path, "kind": found.kind.as_str(), "size": found.length, "mode": mode(found.mode)}),
+            );
+        }
+        let content = self.view().read(&path)?;
+        Ok(json!({
+            "path": path, "kind": "file", "size": content.bytes.len(), "mode": mode(content.mode), "sha256": content.sha256,
+        }))
+    }
+
+    /// A file's hash.
+    pub(super) fn sha256(&self, path: &str) -> Result<String, Error> {
+        let path = self.readable(path)?;
+        Ok(self.view().read(&path)?.sha256.to_string())
+    }
+
+    /// Lines that match, in the order of paths and lines. Files that are not UTF-8 are passed over.
+    pub(super) fn grep(&self, regex: &str, patterns: &[String]) -> Result<Vec<Value>, Error> {
+        let regex = RegexBuilder::new(regex).build().map_err(|error| {
+            Error::new(Code::InvalidInput, format!("the regular expression can't be used: {error}"))
+                .hint("back-references and look-around are not available, so that every search takes linear time")
+        })?;
+        let paths = self.glob(patterns)?;
+        let view = self.view();
+        let hits = parallel_map(self.context.options.threads, &paths, |path| {
+            let Ok(text) = text_of(path, view.read(path)?.bytes) else { return Ok(Vec::new()) };
+            let hit = |(index, line): (usize, &str)| {
+                let found = regex.find(line)?;
+                let column = line[..found.start()].chars().count() + 1;
+                Some(json!({"path": path, "line": index + 1, "column": column, "text": line}))
+            };
+            Ok(text.lines().enumerate().filter_map(hit).collect::<Vec<_>>())
+        });
+        let mut all = Vec::new();
+        for hits in hits {
+            all.extend(hits?);
+            if all.len() > MAX_HITS {
+                return Err(Error::new(Code::InvalidInput, format!("the search has more than {MAX_HITS} hits"))
+                    .hint("narrow the glob or the regular expression"));
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn text_of(path: &RepoPath, bytes: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|_| {
+        Error::new(Code::Unreadable, format!("`{path}` is not UTF-8"))
+            .detail("path", path.as_str())
+            .hint("adapters work on bytes and can change such files; scripts can't read them")
+    })
+}

@@ -1,0 +1,202 @@
+//! How a run ends: undone if it failed, sealed in any case.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::{
+    change::{Change, ChangeSet},
+    diff,
+    error::{Code, Error},
+    hash::Sha256,
+    ledger::{FileRef, Head, Note},
+};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Everything was done and verified.
+    Done,
+    /// It failed; its changes were undone, or kept on demand.
+    Failed,
+    /// It was cancelled; its changes were undone.
+    Cancelled,
+    /// It waits for a confirmation; its changes stay.
+    Suspended,
+    /// It failed, and undoing its changes would have lost later work.
+    UndoRefused,
+    /// Its process died.
+    Interrupted,
+}
+
+impl State {
+    /// The name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+            State::Suspended => "suspended",
+            State::UndoRefused => "undo_refused",
+            State::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finished {
+    /// The run.
+    pub run: String,
+    /// How it ended.
+    pub state: State,
+    /// The value of the script's last expression, or the adapter's output; null if it failed.
+    pub result: Value,
+    /// Why it did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// `dry-run` or `apply`.
+    pub mode: String,
+    /// How many files it changed, or would change in a dry run.
+    pub files_changed: usize,
+    /// Lines that it added and removed, or would.
+    pub diff_lines: u64,
+    /// How many files of a failed run were brought back.
+    pub undone: usize,
+    /// The path of a dry run's patch, relative to the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// What a dry run would have asked.
+    pub would_ask: Vec<Value>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl Finished {
+    /// What a person wants to know, in one sentence.
+    pub fn sentence(&self) -> String {
+        let files = |n: usize| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+        match (self.state, self.mode.as_str()) {
+            (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
+            (State::Done, "dry-run") => {
+                format!("{} would change ({} lines); nothing was written.", files(self.files_changed), self.diff_lines)
+            }
+            (State::Done, _) if self.files_changed == 0 => "Nothing to change: the tree is as it should be.".to_owned(),
+            (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
+            (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {
+                format!("The run was undone: {} brought back.", files(self.undone))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.files_changed > 0 => {
+                format!("The changes of {} were kept.", files(self.files_changed))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
+        }
+    }
+
+    /// The exit code of a command that ends with this run.
+    pub fn exit_code(&self) -> u8 {
+        self.error.as_ref().map_or(0, |error| error.code().exit_code())
+    }
+}
+
+impl Host<'_> {
+    /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
+    pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
+        let (outcome, undone) = match outcome {
+            Err(error) if error.code() != Code::Suspended && !self.keeps_changes() => match self.undo(0) {
+                Ok(paths) => (Err(error), paths.len()),
+                Err(undo) if undo.code() == Code::UndoRefused => {
+                    let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
+                    (Err(undo.detail("cause", error.message()).hint(hint)), 0)
+                }
+                Err(undo) => (Err(error.detail("undo_error", undo.message())), 0),
+            },
+            outcome => (outcome, 0),
+        };
+        let state = match &outcome {
+            Ok(_) => State::Done,
+            Err(error) => match error.code() {
+                Code::Suspended => State::Suspended,
+                Code::Cancelled => State::Cancelled,
+                Code::UndoRefused => State::UndoRefused,
+                _ => State::Failed,
+            },
+        };
+        let (patch, stats) = self.write_patch()?;
+        let (result, error) = match outcome {
+            Ok(result) => (result, None),
+            Err(error) => (Value::Null, Some(error)),
+        };
+        let changed = self.changed_files();
+        let finished = Finished {
+            run: self.folder.id().to_owned(),
+            state,
+            result,
+            mode: self.mode().to_owned(),
+            files_changed: if self.flags.dry_run { self.proposed.len() } else { changed },
+            diff_lines: if self.flags.dry_run { stats } else { self.budget.lines() },
+            undone,
+            patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
+            would_ask: self.confirmations.would_ask().to_vec(),
+            duration_ms: self.watch.elapsed_ms(),
+            error,
+        };
+        self.seal(&finished, patch)?;
+        Ok(finished)
+    }
+
+    /// Files that the run's standing transactions changed.
+    fn changed_files(&self) -> usize {
+        let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
+        entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// A dry run's patch, with the number of its lines.
+    fn write_patch(&mut self) -> Result<(Option<FileRef>, u64), Error> {
+        if !self.flags.dry_run {
+            return Ok((None, 0));
+        }
+        let change = |(path, (before, after)): (&_, &(Option<_>, Option<_>))| Change {
+            path: crate::path::RepoPath::clone(path),
+            before: before.clone(),
+            after: after.clone(),
+        };
+        let changes = ChangeSet::new(self.proposed.iter().map(change).collect())?;
+        let patch = diff::render(&changes)?;
+        let path = "artifacts/run.patch";
+        self.folder.write(path, &patch)?;
+        let lines = diff::stat(&changes).iter().map(|stat| stat.lines.total()).sum();
+        Ok((Some(FileRef { path: path.to_owned(), sha256: Sha256::of(&patch) }), lines))
+    }
+
+    fn seal(mut self, finished: &Finished, patch: Option<FileRef>) -> Result<(), Error> {
+        let data = json!({
+            "state": finished.state,
+            "exit_code": finished.exit_code(),
+            "error": finished.error,
+            "files_changed": finished.files_changed,
+            "diff_lines": finished.diff_lines,
+            "undone": finished.undone,
+            "would_ask": finished.would_ask,
+            "tools": self.tools,
+            "calls": self.budget.calls(),
+            "metrics": self.metrics,
+            "violations": self.violations,
+        });
+        let kind = if finished.state == State::Suspended { "run_suspended" } else { "run_finished" };
+        let volatile = json!({"duration_ms": finished.duration_ms});
+        self.note(Note { kind, data, volatile, files: patch.into_iter().collect(), ..Note::default() })?;
+        self.chain.sync()?;
+        let (seq, hash) = self.chain.tip();
+        let head =
+            Head { run: finished.run.clone(), seq, hash: hash.to_owned(), state: finished.state.as_str().to_owned() };
+        self.context.runs.add_head(&head)?;
+        match self.lease.take() {
+            Some(lease) => lease.retire(),
+            None => Ok(()),
+        }
+    }
+}

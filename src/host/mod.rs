@@ -1,0 +1,106 @@
+//! The one door: [`Host::perform`] answers every call of a run, and nobody reaches a service around it.
+//!
+//! A [`Host`] is one run: its record, its lease, its budgets, its overlay. A [`Context`] is what runs have in common.
+
+mod adapter;
+mod budget;
+mod clean;
+mod commit;
+mod confirm;
+mod context;
+mod door;
+mod files;
+mod finish;
+mod outcome;
+mod recover;
+mod reply;
+mod rollback;
+mod sink;
+mod start;
+mod verifier;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use self::{adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations};
+pub use self::{
+    budget::Usage,
+    context::{Context, Flags, Options, Progress},
+    door::Position,
+    finish::{Finished, State},
+    outcome::{Overview, overview, overviews},
+    recover::{Recovery, recover},
+    reply::canonical_records,
+    rollback::{RolledBack, rollback},
+    sink::{Answer, Event, Question, Silent, Sink},
+    start::{Asked, Request, Source},
+    verifier::{Verified, verify_again},
+};
+use crate::{
+    change::Content,
+    error::Error,
+    gate::GateResult,
+    ledger::{Chain, Note, RunFolder},
+    lock::Lease,
+    path::RepoPath,
+    policy::Policy,
+    workspace::Overlay,
+};
+
+/// A run that is going on.
+pub struct Host<'a> {
+    context: &'a Context,
+    /// The policy, tightened by the script's header.
+    policy: Policy,
+    flags: Flags,
+    seed: u64,
+    folder: RunFolder,
+    chain: Chain,
+    lease: Option<Lease>,
+    budget: Budget,
+    overlay: Overlay,
+    /// First pre-image and latest post-image of what a dry run proposes, for its patch.
+    proposed: BTreeMap<RepoPath, (Option<Content>, Option<Content>)>,
+    proposals: BTreeMap<String, StoredProposal>,
+    confirmations: Confirmations,
+    transactions: Vec<Committed>,
+    transaction_count: u64,
+    tools: BTreeSet<String>,
+    violations: Vec<GateResult>,
+    metrics: BTreeMap<String, Value>,
+    watch: crate::clock::Stopwatch,
+}
+
+impl Host<'_> {
+    /// The run's id.
+    pub fn run_id(&self) -> &str {
+        self.folder.id()
+    }
+
+    /// The run's folder.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// `dry-run` or `apply`.
+    pub fn mode(&self) -> &'static str {
+        if self.flags.dry_run { "dry-run" } else { "apply" }
+    }
+
+    /// The run's seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The policy in force, tightened by the script's header.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Appends an event to the run's record.
+    fn note(&mut self, note: Note) -> Result<(), Error> {
+        self.chain.append(self.context.options.clock.now(), note).map(drop)
+    }
+}

@@ -1,0 +1,89 @@
+//! What is known of past runs, for listings.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Context, State};
+use crate::{
+    error::Error,
+    ledger::{Record, RunFolder},
+};
+
+/// One run in a listing.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// The run.
+    pub run: String,
+    /// `running`, or how it ended.
+    pub state: String,
+    /// What it ran: a script's path, an adapter, or the run that it rolled back.
+    pub subject: String,
+    /// `dry-run` or `apply`.
+    pub mode: String,
+    /// When it started.
+    pub started: String,
+    /// How many files it changed, or would change.
+    pub files_changed: u64,
+    /// The exit code; none while it runs and after a crash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u64>,
+    /// How long it took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// True if a change was applied and the verifier has not passed it.
+    pub unverified: bool,
+}
+
+/// All runs, oldest first.
+pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
+    context.runs.list()?.iter().map(|id| overview(context, &context.runs.open(id)?)).collect()
+}
+
+/// One run.
+pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error> {
+    // A damaged record is `runs verify`'s to report; a listing shows what can be read.
+    let records = folder.records().unwrap_or_default();
+    let started = records.iter().find(|record| record.kind == "run_started");
+    let ended = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended"));
+    let state = match ended.map(|record| text(&record.data["state"])) {
+        Some(state) => state,
+        None if context.locks().is_live(folder.id())? => "running".to_owned(),
+        None => State::Interrupted.as_str().to_owned(),
+    };
+    let count = |key: &str| ended.and_then(|record| record.data[key].as_u64());
+    Ok(Overview {
+        run: folder.id().to_owned(),
+        state,
+        subject: started.map(|record| subject(&record.data["asked"])).unwrap_or_default(),
+        mode: started.map(|record| text(&record.data["mode"])).unwrap_or_default(),
+        started: started.map(|record| record.at.clone()).unwrap_or_default(),
+        files_changed: count("files_changed").unwrap_or_else(|| committed_files(&records)),
+        exit_code: count("exit_code"),
+        duration_ms: ended.and_then(|record| record.volatile["duration_ms"].as_u64()),
+        unverified: is_unverified(&records),
+    })
+}
+
+fn committed_files(records: &[Record]) -> u64 {
+    let committed = records.iter().filter(|record| record.kind == "committed");
+    committed.map(|record| record.data["entries"].as_array().map_or(0, Vec::len) as u64).sum()
+}
+
+/// True if the last change was not followed by a verification or by its undoing.
+fn is_unverified(records: &[Record]) -> bool {
+    let last = |kind: &str| records.iter().rfind(|record| record.kind == kind).map_or(0, |record| record.seq);
+    last("committed") > last("dta_verified").max(last("undone"))
+}
+
+fn subject(asked: &Value) -> String {
+    match asked["kind"].as_str() {
+        Some("script") => text(&asked["path"]),
+        Some("adapter") => format!("dta {}", text(&asked["tool"])),
+        Some("rollback") => format!("rollback of {}", text(&asked["parent"])),
+        _ => String::new(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,102 @@
+//! How calls and their replies are recorded, and what of a record is compared between runs.
+
+use serde_json::{Map, Value, json};
+
+use super::{Host, Position};
+use crate::{
+    call::Call,
+    clock::Stopwatch,
+    error::Error,
+    gate::{Decision, Verdict},
+    json,
+    ledger::{Note, Record, RunFolder},
+};
+
+/// A value longer than that goes into the pack; the event keeps its hash.
+const INLINE: usize = 4096;
+
+/// A call and what was said to it.
+pub(super) struct Answered<'a> {
+    pub(super) call: &'a Call,
+    pub(super) verdict: &'a Verdict,
+    pub(super) result: &'a Result<Value, Error>,
+    /// Started when the call arrived.
+    pub(super) watch: Stopwatch,
+}
+
+impl Host<'_> {
+    /// Records a call with what was decided and replied.
+    pub(super) fn record_call(&mut self, position: &Position, answered: Answered<'_>) -> Result<(), Error> {
+        let Answered { call, verdict, result, watch } = answered;
+        let wire = serde_json::to_value(call).unwrap_or_default();
+        let args = self.packed(wire.get("args").unwrap_or(&Value::Null), false)?;
+        // Contents never stand in the events, however short they are.
+        let is_content = matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. });
+        let outcome = match result {
+            Ok(reply) => json!({"reply": self.packed(reply, is_content)?}),
+            Err(error) => json!({"error": error}),
+        };
+        let told: Vec<_> = verdict.results.iter().filter(|result| result.decision != Decision::Allow).collect();
+        let mut data = json!({"call": call.name(), "args": args, "decision": verdict.decision, "results": told});
+        if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
+            data.extend(outcome);
+        }
+        let volatile = json!({"duration_ms": watch.elapsed_ms()});
+        self.note(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
+    }
+
+    /// The value itself if it is short, else its hash after it was put into the pack.
+    fn packed(&mut self, value: &Value, always: bool) -> Result<Value, Error> {
+        let value = json::exact(value);
+        let text = json::canonical(&value)?;
+        if !always && text.len() <= INLINE {
+            return Ok(value);
+        }
+        let sha256 = self.folder.keep_reply(text.as_bytes())?;
+        Ok(json!({"sha256": sha256, "length": text.len()}))
+    }
+}
+
+/// A run's records as they are compared between runs: by position, without times, run id, machine paths and chain hashes.
+pub fn canonical_records(run: &RunFolder, records: &[Record]) -> Vec<Value> {
+    let mut sorted: Vec<&Record> = records.iter().collect();
+    sorted.sort_by_key(|record| (position_key(&record.position), record.seq));
+    let scrub = |text: &str| text.replace(run.id(), "<run>").replace(run.timestamp(), "<time>");
+    let row = |record: &&Record| {
+        let files: Vec<String> = record.files.iter().map(|file| scrub(&file.path)).collect();
+        json!({"position": record.position, "kind": record.kind, "data": scrubbed(&record.data, &scrub), "files": files})
+    };
+    sorted.iter().map(row).collect()
+}
+
+/// Components compare as numbers where both are.
+fn position_key(position: &str) -> Vec<(u64, String)> {
+    let part = |part: &str| match part.parse() {
+        Ok(number) => (number, String::new()),
+        Err(_) => (u64::MAX, part.to_owned()),
+    };
+    position.split('.').filter(|text| !text.is_empty()).map(part).collect()
+}
+
+fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(scrub(text)),
+        Value::Array(items) => items.iter().map(|item| scrubbed(item, scrub)).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| (key.clone(), scrubbed(value, scrub))).collect::<Map<_, _>>().into()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_compare_as_people_count() {
+        let mut positions = ["10", "9", "7.b.2", "7", "", "7.b.10", "7.a"];
+        positions.sort_by_key(|position| position_key(position));
+        assert_eq!(positions, ["", "7", "7.a", "7.b.2", "7.b.10", "9", "10"]);
+    }
+}

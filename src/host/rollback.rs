@@ -1,0 +1,216 @@
+//! Bringing back what a run changed: exactly, or not at all.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Asked, Context, Finished, Flags, Host, Request, Sink, commit::Committed};
+use crate::{
+    change::{Content, Entry, Stamp},
+    error::{Code, Error},
+    hash::Sha256,
+    journal::Target,
+    ledger::{Record, RunFolder},
+    path::RepoPath,
+    workspace::Workspace,
+};
+
+/// What a rollback came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct RolledBack {
+    /// The run that was rolled back.
+    pub parent: String,
+    /// Files that were brought back.
+    pub restored: Vec<RepoPath>,
+    /// Files that changed since and were left alone on demand.
+    pub kept: Vec<RepoPath>,
+    /// The run that did it.
+    pub finished: Finished,
+}
+
+/// What transactions changed, taken together: the first pre-image and the last post-image of each file.
+#[derive(Debug, Default)]
+pub(super) struct Restored {
+    items: BTreeMap<RepoPath, Item>,
+}
+
+#[derive(Debug)]
+struct Item {
+    now: Option<Stamp>,
+    then: Option<Content>,
+}
+
+/// Puts the transactions together, with the pre-images from the packs.
+///
+/// `record_damaged` if a pre-image is missing or altered; with `lenient` such files are left out.
+pub(super) fn restore_targets(
+    folder: &RunFolder,
+    transactions: &[Committed],
+    lenient: bool,
+) -> Result<Restored, Error> {
+    let mut latest: BTreeMap<&RepoPath, Option<Stamp>> = BTreeMap::new();
+    let mut first: BTreeMap<&RepoPath, (&Committed, usize, &Entry)> = BTreeMap::new();
+    for transaction in transactions {
+        for (index, entry) in transaction.entries.iter().enumerate() {
+            latest.insert(&entry.path, entry.after);
+            first.entry(&entry.path).or_insert((transaction, index, entry));
+        }
+    }
+    let mut restored = Restored::default();
+    for (path, (transaction, index, entry)) in first {
+        let then = match entry.before {
+            None => None,
+            Some(stamp) => match pre_image(folder, &transaction.transaction, index, &stamp, path) {
+                Ok(content) => Some(content),
+                Err(_) if lenient => continue,
+                Err(error) => return Err(error),
+            },
+        };
+        let now = latest.get(path).copied().flatten();
+        if now != then.as_ref().map(Content::stamp) {
+            restored.items.insert(path.clone(), Item { now, then });
+        }
+    }
+    Ok(restored)
+}
+
+fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: &RepoPath) -> Result<Content, Error> {
+    let file = format!("packs/{name}/pre/{index}");
+    let bytes = folder.read(&file)?;
+    if Sha256::of(&bytes) != stamp.sha256 {
+        return Err(Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` was altered"))
+            .detail("file", file)
+            .detail("run", folder.id()));
+    }
+    Ok(Content { bytes, mode: stamp.mode, sha256: stamp.sha256 })
+}
+
+impl Restored {
+    /// The files that are not as the transactions left them.
+    fn changed_since(&self, workspace: &Workspace) -> Result<Vec<RepoPath>, Error> {
+        let mut changed = Vec::new();
+        for (path, item) in &self.items {
+            let found = match workspace.read(path) {
+                Ok(content) => Some(content.stamp()),
+                Err(error) if error.code() == Code::NotFound => None,
+                // A link or folder in its place is not what the run left either.
+                Err(error) if matches!(error.code(), Code::Unreadable | Code::InvalidPath) => {
+                    changed.push(path.clone());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if found != item.now {
+                changed.push(path.clone());
+            }
+        }
+        Ok(changed)
+    }
+
+    /// An error that names the files that are not as the transactions left them.
+    pub(super) fn check_current(&self, workspace: &Workspace) -> Result<(), Error> {
+        let changed = self.changed_since(workspace)?;
+        let Some(first) = changed.first() else { return Ok(()) };
+        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
+        Err(Error::new(Code::UndoRefused, format!("`{first}`{more} changed since the run; undoing would lose that"))
+            .detail("files", names))
+    }
+
+    fn leave_out(&mut self, paths: &[RepoPath]) {
+        for path in paths {
+            self.items.remove(path);
+        }
+    }
+
+    fn paths(&self) -> Vec<RepoPath> {
+        self.items.keys().cloned().collect()
+    }
+
+    /// The targets that bring everything back.
+    pub(super) fn targets(&self) -> Vec<Target<'_>> {
+        self.items.iter().map(|(path, item)| Target { path, before: item.now, after: item.then.as_ref() }).collect()
+    }
+}
+
+/// Undoes a run that is over, in a run of its own.
+///
+/// `undo_refused` names the files that changed since; with `keep_later` those are left alone. In a dry run nothing is
+/// written and the result says what would be.
+pub fn rollback(
+    context: &Context,
+    id: &str,
+    keep_later: bool,
+    flags: Flags,
+    sink: &mut dyn Sink,
+) -> Result<RolledBack, Error> {
+    let folder = context.runs.open(id)?;
+    if context.runs.path().exists() {
+        context.runs.prepare()?;
+    }
+    if context.locks().is_live(folder.id())? {
+        return Err(Error::new(Code::LockTimeout, format!("run `{}` is still going on", folder.id()))
+            .hint("wait for it, or cancel it with Ctrl-C where it runs"));
+    }
+    let request = Request {
+        asked: Asked::Rollback { parent: folder.id().to_owned(), keep_later },
+        policy: context.policy.clone(),
+        seed: 0,
+        flags,
+        writes: None,
+    };
+    // Starting recovers what a crash left open, which the record below must hold already.
+    let mut host = Host::start(context, request, sink)?;
+    let mut kept = Vec::new();
+    let mut restored = Vec::new();
+    let outcome = host.bring_back(&folder, keep_later, &mut restored, &mut kept);
+    let outcome = outcome.map(|()| json!({"parent": folder.id(), "restored": restored, "kept": kept}));
+    let finished = host.finish(outcome)?;
+    Ok(RolledBack { parent: folder.id().to_owned(), restored, kept, finished })
+}
+
+impl Host<'_> {
+    fn bring_back(
+        &mut self,
+        folder: &RunFolder,
+        keep_later: bool,
+        done: &mut Vec<RepoPath>,
+        kept: &mut Vec<RepoPath>,
+    ) -> Result<(), Error> {
+        let standing = standing_transactions(&folder.records()?)?;
+        let mut restored = restore_targets(folder, &standing, keep_later)?;
+        let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
+        if prefixes.is_empty() {
+            return Ok(());
+        }
+        self.lock(&prefixes)?;
+        if keep_later {
+            *kept = restored.changed_since(&self.context.workspace)?;
+            restored.leave_out(kept);
+        } else if let Err(error) = restored.check_current(&self.context.workspace) {
+            return Err(error.hint(format!("`nrv rollback {} --keep-later` brings back the others", folder.id())));
+        }
+        *done = restored.paths();
+        if self.flags.dry_run || done.is_empty() {
+            return Ok(());
+        }
+        self.undo_targets(&restored).map(drop)
+    }
+}
+
+/// The transactions of a run that were committed and not undone by itself.
+fn standing_transactions(records: &[Record]) -> Result<Vec<Committed>, Error> {
+    let mut standing: Vec<Committed> = Vec::new();
+    for record in records {
+        let kind = record.kind.as_str();
+        if !matches!(kind, "committed" | "undone") {
+            continue;
+        }
+        let entries = serde_json::from_value(record.data["entries"].clone())
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
+        let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();
+        standing.push(Committed { transaction, entries });
+    }
+    Ok(standing)
+}

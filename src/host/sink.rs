@@ -1,0 +1,139 @@
+//! What a run tells while it goes on, and whom it asks: faces implement [`Sink`], the library never prints.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{diff::Stat, gate::GateResult};
+
+/// Something that a run tells.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run has a record now.
+    RunStarted {
+        /// Its id.
+        run: String,
+    },
+    /// A step begins.
+    Step {
+        /// Its name.
+        label: String,
+    },
+    /// Work of a known size goes on.
+    Progress {
+        /// What is counted.
+        label: String,
+        /// How many are done.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
+    /// Rows to be shown as a table.
+    Table {
+        /// Maps.
+        rows: Vec<Value>,
+    },
+    /// A value to be shown.
+    Show {
+        /// The value.
+        value: Value,
+    },
+    /// A line that the script printed.
+    Print {
+        /// The line.
+        text: String,
+    },
+    /// An adapter started.
+    DtaStarted {
+        /// Its name.
+        tool: String,
+    },
+    /// An adapter proposed a change.
+    DtaProposed {
+        /// Its name.
+        tool: String,
+        /// The proposal's id.
+        proposal: String,
+        /// How many files would change.
+        files: usize,
+    },
+    /// An adapter's change was applied.
+    DtaApplied {
+        /// Its name.
+        tool: String,
+        /// How many files changed.
+        files: usize,
+    },
+    /// An adapter's change was verified.
+    DtaVerified {
+        /// Its name.
+        tool: String,
+        /// The output of the adapter.
+        output: Value,
+    },
+    /// An adapter failed.
+    DtaFailed {
+        /// Its name.
+        tool: String,
+        /// Why.
+        reason: String,
+    },
+    /// A gate has something to say that does not stop the run.
+    Warning {
+        /// What.
+        result: GateResult,
+    },
+    /// A sentence for people.
+    Notice {
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// What a person is asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Question {
+    /// The confirmation's id, such as `c1`.
+    pub id: String,
+    /// What is asked.
+    pub label: String,
+    /// The subject: a proposal's summary or a value.
+    pub subject: Value,
+    /// The files of the subject's change, with lines added and removed.
+    pub files: Vec<Stat>,
+    /// The change as a unified diff; empty if the subject is no change.
+    #[serde(skip)]
+    pub patch: Vec<u8>,
+}
+
+/// What a person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Go on.
+    Yes,
+    /// Don't.
+    No,
+    /// There is no person.
+    Nobody,
+}
+
+/// Takes what a run tells and asks a person.
+pub trait Sink {
+    /// Something happened.
+    fn event(&mut self, event: Event);
+
+    /// Asks a person. No lock is held meanwhile.
+    fn ask(&mut self, question: &Question) -> Answer;
+}
+
+/// Tells nobody, asks nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Sink for Silent {
+    fn event(&mut self, _event: Event) {}
+
+    fn ask(&mut self, _question: &Question) -> Answer {
+        Answer::Nobody
+    }
+}

@@ -1,0 +1,191 @@
+//! How a run starts: recovery first, a clean tree, a record, a lease.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Context, Event, Flags, Host, Sink, budget::Budget, clean, confirm::Confirmations, recover};
+use crate::{
+    clock::{self, Stopwatch},
+    error::{Code, Error},
+    hash::Sha256,
+    ledger::{Chain, FileRef, Note},
+    policy::{OnFailure, Policy},
+    workspace::{Globs, Overlay},
+};
+
+/// The name of the file that says what was asked.
+pub(super) const RUN_FILE: &str = "run.json";
+
+/// What a run is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Asked {
+    /// A script with everything that it imports.
+    Script {
+        /// The script's path.
+        path: String,
+        /// Its source and the modules', by path.
+        sources: BTreeMap<String, Source>,
+        /// Importing path and literal to imported path.
+        imports: BTreeMap<String, BTreeMap<String, String>>,
+        /// The checked arguments.
+        args: Value,
+    },
+    /// One adapter.
+    Adapter {
+        /// Its name.
+        tool: String,
+        /// Its invocation.
+        input: Value,
+    },
+    /// Undoing another run.
+    Rollback {
+        /// That run.
+        parent: String,
+        /// True if files that changed since are to be left alone.
+        keep_later: bool,
+    },
+}
+
+/// A source as it was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Its hash.
+    pub sha256: Sha256,
+    /// Its text.
+    pub text: String,
+}
+
+/// A run that is to start.
+#[derive(Debug)]
+pub struct Request {
+    /// What it is to do.
+    pub asked: Asked,
+    /// The policy, tightened by the script's header.
+    pub policy: Policy,
+    /// The seed of everything that is chosen by chance.
+    pub seed: u64,
+    /// What the user asks beside the work.
+    pub flags: Flags,
+    /// The globs that it may write; their files must be clean. None: it writes nothing, or files that it checks itself.
+    pub writes: Option<Vec<String>>,
+}
+
+impl<'a> Host<'a> {
+    /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
+    pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
+        context.runs.prepare()?;
+        for recovery in recover(context)? {
+            sink.event(Event::Notice { text: recovery.sentence() });
+        }
+        check_flags(&request)?;
+        let git = check_clean(context, &request, sink)?;
+        let now_ms = context.options.clock.now_ms();
+        let folder = context.runs.create(now_ms, std::process::id())?;
+        let lease = context.locks().lease(folder.id())?;
+        let run = json!({
+            "run": folder.id(),
+            "created": clock::rfc3339(now_ms),
+            "version": env!("CARGO_PKG_VERSION"),
+            "asked": request.asked,
+            "seed": request.seed,
+            "flags": request.flags,
+            "policy": request.policy.settings(),
+            "policy_sha256": request.policy.sha256(),
+            "git_head": git.head,
+        });
+        let text = serde_json::to_vec_pretty(&run).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        folder.write(RUN_FILE, &text)?;
+        let mut host = Host {
+            context,
+            flags: request.flags,
+            seed: request.seed,
+            chain: Chain::open(&folder)?,
+            folder,
+            lease,
+            budget: Budget::new(request.policy.settings().budget.clone()),
+            policy: request.policy,
+            overlay: Overlay::default(),
+            proposed: BTreeMap::new(),
+            proposals: BTreeMap::new(),
+            confirmations: Confirmations::default(),
+            transactions: Vec::new(),
+            transaction_count: 0,
+            tools: std::collections::BTreeSet::new(),
+            violations: Vec::new(),
+            metrics: BTreeMap::new(),
+            watch: Stopwatch::start(),
+        };
+        host.note_start(&request.asked, &text, git.head.as_deref())?;
+        sink.event(Event::RunStarted { run: host.run_id().to_owned() });
+        Ok(host)
+    }
+
+    fn note_start(&mut self, asked: &Asked, text: &[u8], head: Option<&str>) -> Result<(), Error> {
+        let what = match asked {
+            Asked::Script { path, sources, args, .. } => {
+                let hashes: BTreeMap<&String, &Sha256> =
+                    sources.iter().map(|(path, source)| (path, &source.sha256)).collect();
+                json!({"kind": "script", "path": path, "sources": hashes, "args": args})
+            }
+            Asked::Adapter { tool, input } => json!({"kind": "adapter", "tool": tool, "input": input}),
+            Asked::Rollback { parent, keep_later } => {
+                json!({"kind": "rollback", "parent": parent, "keep_later": keep_later})
+            }
+        };
+        let data = json!({
+            "asked": what, "seed": self.seed, "flags": self.flags, "mode": self.mode(),
+            "policy_sha256": self.policy.sha256(), "git_head": head, "version": env!("CARGO_PKG_VERSION"),
+        });
+        // The file names the run and its time, so that its hash differs from run to run.
+        let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
+        self.note(Note { kind: "run_started", data, files, ..Note::default() })
+    }
+
+    /// True if the changes of a failed run stay.
+    pub(super) fn keeps_changes(&self) -> bool {
+        self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep
+    }
+}
+
+/// Flags that loosen can be switched off by the policy.
+fn check_flags(request: &Request) -> Result<(), Error> {
+    let settings = request.policy.settings();
+    let switched_off = [
+        (request.flags.yes, settings.confirm.yes_flag, "--yes", "confirm.yes_flag"),
+        (request.flags.keep, settings.run.keep_flag, "--keep", "run.keep_flag"),
+        (request.flags.allow_dirty, settings.run.allow_dirty_flag, "--allow-dirty", "run.allow_dirty_flag"),
+    ];
+    for (given, allowed, flag, key) in switched_off {
+        if given && !allowed {
+            return Err(Error::new(Code::PermissionDenied, format!("the policy switches `{flag}` off"))
+                .detail("key", key)
+                .hint(format!("`{key}` comes from {}", request.policy.origin(key))));
+        }
+    }
+    Ok(())
+}
+
+fn check_clean(context: &Context, request: &Request, sink: &mut dyn Sink) -> Result<clean::GitState, Error> {
+    let allowed = request.flags.allow_dirty || request.policy.settings().run.allow_dirty;
+    let state = match clean::git_state(context) {
+        Err(error) if allowed && error.code() == Code::DirtyTree => clean::GitState::default(),
+        state => state?,
+    };
+    let Some(writes) = request.writes.as_ref().filter(|writes| !allowed && !writes.is_empty()) else {
+        return Ok(state);
+    };
+    let dirty = clean::dirty(context, &state, &Globs::parse(writes)?)?;
+    if dirty.is_empty() {
+        return Ok(state);
+    }
+    let error = clean::dirty_tree(&dirty);
+    if request.flags.dry_run {
+        sink.event(Event::Notice { text: format!("Applying this would be refused: {}.", error.message()) });
+        return Ok(state);
+    }
+    Err(error)
+}

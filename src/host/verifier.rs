@@ -1,0 +1,192 @@
+//! Verification by somebody else: a process of its own that has the record and the disk, and nothing from here.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Context, Host, Position, adapter::StoredProposal};
+use crate::{
+    dta::{
+        contract::{Failure, Verdict},
+        verify::{ArtifactRef, Proposed, Report, Request},
+    },
+    error::{Code, Error},
+    ledger::{FileRef, Record, RunFolder},
+    process::{Command, capture},
+};
+
+/// The hidden subcommand that verifies.
+pub(crate) const SUBCOMMAND: &str = "__verify";
+
+impl Host<'_> {
+    /// Verifies what was applied, from the record and the disk.
+    pub(super) fn verify_applied(
+        &self,
+        stored: &StoredProposal,
+        manifest: &FileRef,
+        pack: Option<&str>,
+    ) -> Result<Verdict, Error> {
+        let request = Request {
+            tool: stored.invocation.tool.clone(),
+            root: self.context.workspace.root().to_owned(),
+            run_folder: self.folder.path().to_owned(),
+            baseline: artifact(stored.baseline()),
+            manifest: artifact(manifest),
+            posts: None,
+            overlay: Vec::new(),
+            pres: self.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none"))),
+            threads: self.context.options.threads,
+        };
+        ask(self.context, &request, stored.invocation.constraints.timeout_ms)
+    }
+
+    /// Verifies what a dry run proposes: the post-images lie in the run's folder meanwhile.
+    pub(super) fn verify_proposed(&self, position: &Position, stored: &StoredProposal) -> Result<Verdict, Error> {
+        let name = format!("packs/{position}-proposed");
+        for (index, change) in stored.changes().changes().iter().enumerate() {
+            for (part, content) in [("pre", &change.before), ("post", &change.after)] {
+                if let Some(content) = content {
+                    self.folder.write(&format!("{name}/{part}/{index}"), &content.bytes)?;
+                }
+            }
+        }
+        let request = Request {
+            tool: stored.invocation.tool.clone(),
+            root: self.context.workspace.root().to_owned(),
+            run_folder: self.folder.path().to_owned(),
+            baseline: artifact(stored.baseline()),
+            manifest: artifact(stored.planned()),
+            posts: Some(self.folder.path().join(format!("{name}/post"))),
+            overlay: self.write_overlay(&name)?,
+            pres: self.folder.path().join(format!("{name}/pre")),
+            threads: self.context.options.threads,
+        };
+        let verdict = ask(self.context, &request, stored.invocation.constraints.timeout_ms);
+        self.folder.remove_folder(&name)?;
+        verdict
+    }
+}
+
+impl Host<'_> {
+    /// Writes what earlier steps of this dry run proposed to where the verifier can read it.
+    fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
+        let mut all = Vec::new();
+        for (index, (path, (_, content))) in self.proposed.iter().enumerate() {
+            let mut file = None;
+            if let Some(content) = content {
+                let place = format!("{name}/overlay/{index}");
+                self.folder.write(&place, &content.bytes)?;
+                file = Some(self.folder.path().join(place));
+            }
+            all.push(Proposed { path: path.clone(), file, mode: content.as_ref().map_or(0, |content| content.mode) });
+        }
+        Ok(all)
+    }
+}
+
+fn artifact(file: &FileRef) -> ArtifactRef {
+    ArtifactRef { path: file.path.clone(), sha256: file.sha256 }
+}
+
+/// Runs the verifier. One that dies, hangs or says something else has not passed.
+fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Verdict, Error> {
+    let stdin = serde_json::to_vec(request).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    let command = Command {
+        program: context.options.program.clone(),
+        args: vec![SUBCOMMAND.into()],
+        cwd: None,
+        env: std::collections::BTreeMap::new(),
+        stdin,
+        timeout_ms,
+        max_output: 64 << 20,
+    };
+    let captured = capture(command, Some(context.options.cancel.as_ref()))?;
+    context.check_cancelled()?;
+    let failed = |reason: String| Verdict {
+        failures: vec![Failure::new("verifier_ran", reason)],
+        checks: vec!["verifier_ran".to_owned()],
+        ..Verdict::default()
+    };
+    if captured.timed_out {
+        return Ok(failed(format!("it took longer than {timeout_ms} ms")));
+    }
+    match serde_json::from_slice::<Report>(&captured.stdout) {
+        Ok(report) if captured.status.is_some() => Ok(report.verdict()),
+        _ => {
+            let said = String::from_utf8_lossy(&captured.stderr);
+            let how = match (captured.status, captured.signal) {
+                (Some(code), _) => format!("it exited with code {code}"),
+                (None, signal) => format!("signal {} ended it", signal.unwrap_or_default()),
+            };
+            Ok(failed(format!("{how} without a report: {}", said.trim())))
+        }
+    }
+}
+
+/// What verifying a finished run again came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// The adapter.
+    pub tool: String,
+    /// Where in the run.
+    pub position: String,
+    /// What the verifier says now.
+    pub verifier: Verdict,
+}
+
+/// Runs the verifiers of everything that a run applied, against the tree as it is now.
+///
+/// A step whose files a later step of the same run changed again is not judged: its result was meant to be replaced.
+pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verified>, Error> {
+    let records = folder.records()?;
+    let mut all = Vec::new();
+    for (index, record) in records.iter().enumerate().filter(|(_, record)| record.kind == "dta_applied") {
+        let tool = text(&record.data, "tool");
+        let verifier = match later_change(&records[index + 1..], record, &records) {
+            Some(later) => {
+                Verdict { passed: true, checks: vec![format!("replaced_by_position_{later}")], ..Verdict::default() }
+            }
+            None => verify_record(context, folder, record)?,
+        };
+        all.push(Verified { tool, position: record.position.clone(), verifier });
+    }
+    Ok(all)
+}
+
+fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Result<Verdict, Error> {
+    let file = |key: &str| {
+        serde_json::from_value::<FileRef>(record.data[key].clone())
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no {key}", record.seq)))
+    };
+    let tool = text(&record.data, "tool");
+    let pack = record.data["transaction"].as_str().unwrap_or("none");
+    let request = Request {
+        root: context.workspace.root().to_owned(),
+        run_folder: folder.path().to_owned(),
+        baseline: artifact(&file("baseline")?),
+        manifest: artifact(&file("manifest")?),
+        posts: None,
+        overlay: Vec::new(),
+        pres: folder.path().join(format!("packs/{pack}/pre")),
+        threads: context.options.threads,
+        tool: tool.clone(),
+    };
+    ask(context, &request, context.policy.adapter(&tool).timeout_ms)
+}
+
+/// The position of a later transaction that changed a file of this record's transaction.
+fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<String> {
+    let own = record.data["transaction"].as_str()?;
+    let paths = |record: &Record| -> Vec<Value> {
+        let entries = record.data["entries"].as_array().cloned().unwrap_or_default();
+        entries.into_iter().map(|entry| entry["path"].clone()).collect()
+    };
+    let mine = all.iter().find(|record| record.kind == "committed" && record.data["transaction"] == json!(own))?;
+    let mine = paths(mine);
+    let replaced =
+        |record: &&Record| record.kind == "committed" && paths(record).iter().any(|path| mine.contains(path));
+    later.iter().find(replaced).map(|record| record.position.clone())
+}
+
+fn text(data: &Value, key: &str) -> String {
+    data[key].as_str().unwrap_or_default().to_owned()
+}
