@@ -4,10 +4,23 @@
 
 use std::process::ExitCode;
 
-use crate::{guest, process::lockdown};
+use crate::{
+    dta::verify::{self, Request},
+    guest,
+    process::lockdown,
+};
 
 /// The subcommand of a script's process.
 pub const WORKER: &str = "__worker";
+
+/// The subcommand of a verifier's process.
+pub const VERIFIER: &str = "__verify";
+
+/// A verifier reads the tree and the record, and nothing else; it writes nothing.
+fn confine(request: &Request) {
+    // What the kernel lacks is no reason to stop: the verifier's own code writes nothing either way.
+    let _ = lockdown::read_only(&[request.root.clone(), request.run_folder.clone()]);
+}
 
 /// Becomes what the first argument names, if that is a hidden subcommand; embedders call it first in their `main`.
 ///
@@ -17,6 +30,7 @@ pub fn main_if_requested() -> Option<ExitCode> {
     let name = std::env::args_os().nth(1)?;
     match name.to_str()? {
         WORKER => Some(guest::main(lockdown::script)),
+        VERIFIER => Some(verify::main(std::io::stdin().lock(), std::io::stdout().lock(), confine)),
         _ => None,
     }
 }

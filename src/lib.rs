@@ -2,6 +2,7 @@
 
 pub mod call;
 pub mod change;
+pub mod cli;
 pub mod clock;
 pub mod diff;
 pub mod dta;

@@ -3,8 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = nrv::entry::main_if_requested() {
-        return code;
-    }
-    ExitCode::SUCCESS
+    nrv::entry::main_if_requested().unwrap_or_else(nrv::cli::main)
 }

@@ -119,12 +119,17 @@ impl Report {
 }
 
 /// Reads one [`Request`], writes one [`Report`]. Exit code 0 if it passed, 4 if not, 1 if it can't be told.
-pub fn main(mut input: impl Read, mut output: impl Write) -> ExitCode {
+///
+/// `confine` is called with the request before anything that it names is opened.
+pub fn main(mut input: impl Read, mut output: impl Write, confine: impl FnOnce(&Request)) -> ExitCode {
     let mut text = String::new();
     let request = input.read_to_string(&mut text).map_err(|error| error.to_string());
     let request = request.and_then(|_| serde_json::from_str::<Request>(&text).map_err(|error| error.to_string()));
     let report = match request {
-        Ok(request) => verify(&request),
+        Ok(request) => {
+            confine(&request);
+            verify(&request)
+        }
         Err(error) => Report::new(&[], vec![Failure::new("request", format!("the request can't be read: {error}"))]),
     };
     let written = serde_json::to_vec(&report).map_err(std::io::Error::other).and_then(|mut line| {

@@ -13,6 +13,7 @@ use crate::{
     dta::{
         self, Adapter,
         contract::{Invocation, Mode, Output, Phase, Proposal},
+        verify::Report,
     },
     error::{Code, Error},
     hash::Sha256,
@@ -78,8 +79,8 @@ impl Host<'_> {
     }
 
     /// An adapter's schemas and phases.
-    pub(super) fn describe_adapter(&self, tool: &str) -> Result<Value, Error> {
-        dta::find(tool).map(describe)
+    pub(super) fn schemas(&self, tool: &str) -> Result<Value, Error> {
+        dta::find(tool).map(describe_adapter)
     }
 
     /// `propose`: a patch and a plan, no side effect but the record.
@@ -302,9 +303,9 @@ impl Host<'_> {
         });
         self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
         sink.event(Event::DtaApplied { tool: tool.to_owned(), files: changes.len() });
-        let verdict = self.verify_applied(stored, &manifest, pack.as_deref());
-        let output = verdict.map(|verdict| Output::new(&stored.invocation, Phase::Verify, &stored.proposal, verdict));
-        match output.and_then(|output| self.conclude(position, stored, output, sink)) {
+        let report = self.verify_applied(stored, &manifest, pack.as_deref());
+        let concluded = report.and_then(|report| self.conclude(position, stored, (Phase::Verify, report), sink));
+        match concluded {
             Ok(output) => Ok(output),
             // Budgets stay spent: the work was done, even though it is undone now.
             Err(error) => match self.undo(first) {
@@ -320,9 +321,8 @@ impl Host<'_> {
         stored: &StoredProposal,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let verdict = self.verify_proposed(position, stored)?;
-        let output = Output::new(&stored.invocation, Phase::DryRun, &stored.proposal, verdict);
-        self.conclude(position, stored, output, sink)
+        let report = self.verify_proposed(position, stored)?;
+        self.conclude(position, stored, (Phase::DryRun, report), sink)
     }
 
     /// Records what the verifier said; an error unless it passed.
@@ -330,17 +330,24 @@ impl Host<'_> {
         &mut self,
         position: &Position,
         stored: &StoredProposal,
-        mut output: Output,
+        (phase, report): (Phase, Report),
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
-        let verify = self.write_artifact(position, tool, "verify", &output.verifier)?;
+        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, report.verdict());
+        let verify = self.write_artifact(position, tool, "verify", &report)?;
         output.artifacts = stored.artifacts();
         output.artifacts.push(verify.path.clone());
         let value = to_value(&output)?;
-        self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value}), vec![verify])?;
+        self.note_dta(
+            position,
+            "dta_verified",
+            json!({"tool": tool, "output": value, "after": report.counts}),
+            vec![verify],
+        )?;
         if output.verifier.passed {
-            sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone() });
+            let after = to_value(&report.counts)?;
+            sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });
             return Ok(value);
         }
         let mut reasons = output.verifier.failures.iter().map(|failure| match &failure.path {
@@ -425,7 +432,7 @@ enum Held {
 }
 
 /// An adapter's schemas and phases.
-pub(super) fn describe(adapter: &dyn Adapter) -> Value {
+pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
     let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     json!({
         "name": adapter.name(),
@@ -469,7 +476,7 @@ mod tests {
     #[test]
     fn a_description_has_both_schemas() {
         for adapter in dta::ADAPTERS {
-            let value = describe(*adapter);
+            let value = describe_adapter(*adapter);
             assert!(value["input_schema"].is_object() && value["output_schema"].is_object());
         }
     }

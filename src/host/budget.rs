@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,15 +12,6 @@ use crate::{
     path::RepoPath,
     policy,
 };
-
-/// What a run has used of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Usage {
-    /// How much is used.
-    pub used: u64,
-    /// How much there is.
-    pub limit: u64,
-}
 
 /// The budgets of a run.
 #[derive(Debug)]

@@ -196,7 +196,7 @@ pub(super) fn altered(tool: &str) -> Error {
 }
 
 /// Text with control and bidirectional characters made visible.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let is_bidirectional =
         |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());

@@ -18,7 +18,7 @@ use crate::{
     path::RepoPath,
     policy::{self, Policy},
     process::Program,
-    workspace::Workspace,
+    workspace::{Overlay, View, Workspace},
 };
 
 /// Takes how much of a long piece of work is done: (done, total).
@@ -108,6 +108,17 @@ impl Context {
     /// The locks of the workspace; `.runs` must be prepared.
     pub(super) fn locks(&self) -> Locks {
         Locks::new(self.runs.path())
+    }
+
+    /// Why everything is to stop; none if it may go on.
+    pub fn cancelled(&self) -> Option<Error> {
+        self.check_cancelled().err()
+    }
+
+    /// The tree as it is on disk.
+    pub fn view(&self) -> View<'_> {
+        static NOTHING: Overlay = Overlay::new();
+        View::new(&self.workspace, &NOTHING)
     }
 
     /// An error if the user wants everything to stop.

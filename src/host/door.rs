@@ -91,7 +91,7 @@ impl Host<'_> {
             Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
             Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
             Call::DtaList {} => Ok(self.approved_adapters()),
-            Call::DtaDescribe { tool } => self.describe_adapter(tool),
+            Call::DtaDescribe { tool } => self.schemas(tool),
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
             Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
             Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),

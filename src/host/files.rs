@@ -76,14 +76,14 @@ impl Host<'_> {
         })?;
         let paths = self.glob(patterns)?;
         let view = self.view();
-        let hits = parallel_map(self.context.options.threads, &paths, |path| {
+        let hits = parallel_map(self.context.options.threads, &paths, |path| -> Result<Vec<Value>, Error> {
             let Ok(text) = text_of(path, view.read(path)?.bytes) else { return Ok(Vec::new()) };
             let hit = |(index, line): (usize, &str)| {
                 let found = regex.find(line)?;
                 let column = line[..found.start()].chars().count() + 1;
                 Some(json!({"path": path, "line": index + 1, "column": column, "text": line}))
             };
-            Ok(text.lines().enumerate().filter_map(hit).collect::<Vec<_>>())
+            Ok(text.lines().enumerate().filter_map(hit).collect())
         });
         let mut all = Vec::new();
         for hits in hits {

@@ -26,14 +26,15 @@ use serde_json::Value;
 
 use self::{adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations};
 pub use self::{
-    budget::Usage,
+    adapter::describe_adapter,
+    confirm::escape,
     context::{Context, Flags, Options, Progress},
     door::Position,
     finish::{Finished, State},
-    outcome::{Overview, overview, overviews},
+    outcome::{Overview, overview, overviews, summary},
     recover::{Recovery, recover},
     reply::canonical_records,
-    rollback::{RolledBack, rollback},
+    rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink},
     start::{Asked, Request, Source},
     verifier::{Verified, verify_again},

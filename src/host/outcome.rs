@@ -87,3 +87,14 @@ fn subject(asked: &Value) -> String {
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
+
+/// A record in a few words, for listings.
+pub fn summary(record: &Record) -> String {
+    let data = &record.data;
+    let known = [&data["call"], &data["tool"], &data["transaction"], &data["label"], &data["asked"]["kind"]];
+    let mut words: Vec<String> = known.iter().filter_map(|value| value.as_str()).map(str::to_owned).collect();
+    words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
+    words.extend(data["error"]["message"].as_str().map(super::escape));
+    words.extend(data["state"].as_str().map(str::to_owned));
+    words.join(" ")
+}

@@ -11,7 +11,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     journal::Target,
-    ledger::{Record, RunFolder},
+    ledger::{Finding, Record, RunFolder},
     path::RepoPath,
     workspace::Workspace,
 };
@@ -213,4 +213,29 @@ fn standing_transactions(records: &[Record]) -> Result<Vec<Committed>, Error> {
         standing.push(Committed { transaction, entries });
     }
     Ok(standing)
+}
+
+/// Pre-images of a run that are missing or not what they were; without them it can't be rolled back.
+pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
+    let Ok(standing) = folder.records().and_then(|records| standing_transactions(&records)) else { return Vec::new() };
+    let mut findings = Vec::new();
+    for Committed { transaction, entries } in &standing {
+        for (index, entry) in entries.iter().enumerate() {
+            let Some(stamp) = entry.before else { continue };
+            if let Err(error) = pre_image(folder, transaction, index, &stamp, &entry.path) {
+                let place = format!("packs/{transaction}/pre/{index}");
+                findings.push(Finding { place, reason: error.message().to_owned() });
+            }
+        }
+    }
+    findings
+}
+
+/// Files that a run changed and that are not as it left them.
+pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
+    let restored = folder
+        .records()
+        .and_then(|records| standing_transactions(&records))
+        .and_then(|standing| restore_targets(folder, &standing, true));
+    restored.and_then(|restored| restored.changed_since(&context.workspace)).unwrap_or_default()
 }

@@ -70,6 +70,8 @@ pub enum Event {
         tool: String,
         /// The output of the adapter.
         output: Value,
+        /// What the verifier counted.
+        after: Value,
     },
     /// An adapter failed.
     DtaFailed {

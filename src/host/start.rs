@@ -9,6 +9,7 @@ use super::{Context, Event, Flags, Host, Sink, budget::Budget, clean, confirm::C
 use crate::{
     clock::{self, Stopwatch},
     error::{Code, Error},
+    frame::Isolation,
     hash::Sha256,
     ledger::{Chain, FileRef, Note},
     policy::{OnFailure, Policy},
@@ -143,6 +144,12 @@ impl<'a> Host<'a> {
         // The file names the run and its time, so that its hash differs from run to run.
         let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
         self.note(Note { kind: "run_started", data, files, ..Note::default() })
+    }
+
+    /// Records what confines the script's process.
+    pub fn note_isolation(&mut self, isolation: &Isolation) -> Result<(), Error> {
+        let data = json!({"isolation": isolation});
+        self.note(Note { kind: "worker_started", data, ..Note::default() })
     }
 
     /// True if the changes of a failed run stay.

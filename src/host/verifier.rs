@@ -24,7 +24,7 @@ impl Host<'_> {
         stored: &StoredProposal,
         manifest: &FileRef,
         pack: Option<&str>,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<Report, Error> {
         let request = Request {
             tool: stored.invocation.tool.clone(),
             root: self.context.workspace.root().to_owned(),
@@ -40,7 +40,7 @@ impl Host<'_> {
     }
 
     /// Verifies what a dry run proposes: the post-images lie in the run's folder meanwhile.
-    pub(super) fn verify_proposed(&self, position: &Position, stored: &StoredProposal) -> Result<Verdict, Error> {
+    pub(super) fn verify_proposed(&self, position: &Position, stored: &StoredProposal) -> Result<Report, Error> {
         let name = format!("packs/{position}-proposed");
         for (index, change) in stored.changes().changes().iter().enumerate() {
             for (part, content) in [("pre", &change.before), ("post", &change.after)] {
@@ -88,7 +88,7 @@ fn artifact(file: &FileRef) -> ArtifactRef {
 }
 
 /// Runs the verifier. One that dies, hangs or says something else has not passed.
-fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Verdict, Error> {
+fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Report, Error> {
     let stdin = serde_json::to_vec(request).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
     let command = Command {
         program: context.options.program.clone(),
@@ -101,16 +101,16 @@ fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Verdict,
     };
     let captured = capture(command, Some(context.options.cancel.as_ref()))?;
     context.check_cancelled()?;
-    let failed = |reason: String| Verdict {
+    let failed = |reason: String| Report {
         failures: vec![Failure::new("verifier_ran", reason)],
         checks: vec!["verifier_ran".to_owned()],
-        ..Verdict::default()
+        ..Report::default()
     };
     if captured.timed_out {
         return Ok(failed(format!("it took longer than {timeout_ms} ms")));
     }
     match serde_json::from_slice::<Report>(&captured.stdout) {
-        Ok(report) if captured.status.is_some() => Ok(report.verdict()),
+        Ok(report) if captured.status.is_some() => Ok(report),
         _ => {
             let said = String::from_utf8_lossy(&captured.stderr);
             let how = match (captured.status, captured.signal) {
@@ -170,7 +170,7 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
         threads: context.options.threads,
         tool: tool.clone(),
     };
-    ask(context, &request, context.policy.adapter(&tool).timeout_ms)
+    ask(context, &request, context.policy.adapter(&tool).timeout_ms).map(|report| report.verdict())
 }
 
 /// The position of a later transaction that changed a file of this record's transaction.

@@ -31,10 +31,15 @@ pub struct RunFolder {
     folder: PathBuf,
 }
 
-/// An id that sorts by time: `20261121T202000Z-7f3a`. `salt` tells runs of one second apart.
+/// The word that stands for the latest run.
+const LAST: &str = "last";
+
+/// An id that sorts by time: `20261121T202000Z-7f3a`. `salt` tells runs of one millisecond apart.
 pub fn run_id(now_ms: u64, salt: &str) -> String {
-    let hash = Sha256::of(format!("{now_ms} {salt}").as_bytes()).to_string();
-    format!("{}-{}", clock::compact(now_ms), &hash[..4])
+    let chance = Sha256::of(format!("{now_ms} {salt}").as_bytes()).as_bytes()[0];
+    // Four hex digits hold the millisecond and 65 places within it.
+    let suffix = now_ms % 1000 * 65 + u64::from(chance) % 65;
+    format!("{}-{suffix:04x}", clock::compact(now_ms))
 }
 
 impl Runs {
@@ -84,9 +89,10 @@ impl Runs {
         Err(Error::new(Code::Internal, "no free run id was found"))
     }
 
-    /// The folder of a run; an id may be shortened as long as it fits one run only.
+    /// The folder of a run; an id may be shortened as long as it fits one run only, and `last` is the latest run.
     pub fn open(&self, id: &str) -> Result<RunFolder, Error> {
         let ids = self.list()?;
+        let id = if id == LAST { ids.last().map_or(LAST, String::as_str) } else { id };
         let hits: Vec<&String> = ids.iter().filter(|known| known.starts_with(id) && !id.is_empty()).collect();
         let exact = ids.iter().find(|known| *known == id);
         match (exact, hits.as_slice()) {

@@ -1,1 +1,20 @@
-//! Scripts, seen from the host.
+//! Scripts, seen from the host: what they are, what they import, what they may do, how they run, what went wrong.
+//!
+//! The host never parses the language: a worker does, and answers with JSON.
+
+pub mod arguments;
+pub mod diagnostic;
+pub mod header;
+pub mod help;
+mod library;
+mod load;
+mod run;
+pub mod session;
+
+pub use self::{
+    arguments::complete,
+    header::Header,
+    help::help,
+    load::{Loaded, Loader, Rejected, load},
+    run::{Invocation, load_script, run},
+};

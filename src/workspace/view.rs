@@ -14,6 +14,11 @@ use crate::{
 pub struct Overlay(BTreeMap<RepoPath, Option<Content>>);
 
 impl Overlay {
+    /// An overlay that covers nothing.
+    pub const fn new() -> Self {
+        Overlay(BTreeMap::new())
+    }
+
     /// Lays a change set over what is there already.
     pub fn add(&mut self, changes: &ChangeSet) {
         for change in changes.changes() {

@@ -1,1 +1,5 @@
 //! The integration tests, one binary.
+
+mod html_cases;
+mod support;
+mod worker;

@@ -17,6 +17,10 @@ mod table;
 mod value;
 mod verify;
 
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests;
+
 use crate::{
     dta::{
         Adapter, Context,

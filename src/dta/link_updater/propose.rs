@@ -178,7 +178,7 @@ fn unreadable(bytes: &[u8]) -> Option<&'static str> {
     }
     if let Some(at) = memchr::memchr(0, bytes) {
         let head = &bytes[..bytes.len().min(512)];
-        let looks_wide = at < 4 && head.chunks_exact(2).all(|pair| pair.contains(&0));
+        let looks_wide = at < 4 && head.len() > 1 && head.chunks_exact(2).all(|pair| pair.contains(&0));
         return Some(if looks_wide { "it is UTF-16" } else { "it is binary" });
     }
     let escapes = [&b"\x1b$"[..], b"\x1b("];

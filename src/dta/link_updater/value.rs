@@ -65,7 +65,7 @@ fn decode(raw: &[u8]) -> Decoded<'_> {
 /// In an attribute a reference takes all letters and digits that follow it, or is none.
 fn reference(text: &str) -> Option<(usize, String)> {
     let rest = text.strip_prefix('&')?;
-    let run = |text: &str, wanted: fn(&u8) -> bool| text.bytes().take_while(|byte| wanted(byte)).count();
+    let run = |text: &str, wanted: fn(&u8) -> bool| text.bytes().take_while(&wanted).count();
     let name = match rest.strip_prefix('#') {
         Some(number) if number.starts_with(['x', 'X']) => 2 + run(&number[1..], u8::is_ascii_hexdigit),
         Some(number) => 1 + run(number, u8::is_ascii_digit),

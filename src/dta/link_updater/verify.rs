@@ -164,3 +164,9 @@ fn compare(total: &Tally, evidence: &Evidence<'_>) -> Vec<Failure> {
     }
     failures
 }
+
+/// How many URLs the verifier's parser sees.
+#[cfg(test)]
+pub(super) fn links_for_tests(bytes: &[u8]) -> usize {
+    Page::parse(bytes).links.len()
+}

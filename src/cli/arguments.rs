@@ -1,0 +1,212 @@
+//! The definition of the command line. Help, usage errors and completions come from here.
+
+use std::{num::NonZero, path::PathBuf};
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Run plan → apply → verify workflows that can be trusted
+#[derive(Debug, Parser)]
+#[command(
+    name = "nrv",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:
+  nrv run scripts/migrate_links.rhai --arg from=old.example.com --arg to=https://new.example.com --dry-run
+  nrv runs list
+  nrv rollback last
+
+Exit codes:
+  0 done and verified    1 failed               2 usage              3 blocked by a gate or permission
+  4 verification failed  5 stale or dirty tree  6 budget exhausted   7 suspended, waits for a confirmation
+  70 internal error      75 temporary           130 cancelled"
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(super) struct Global {
+    /// Folder of the workspace [default: nearest parent with nrv.toml or .git]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) root: Option<PathBuf>,
+    /// Threads for reading and parsing; results don't depend on it [default: all processors]
+    #[arg(long, global = true, value_name = "N")]
+    pub(super) threads: Option<NonZero<usize>>,
+    /// Write JSON to stdout
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(super) color: Color,
+    /// Log more to stderr; repeat for still more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(super) verbose: u8,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a workflow
+    Run(RunArguments),
+    /// Use deterministic tool adapters without a script
+    Dta {
+        #[command(subcommand)]
+        command: Dta,
+    },
+    /// Look at the records of runs
+    Runs {
+        #[command(subcommand)]
+        command: Runs,
+    },
+    /// Undo a run exactly, or refuse and name the files that changed since
+    Rollback(RollbackArguments),
+    /// Finish or undo what a crash left; every command that writes does it first
+    Recover,
+}
+
+/// What commands that change files take.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Mutation {
+    /// Propose and verify, write nothing but the record
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Answer the confirmations that the policy lets a flag answer
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Start although the tree has uncommitted changes
+    #[arg(long)]
+    pub(super) allow_dirty: bool,
+    /// With --dry-run, exit with 8 if something would change
+    #[arg(long, requires = "dry_run")]
+    pub(super) exit_code: bool,
+}
+
+/// Arguments of `nrv run`.
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "Examples:
+  nrv run scripts/migrate_links.rhai --help
+  nrv run scripts/migrate_links.rhai --arg from=old.example.com --arg to=https://new.example.com --dry-run
+  nrv run scripts/migrate_links.rhai --args arguments.json --yes --json"
+)]
+pub(super) struct RunArguments {
+    /// Script to run
+    #[arg(required_unless_present = "help")]
+    pub(super) script: Option<PathBuf>,
+    /// Argument of the script; repeat it for lists
+    #[arg(long, value_name = "K=V")]
+    pub(super) arg: Vec<String>,
+    /// JSON file with arguments of the script, `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(super) args: Option<PathBuf>,
+    /// Seed of everything that the run chooses by chance
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u64,
+    #[command(flatten)]
+    pub(super) mutation: Mutation,
+    /// Keep the changes of a run that fails
+    #[arg(long)]
+    pub(super) keep: bool,
+    /// Print the script's help, or this help without a script
+    #[arg(short, long)]
+    pub(super) help: bool,
+}
+
+/// Commands of `nrv dta`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Dta {
+    /// List the adapters
+    List,
+    /// Show an adapter's schemas
+    #[command(after_help = "Example:\n  nrv dta describe link_updater --json")]
+    Describe {
+        /// Adapter
+        name: String,
+    },
+    /// Run an adapter
+    Run(DtaRunArguments),
+    /// Run the verifiers of a run again, against the tree as it is now
+    #[command(after_help = "Example:\n  nrv dta verify last")]
+    Verify {
+        /// Run, or `last`
+        run: String,
+    },
+}
+
+/// Arguments of `nrv dta run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  nrv dta run link_updater --input - --yes <<'EOF'
+  {\"tool\": \"link_updater\", \"version\": \"1.0\", \"mode\": \"apply\",
+   \"target\": {\"repo_path\": \".\", \"glob\": \"site/**/*.html\"},
+   \"params\": {\"from_hosts\": [\"http://old.example.com\"], \"to_host\": \"https://new.example.com\"},
+   \"constraints\": {\"max_files\": 5000, \"timeout_ms\": 300000, \"seed\": 42}}
+  EOF")]
+pub(super) struct DtaRunArguments {
+    /// Adapter
+    pub(super) name: String,
+    /// JSON file with the invocation, `-` for stdin
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    pub(super) input: Option<PathBuf>,
+    /// Answer requests on stdin, one JSON document a line; touches no file
+    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty"])]
+    pub(super) jsonl: bool,
+    #[command(flatten)]
+    pub(super) mutation: Mutation,
+    /// Keep the changes if the run fails
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+/// Commands of `nrv runs`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Runs {
+    /// List all runs, oldest first
+    List,
+    /// Show what a run did
+    #[command(after_help = "Example:\n  nrv runs show last --canonical")]
+    Show {
+        /// Run, or `last`
+        run: String,
+        /// Write what is compared between runs: by position, without times, run id and hashes of the chain
+        #[arg(long)]
+        canonical: bool,
+    },
+    /// Check that a record is what was written
+    #[command(after_help = "Example:\n  nrv runs verify last")]
+    Verify {
+        /// Run, or `last`
+        run: String,
+    },
+}
+
+/// Arguments of `nrv rollback`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nrv rollback last")]
+pub(super) struct RollbackArguments {
+    /// Run, or `last`
+    pub(super) run: String,
+    /// Leave files alone that changed since, and bring back the others
+    #[arg(long)]
+    pub(super) keep_later: bool,
+    /// Say what would be brought back, write nothing but the record
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}

@@ -1,0 +1,137 @@
+//! `nrv dta`: adapters without a script.
+
+use std::io::BufRead;
+
+use serde_json::{Value, json};
+
+use super::{
+    Here,
+    arguments::DtaRunArguments,
+    output::Output,
+    run::{conclude, flags, parse_json, summarise},
+    table,
+    terminal::Terminal,
+};
+use crate::{
+    call::Call,
+    dta::{self, jsonl},
+    error::{Code, Error},
+    host::{self, Asked, Host, Position, Request},
+};
+
+pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
+    let approved = here.context.policy.settings().adapters.approved.as_ref();
+    let row = |adapter: &&dyn dta::Adapter| {
+        let name = adapter.name();
+        let approved = approved.is_none_or(|list| list.iter().any(|known| known == name));
+        json!({"name": name, "version": adapter.version(), "summary": adapter.summary(), "approved": approved})
+    };
+    let rows: Vec<Value> = dta::ADAPTERS.iter().map(row).collect();
+    if out.is_json() {
+        out.document(&rows);
+    } else {
+        out.data(&table::rows(&rows));
+    }
+    Ok(0)
+}
+
+pub(super) fn describe(name: &str, out: &mut Output) -> Result<u8, Error> {
+    let adapter = dta::find(name)?;
+    if !out.is_json() {
+        out.line(&format!("{} {}: {}", adapter.name(), adapter.version(), adapter.summary()));
+        out.line("Phases: discover, propose, apply, verify. Schemas of input and output:");
+    }
+    out.document(&host::describe_adapter(adapter));
+    Ok(0)
+}
+
+pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) -> Result<u8, Error> {
+    if arguments.jsonl {
+        return answer_lines(here, &arguments.name, out);
+    }
+    let Some(file) = &arguments.input else {
+        return Err(Error::new(Code::Usage, "`--input` says what the adapter is to do"));
+    };
+    let input = parse_json(&here.read_input(file)?, file)?;
+    let adapter = dta::find(&arguments.name)?;
+    let invocation = dta::parse(adapter, &input)?;
+    let mut flags = flags(arguments.mutation, arguments.keep);
+    flags.dry_run |= invocation.mode == dta::contract::Mode::DryRun;
+    let globs = invocation.target.globs(here.context.view())?;
+    let request = Request {
+        asked: Asked::Adapter { tool: arguments.name.clone(), input: input.clone() },
+        policy: here.context.policy.clone(),
+        seed: invocation.constraints.seed,
+        flags,
+        writes: Some(globs.patterns().to_vec()),
+    };
+    let mut terminal = Terminal { out };
+    let mut host = Host::start(&here.context, request, &mut terminal)?;
+    let call = Call::DtaRun { tool: arguments.name.clone(), input };
+    let outcome = host.perform(&Position::nth(1), call, &mut terminal);
+    let finished = host.finish(outcome)?;
+    if out.is_json() {
+        // The adapter's own output, also when its verifier failed.
+        let failed = finished.error.as_ref().and_then(|error| error.details().get("output"));
+        match (&finished.error, failed) {
+            (None, _) => out.document(&finished.result),
+            (Some(_), Some(output)) => out.document(output),
+            (Some(error), None) => out.document(&json!({"error": error, "run": finished.run})),
+        }
+        summarise(&finished, out);
+        return Ok(finished.exit_code());
+    }
+    Ok(conclude(&finished, arguments.mutation, out))
+}
+
+/// Answers requests on texts, one a line, until stdin ends. Nothing on disk is read or written.
+fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
+    let adapter = dta::find(name)?;
+    let empty = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
+    let workspace = crate::workspace::Workspace::open(empty.path())?;
+    let overlay = crate::workspace::Overlay::default();
+    let options = &here.context.options;
+    let ctx = dta::Context {
+        view: crate::workspace::View::new(&workspace, &overlay),
+        threads: options.threads,
+        cancel: options.cancel.as_ref(),
+        progress: &|_, _| {},
+    };
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let id = serde_json::from_str::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
+        let answer = serde_json::from_str::<jsonl::Request>(&line)
+            .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
+            .and_then(|request| jsonl::answer(adapter, &ctx, &request));
+        match answer {
+            Ok(answer) => out.json_line(&answer),
+            Err(error) => out.json_line(&json!({"id": id, "error": error})),
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
+    let folder = here.context.runs.open(run)?;
+    let verified = host::verify_again(&here.context, &folder)?;
+    let passed = verified.iter().all(|step| step.verifier.passed);
+    if out.is_json() {
+        out.document(&json!({"run": folder.id(), "passed": passed, "steps": verified}));
+    } else {
+        for step in &verified {
+            let word = if step.verifier.passed { "passed" } else { "failed" };
+            out.line(&format!("{} at {}: {word} ({})", step.tool, step.position, step.verifier.checks.join(", ")));
+            for failure in &step.verifier.failures {
+                let place = failure.path.as_deref().map(|path| format!(" `{}`", super::output::shown(path)));
+                out.line(&format!("  {}{}: {}", failure.check, place.unwrap_or_default(), failure.reason));
+            }
+        }
+    }
+    if verified.is_empty() {
+        out.say("The run applied nothing that could be verified.");
+    }
+    if passed { Ok(0) } else { Ok(Code::VerificationFailed.exit_code()) }
+}

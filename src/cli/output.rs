@@ -1,0 +1,139 @@
+//! Where words go: data to stdout, talk to stderr, colours only where they are wanted.
+
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal, Write},
+};
+
+use anstream::{AutoStream, ColorChoice};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use serde_json::json;
+
+use super::arguments::{Color, Global};
+use crate::{
+    error::{Code, Error},
+    script::diagnostic,
+};
+
+/// Standard output and standard error of one command.
+pub(super) struct Output {
+    stdout: AutoStream<std::io::Stdout>,
+    stderr: AutoStream<std::io::Stderr>,
+    json: bool,
+    color: Color,
+    sources: BTreeMap<String, String>,
+}
+
+impl Output {
+    pub(super) fn new(global: &Global) -> Self {
+        let choice = match global.color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        Output {
+            stdout: AutoStream::new(std::io::stdout(), choice),
+            stderr: AutoStream::new(std::io::stderr(), choice),
+            json: global.json,
+            color: global.color,
+            sources: BTreeMap::new(),
+        }
+    }
+
+    /// True if stdout is for programs.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// True if people look at stdout directly.
+    pub(super) fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal() && !self.json
+    }
+
+    /// True if a person can be asked.
+    pub(super) fn can_ask(&self) -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Keeps the sources that errors of a script point into.
+    pub(super) fn know_sources(&mut self, sources: &BTreeMap<String, String>) {
+        self.sources.clone_from(sources);
+    }
+
+    /// Text to stdout, as it is.
+    pub(super) fn data(&mut self, text: &str) {
+        // A reader that went away has all that it wanted.
+        let _ = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+    }
+
+    /// Bytes to stdout, not even looked at for colours.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    }
+
+    /// A line to stdout.
+    pub(super) fn line(&mut self, text: &str) {
+        self.data(&format!("{text}\n"));
+    }
+
+    /// A JSON document to stdout, indented.
+    pub(super) fn document(&mut self, value: &impl Serialize) {
+        let text =
+            serde_json::to_string_pretty(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
+        self.line(&text);
+    }
+
+    /// A JSON document on a line of its own to stdout.
+    pub(super) fn json_line(&mut self, value: &impl Serialize) {
+        let text = serde_json::to_string(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
+        self.line(&text);
+    }
+
+    /// A sentence to stderr.
+    pub(super) fn say(&mut self, text: &str) {
+        let _ = writeln!(self.stderr, "{text}");
+    }
+
+    /// A warning to stderr.
+    pub(super) fn warn(&mut self, text: &str) {
+        let _ = writeln!(self.stderr, "{}: {text}", "warning".yellow().bold());
+    }
+
+    /// Text to stderr without a line feed, for questions.
+    pub(super) fn prompt(&mut self, text: &str) {
+        let _ = write!(self.stderr, "{text}").and_then(|()| self.stderr.flush());
+    }
+
+    /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
+    pub(super) fn error(&mut self, error: &Error) {
+        if self.json {
+            self.document(&json!({"error": error, "exit_code": error.code().exit_code()}));
+        }
+        self.explain(error);
+    }
+
+    /// An error on stderr.
+    pub(super) fn explain(&mut self, error: &Error) {
+        let color = match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::io::stderr().is_terminal(),
+        };
+        let text = diagnostic::render(error, &self.sources, color);
+        let _ = writeln!(self.stderr, "{}", text.trim_end());
+        for file in error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten().take(50) {
+            let _ = writeln!(self.stderr, "  {}", shown(file.as_str().unwrap_or_default()));
+        }
+        if error.code() == Code::Internal {
+            let _ =
+                writeln!(self.stderr, "This is a defect of nrv: please report it with the command and this message.");
+        }
+    }
+}
+
+/// Text of unknown origin, safe to be shown on a terminal: control and bidirectional characters become visible.
+pub(super) fn shown(text: &str) -> String {
+    crate::host::escape(text)
+}

@@ -1,0 +1,181 @@
+//! Tables and lists for people, as text.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use owo_colors::OwoColorize;
+use serde_json::Value;
+
+use super::output::shown;
+use crate::{
+    host::{Overview, Question},
+    ledger,
+};
+
+/// An adapter's output: counts before and after, and the checks of the verifier.
+pub(super) fn adapter(output: &Value, after: &Value) -> String {
+    let mut table = plain();
+    let dry = output["phase"] == "dry-run";
+    let last = if dry { "would be" } else { "after" };
+    table.set_header([output["tool"].as_str().unwrap_or_default(), "before", last]);
+    for (name, before) in output["baseline"].as_object().into_iter().flatten() {
+        let after = after.get(name).map(ToString::to_string).unwrap_or_default();
+        table.add_row([words(name), before.to_string(), after]);
+    }
+    for (name, count) in output["proposed_changes"].as_object().into_iter().flatten() {
+        let label = if dry { format!("{} to change", words(name)) } else { format!("{} changed", words(name)) };
+        let count = if dry { count } else { output["applied_changes"].get(name).unwrap_or(count) };
+        table.add_row([label, String::new(), count.to_string()]);
+    }
+    right_align(&mut table, &[1, 2]);
+    let checks: Vec<String> = strings(&output["verifier"]["checks"]).map(words).collect();
+    let verdict = if output["verifier"]["passed"] == true { "passed" } else { "failed" };
+    format!("{}\nverifier {verdict}: {}\n", trimmed(&table), checks.join(", "))
+}
+
+/// A proposal: what it counted, what would change, and the first files.
+pub(super) fn proposal(proposal: &Value, most: usize) -> String {
+    let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
+    let counts = proposal["proposed_changes"].as_object().into_iter().flatten();
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{count} {}", words(name))).collect();
+    let _ = writeln!(text, " to change {}:", counts.join(", "));
+    let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
+    let rows = files.iter().map(|file| {
+        let number = |key: &str| file[key].as_u64().unwrap_or(0);
+        (file["path"].as_str().unwrap_or_default().to_owned(), number("added"), number("removed"))
+    });
+    text.push_str(&changes(rows, files.len(), most));
+    text
+}
+
+/// What a person is asked about.
+pub(super) fn question(question: &Question, most: usize) -> String {
+    if question.patch.is_empty() {
+        return format!("{}\n", shown(&question.subject.to_string()));
+    }
+    let files = question.files.iter().map(|stat| (stat.path.to_string(), stat.lines.added, stat.lines.removed));
+    changes(files, question.files.len(), most)
+}
+
+fn changes(files: impl Iterator<Item = (String, u64, u64)>, n: usize, most: usize) -> String {
+    let mut table = plain();
+    table.set_header(["file", "+", "-"]);
+    for (path, added, removed) in files.take(most) {
+        table.add_row([shown(&path), added.to_string(), removed.to_string()]);
+    }
+    right_align(&mut table, &[1, 2]);
+    let mut text = trimmed(&table) + "\n";
+    if n > most {
+        let _ = writeln!(text, "… and {} more files", n - most);
+    }
+    text
+}
+
+/// A patch with coloured lines; what a file's bytes could do to a terminal is escaped.
+pub(super) fn patch(patch: &[u8]) -> String {
+    let mut text = String::new();
+    for line in String::from_utf8_lossy(patch).lines() {
+        let line = line.split('\t').map(shown).collect::<Vec<_>>().join("\t");
+        let _ = match line.as_bytes().first() {
+            Some(b'+') => writeln!(text, "{}", line.green()),
+            Some(b'-') => writeln!(text, "{}", line.red()),
+            Some(b'@') => writeln!(text, "{}", line.cyan()),
+            _ => writeln!(text, "{line}"),
+        };
+    }
+    text
+}
+
+/// Maps as rows, with the columns of all of them.
+pub(super) fn rows(rows: &[Value]) -> String {
+    let mut names: Vec<&String> = rows.iter().filter_map(Value::as_object).flat_map(|row| row.keys()).collect();
+    names.sort();
+    names.dedup();
+    let mut table = plain();
+    table.set_header(names.iter().map(|name| shown(name)));
+    for row in rows {
+        table.add_row(names.iter().map(|name| match row.get(*name) {
+            Some(Value::String(text)) => shown(text),
+            Some(value) => shown(&value.to_string()),
+            None => String::new(),
+        }));
+    }
+    trimmed(&table) + "\n"
+}
+
+/// A listing of runs.
+pub(super) fn runs(overviews: &[Overview]) -> String {
+    let mut table = plain();
+    table.set_header(["run", "state", "mode", "files", "what"]);
+    for run in overviews {
+        let state = if run.unverified { format!("{} (unverified)", run.state) } else { run.state.clone() };
+        table.add_row([run.run.clone(), state, run.mode.clone(), run.files_changed.to_string(), shown(&run.subject)]);
+    }
+    right_align(&mut table, &[3]);
+    trimmed(&table) + "\n"
+}
+
+/// What verifying a record found.
+pub(super) fn report(report: &ledger::Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        let _ = writeln!(text, "{}: {}", finding.place, finding.reason);
+    }
+    let _ = write!(text, "{} records, {} files", report.records, report.files);
+    text + "\n"
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+fn right_align(table: &mut Table, columns: &[usize]) {
+    for column in columns {
+        if let Some(column) = table.column_mut(*column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// Without the spaces that fill the last column.
+fn trimmed(table: &Table) -> String {
+    let text = table.to_string();
+    text.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())).collect::<Vec<_>>().join("\n")
+}
+
+/// `links_to_update` as people write it.
+fn words(name: impl AsRef<str>) -> String {
+    name.as_ref().replace('_', " ")
+}
+
+fn strings(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_output_shows_counts_before_and_after() {
+        let output = json!({
+            "tool": "link_updater", "phase": "verify", "baseline": {"links_to_update": 3, "links_total": 10},
+            "proposed_changes": {"files": 2}, "applied_changes": {"files": 2},
+            "verifier": {"passed": true, "checks": ["hashes_match", "counts_match"]},
+        });
+        let text = adapter(&output, &json!({"links_to_update": 0, "links_total": 10}));
+        let expected = "link_updater      before   after\nlinks to update        3       0\n\
+            links total           10      10\nfiles changed                  2\n\
+            verifier passed: hashes match, counts match\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_patch_can_not_move_the_cursor() {
+        assert!(!patch(b"+a\x1b[2Jb\n").contains("\x1b[2J"));
+    }
+}

@@ -1,0 +1,147 @@
+//! The sink of the command line: shows what a run tells, and asks the person at the terminal.
+
+use std::{
+    io::{BufRead, IsTerminal},
+    sync::Mutex,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+
+use super::{
+    arguments::Global,
+    output::{Output, shown},
+    table,
+};
+use crate::host::{Answer, Event, Question, Sink};
+
+/// How many files a question lists before the rest is only counted.
+const LISTED: usize = 20;
+
+/// A progress bar on stderr that shows itself only when work takes long.
+pub(super) struct Bar {
+    bar: Mutex<Option<ProgressBar>>,
+    visible: bool,
+}
+
+impl Bar {
+    pub(super) fn new(global: &Global) -> Self {
+        Bar { bar: Mutex::new(None), visible: std::io::stderr().is_terminal() && !global.json }
+    }
+
+    /// Shows how far the work is; clears the bar at its end.
+    pub(super) fn show(&self, done: u64, total: u64) {
+        if !self.visible || total < 200 {
+            return;
+        }
+        let Ok(mut slot) = self.bar.lock() else { return };
+        let bar = slot.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files");
+            if let Ok(style) = style {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        bar.set_position(done);
+        if done >= total
+            && let Some(bar) = slot.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Shows events and asks questions.
+pub(super) struct Terminal<'a> {
+    pub(super) out: &'a mut Output,
+}
+
+impl Sink for Terminal<'_> {
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Step { label } => self.out.say(&format!("• {}", shown(&label))),
+            Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", shown(&label))),
+            Event::Table { rows } => self.rows(&rows),
+            Event::Show { value } => self.show(&value),
+            Event::Print { text } => self.out.say(&text),
+            Event::DtaVerified { output, after, .. } => {
+                if self.out.is_json() {
+                    return;
+                }
+                let text = table::adapter(&output, &after);
+                self.out.data(&text);
+            }
+            Event::Warning { result } => {
+                self.out.warn(&format!("{} ({})", shown(&result.reason), result.triggered_rules.join(", ")));
+            }
+            Event::Notice { text } => self.out.say(&text),
+            Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
+            Event::RunStarted { run } => tracing::info!("run {run}"),
+            Event::DtaStarted { tool } => tracing::info!("{tool} started"),
+            Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {files} files"),
+            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {files} files"),
+        }
+    }
+
+    fn ask(&mut self, question: &Question) -> Answer {
+        if !self.out.can_ask() {
+            return Answer::Nobody;
+        }
+        self.out.prompt(&table::question(question, LISTED));
+        let has_patch = !question.patch.is_empty();
+        let choices = if has_patch { "[y]es, [n]o, show the [d]iff" } else { "[y]es, [n]o" };
+        loop {
+            self.out.prompt(&format!("{}? {choices}: ", shown(&question.label)));
+            let mut line = String::new();
+            match std::io::stdin().lock().read_line(&mut line) {
+                // The terminal was closed, or a signal arrived: nobody said yes.
+                Ok(0) | Err(_) => return Answer::No,
+                Ok(_) => {}
+            }
+            match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Answer::Yes,
+                "n" | "no" => return Answer::No,
+                "d" | "diff" if has_patch => self.out.prompt(&table::patch(&question.patch)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Terminal<'_> {
+    /// Rows as a table for people, as JSON lines for programs.
+    fn rows(&mut self, rows: &[Value]) {
+        if self.out.is_json() {
+            return;
+        }
+        if self.out.is_terminal() {
+            let text = table::rows(rows);
+            self.out.data(&text);
+        } else {
+            rows.iter().for_each(|row| self.out.json_line(row));
+        }
+    }
+
+    /// A value: text as it is off a terminal, marked and with controls escaped on one; anything else as JSON.
+    fn show(&mut self, value: &Value) {
+        if self.out.is_json() {
+            return;
+        }
+        match (value, self.out.is_terminal()) {
+            (Value::String(text), false) => self.out.bytes(text.as_bytes()),
+            (Value::String(text), true) => {
+                let lines: Vec<String> = text.split('\n').map(|line| format!("│ {}", shown(line))).collect();
+                self.out.line(&lines.join("\n"));
+            }
+            (value, _) if value.get("proposed_changes").is_some() && value.get("files").is_some() => {
+                let text = table::proposal(value, LISTED);
+                self.out.data(&text);
+            }
+            (value, true) => self.out.document(value),
+            (value, false) => self.out.json_line(value),
+        }
+    }
+}

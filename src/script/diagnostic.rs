@@ -1,0 +1,98 @@
+//! An error as a person reads it: the line of the script with a mark under the place, and what to do next.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
+
+use crate::error::{Error, Location};
+
+/// Renders an error; `sources` are the scripts by name, as they were loaded.
+///
+/// Without the source of the error's place, the place is told by name, line and column.
+pub fn render(error: &Error, sources: &BTreeMap<String, String>, color: bool) -> String {
+    let style = if color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = style.decor_style(DecorStyle::Ascii);
+    let title = Level::ERROR.primary_title(printable(error.message())).id(error.code().as_str());
+    let place = error.location();
+    let line = place.and_then(|place| sources.get(&place.path)?.lines().nth(place.line.checked_sub(1)?));
+    let group = match (place, line) {
+        (Some(place), Some(line)) => {
+            let annotation = AnnotationKind::Primary.span(span(line, place.column));
+            let snippet = Snippet::source(line.to_owned()).line_start(place.line).path(place.path.clone());
+            title.element(snippet.annotation(annotation))
+        }
+        (Some(place), None) => title.element(Level::NOTE.message(format!("at {}", written(place)))),
+        (None, _) => annotate_snippets::Group::with_title(title),
+    };
+    let group = match error.hint_text() {
+        Some(hint) => group.element(Level::HELP.message(printable(hint))),
+        None => group,
+    };
+    let text = renderer.render(&[group]).to_string();
+    // Lines are padded to their gutter, which nobody wants in a log.
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// `path:line:column`, which terminals and editors turn into a link.
+fn written(place: &Location) -> String {
+    format!("{}:{}:{}", place.path, place.line, place.column)
+}
+
+/// The bytes of the word at a column in characters; one character if it is no word; nothing at the line's end.
+fn span(line: &str, column: usize) -> Range<usize> {
+    let from = line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let word: usize = line[from..].chars().take_while(|c| is_word(*c)).map(char::len_utf8).sum();
+    let length = if word > 0 { word } else { line[from..].chars().next().map_or(0, char::len_utf8) };
+    from..from + length
+}
+
+/// Control characters as escapes: what an error quotes may come from anywhere.
+fn printable(text: &str) -> String {
+    let escape = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn error(line: usize, column: usize) -> Error {
+        Error::new(Code::ScriptSyntax, "`raed` does not exist").at(Location { path: "a.rhai".to_owned(), line, column })
+    }
+
+    fn sources() -> BTreeMap<String, String> {
+        BTreeMap::from([("a.rhai".to_owned(), "let x = 1;\nlet é = nrv.files.raed(\"x\");\n".to_owned())])
+    }
+
+    #[test]
+    fn the_word_at_the_place_is_marked() {
+        let text = render(&error(2, 19).hint("did you mean `read`?"), &sources(), false);
+        let expected = "\
+error[script_syntax]: `raed` does not exist
+ --> a.rhai:2:19
+  |
+2 | let é = nrv.files.raed(\"x\");
+  |                   ^^^^
+  |
+  = help: did you mean `read`?";
+        assert_eq!(text, expected);
+        assert!(render(&error(2, 19), &sources(), true).contains("\u{1b}["));
+    }
+
+    #[test]
+    fn a_place_without_a_source_is_told() {
+        let text = render(&error(2, 19), &BTreeMap::new(), false);
+        assert_eq!(text, "error[script_syntax]: `raed` does not exist\n |\n = note: at a.rhai:2:19");
+        let text = render(&Error::new(Code::Io, "no\u{1b}[2J disk").hint("buy one"), &sources(), false);
+        assert_eq!(text, "error[io]: no\\u{1b}[2J disk\n |\n = help: buy one");
+    }
+
+    #[test]
+    fn a_place_beyond_the_text_is_no_defect() {
+        for (line, column) in [(0, 0), (1, 11), (1, 500), (2, 1), (99, 1)] {
+            assert!(render(&error(line, column), &sources(), false).contains("does not exist"));
+        }
+    }
+}

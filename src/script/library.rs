@@ -1,0 +1,101 @@
+//! Where an `import` leads: to the shipped modules, or to a file of the workspace beside the importing one.
+
+use crate::{
+    error::{Code, Error, nearest},
+    path::RepoPath,
+};
+
+/// What the literal of a shipped module begins with.
+const SHIPPED: &str = "std/";
+
+/// How the sources of shipped modules are named; no file of a workspace has that form.
+const SCHEME: &str = "nrv:";
+
+const EXTENSION: &str = ".rhai";
+
+/// The shipped modules by literal, sorted.
+const MODULES: &[(&str, &str)] = &[("std/report", include_str!("../../stdlib/report.rhai"))];
+
+/// A module that an `import` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A shipped one: its name among the sources, its text.
+    Shipped(String, &'static str),
+    /// A file.
+    File(RepoPath),
+}
+
+impl Target {
+    /// The name among the sources.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Target::Shipped(name, _) => name,
+            Target::File(path) => path,
+        }
+    }
+}
+
+/// What the literal of an `import` in the source of that name means. `.rhai` may be left out.
+pub(super) fn resolve(importer: &str, literal: &str) -> Result<Target, Error> {
+    let bare = literal.strip_suffix(EXTENSION).unwrap_or(literal);
+    if bare.starts_with(SHIPPED) || importer.starts_with(SCHEME) {
+        let Some((name, text)) = MODULES.iter().find(|(name, _)| *name == bare) else {
+            let near = nearest(bare, MODULES.iter().map(|(name, _)| *name));
+            let error = Error::new(Code::NotFound, format!("there is no shipped module `{literal}`"));
+            return Err(error.hint(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("shipped are {}", MODULES.iter().map(|one| one.0).collect::<Vec<_>>().join(", ")),
+            }));
+        };
+        return Ok(Target::Shipped(format!("{SCHEME}{name}{EXTENSION}"), text));
+    }
+    let refuse = |why: &str| {
+        Err(Error::new(Code::InvalidPath, format!("the import `{}` {why}", literal.escape_debug()))
+            .hint("import `std/…`, or a file of the workspace relative to the importing file's folder"))
+    };
+    if literal.starts_with('/') {
+        return refuse("is absolute");
+    }
+    if bare.rsplit('/').next().is_none_or(|last| matches!(last, "" | "." | "..")) {
+        return refuse("names no file");
+    }
+    let mut parts: Vec<&str> = importer.rsplit_once('/').map_or(Vec::new(), |(folder, _)| folder.split('/').collect());
+    for part in bare.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return refuse("leaves the workspace"),
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    RepoPath::parse(&format!("{}{EXTENSION}", parts.join("/"))).map(Target::File)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn leads(importer: &str, literal: &str, expected: &str) {
+        assert_eq!(resolve(importer, literal).unwrap().name(), expected);
+    }
+
+    #[test]
+    fn imports_are_relative_to_their_file() {
+        leads("a.rhai", "b", "b.rhai");
+        leads("s/a.rhai", "lib/b.rhai", "s/lib/b.rhai");
+        leads("s/t/a.rhai", "./../b", "s/b.rhai");
+        leads("s/a.rhai", "../b", "b.rhai");
+        leads("s/a.rhai", "std/report", "nrv:std/report.rhai");
+    }
+
+    #[test]
+    fn imports_stay_inside() {
+        for literal in ["/etc/passwd", "../../x", "..", "a/../../../x", "a\0"] {
+            assert_eq!(resolve("s/a.rhai", literal).unwrap_err().code(), Code::InvalidPath, "{literal}");
+        }
+        assert_eq!(resolve("nrv:std/report.rhai", "x").unwrap_err().code(), Code::NotFound);
+        let error = resolve("a.rhai", "std/raport").unwrap_err();
+        assert_eq!(error.hint_text(), Some("did you mean `std/report`?"));
+    }
+}

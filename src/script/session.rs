@@ -1,0 +1,158 @@
+//! Runs a script in its worker and answers what it asks; says in words how a worker died.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::{Inspection, Isolation, Limits, Outcome, RunRequest},
+    process::{self, Child, Program},
+    worker::{Ended, Event, Session, Stop},
+};
+
+/// The hidden subcommand that makes this binary a worker.
+const SUBCOMMAND: &str = "__worker";
+
+/// How long a worker that closed its pipe may take to end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const SIGABRT: i32 = 6;
+const SIGBUS: i32 = 7;
+const SIGKILL: i32 = 9;
+const SIGSEGV: i32 = 11;
+const SIGXCPU: i32 = 24;
+
+/// The one door between a script and the world.
+pub trait Door {
+    /// Answers a call. An error with a final code ends the script; another one can be caught by it.
+    fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error>;
+
+    /// Takes a printed line.
+    fn print(&mut self, text: &str);
+
+    /// Why the script is to be stopped, once there is a reason. Asked every few milliseconds.
+    fn cancelled(&self) -> Option<Error>;
+}
+
+/// A process that parses or runs one script. Dropping it kills it.
+pub struct Worker {
+    child: Child,
+    session: Session,
+    limits: Limits,
+    isolation: Isolation,
+}
+
+impl Worker {
+    /// Starts a worker and waits until it is locked down. The calling thread must outlive it.
+    pub fn start(program: &Program, limits: &Limits, stop: Stop<'_>) -> Result<Self, Error> {
+        let mut child = process::spawn_piped(program, &[SUBCOMMAND])?;
+        let pipes = child.take_pipes();
+        let pipes = pipes.ok_or_else(|| Error::new(Code::Internal, "a worker was started without pipes"))?;
+        let session = Session::new(pipes.stdout, pipes.stdin);
+        let mut worker = Worker { child, session, limits: limits.clone(), isolation: Isolation::default() };
+        match worker.session.hello(limits, stop) {
+            Ok(isolation) => worker.isolation = isolation,
+            Err(ended) => return Err(worker.post_mortem(ended, "a script's process", None)),
+        }
+        Ok(worker)
+    }
+
+    /// What confines it.
+    pub fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
+
+    /// Parses a source; nothing runs. After an error the worker is of no use.
+    pub fn inspect(&mut self, path: &str, source: &str, main: bool, stop: Stop<'_>) -> Result<Inspection, Error> {
+        let inspected = self.session.inspect(path, source, main, stop);
+        inspected.map_err(|ended| self.post_mortem(ended, &format!("`{path}`"), None))
+    }
+
+    /// The error for a conversation that ended early.
+    fn post_mortem(&mut self, ended: Ended, what: &str, last: Option<&Location>) -> Error {
+        let error = match ended {
+            Ended::Closed => self.cause_of_death(what),
+            Ended::Malformed(_) | Ended::Stopped(_) => {
+                self.child.kill();
+                ended.into_error()
+            }
+        };
+        match last {
+            Some(place) => error.at(place.clone()),
+            None => error,
+        }
+    }
+
+    fn cause_of_death(&mut self, what: &str) -> Error {
+        let exit = self.child.wait(PATIENCE);
+        let limit = |code, message: String, name: &str| {
+            Error::new(code, message)
+                .detail("limit", format!("script.limits.{name}"))
+                .hint(format!("`script.limits.{name}` in `nrv.toml` bounds it"))
+        };
+        let error = match (exit.signal, exit.code) {
+            (Some(SIGXCPU), _) => {
+                let message = format!("{what} needed more than {} s of processor time", self.limits.cpu_s);
+                limit(Code::ScriptLimit, message, "cpu_s")
+            }
+            (Some(SIGABRT | SIGSEGV | SIGBUS), _) => {
+                let message = format!("{what} ran out of memory or overflowed its stack, and its process died");
+                limit(Code::ScriptCrashed, message, "memory")
+            }
+            (Some(SIGKILL), _) => Error::new(Code::ScriptCrashed, format!("the process of {what} was killed"))
+                .hint("someone killed it, or the system was short of memory"),
+            (Some(signal), _) => {
+                Error::new(Code::ScriptCrashed, format!("the process of {what} was ended by signal {signal}"))
+            }
+            (None, Some(code)) => {
+                Error::new(Code::ScriptCrashed, format!("the process of {what} exited with code {code}"))
+            }
+            (None, None) => Error::new(Code::ScriptCrashed, format!("the process of {what} died")),
+        };
+        let error = match exit.signal {
+            Some(signal) => error.detail("signal", signal),
+            None => error,
+        };
+        match exit.stderr.trim() {
+            "" => error,
+            text => error.detail("stderr", text),
+        }
+    }
+}
+
+/// Runs a script to its end; the value of its last expression, or why there is none.
+///
+/// Whatever the script does to its process, this returns: with `script_limit` or `script_crashed` if the process died, with
+/// the door's reason if the door wanted a stop.
+pub fn run(mut worker: Worker, request: RunRequest, door: &mut dyn Door) -> Result<Value, Error> {
+    let what = format!("`{}`", request.main);
+    let mut last = None;
+    let outcome = converse(&mut worker.session, request, door, &mut last);
+    outcome.unwrap_or_else(|ended| Err(worker.post_mortem(ended, &what, last.as_ref())))
+}
+
+fn converse(
+    session: &mut Session,
+    request: RunRequest,
+    door: &mut dyn Door,
+    last: &mut Option<Location>,
+) -> Result<Result<Value, Error>, Ended> {
+    session.run(request)?;
+    loop {
+        match session.event(&|| door.cancelled())? {
+            Event::Call { id, at, call } => {
+                let outcome = match door.perform(at.as_ref(), call) {
+                    Ok(value) => Outcome::Ok(value),
+                    Err(error) => Outcome::Error(error),
+                };
+                *last = at;
+                session.reply(id, outcome)?;
+            }
+            Event::Print(text) => door.print(&text),
+            Event::Done(value) => return Ok(Ok(value)),
+            Event::Failed(error) => return Ok(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What several areas' tests share.
+
+pub(crate) mod script;

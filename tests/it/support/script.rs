@@ -1,0 +1,142 @@
+//! Scripts in a real worker, with a door that answers from a rule and remembers what it was asked.
+
+use std::{cell::Cell, collections::BTreeMap};
+
+use nrv::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::Limits,
+    path::RepoPath,
+    process::Program,
+    script::{self, Loaded, Loader, Rejected, session},
+};
+use serde_json::{Value, json};
+
+/// Answers a call.
+pub(crate) type Rule = fn(&Call) -> Result<Value, Error>;
+
+/// A script with modules, arguments and limits.
+pub(crate) struct Script {
+    files: BTreeMap<String, String>,
+    limits: Limits,
+    rule: Rule,
+    cancel_after: Option<usize>,
+}
+
+/// What a script did.
+pub(crate) struct Ran {
+    /// Its result.
+    pub(crate) result: Result<Value, Error>,
+    /// What it asked, as `name path:line:column arguments`.
+    pub(crate) calls: Vec<String>,
+    /// What it printed.
+    pub(crate) printed: Vec<String>,
+}
+
+/// The limits of tests: low, so that reaching them is fast in a debug build.
+pub(crate) fn limits() -> Limits {
+    let (string, array, map) = (None, None, None);
+    Limits { operations: 300_000, memory: 256 << 20, cpu_s: 10, call_depth: 32, string, array, map }
+}
+
+/// The binary under test.
+pub(crate) fn program() -> Program {
+    Program::Path(env!("CARGO_BIN_EXE_nrv").into())
+}
+
+impl Script {
+    /// A script `main.rhai`; every call is answered with its name.
+    pub(crate) fn new(text: &str) -> Self {
+        let files = BTreeMap::from([("main.rhai".to_owned(), text.to_owned())]);
+        Script { files, limits: limits(), rule: |call| Ok(json!(call.name())), cancel_after: None }
+    }
+
+    /// Adds a module.
+    pub(crate) fn file(mut self, path: &str, text: &str) -> Self {
+        self.files.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    /// Changes limits.
+    pub(crate) fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    /// Answers calls in another way.
+    pub(crate) fn rule(mut self, rule: Rule) -> Self {
+        self.rule = rule;
+        self
+    }
+
+    /// Cancels after the door was asked that often whether to stop.
+    pub(crate) fn cancel_after(mut self, looks: usize) -> Self {
+        self.cancel_after = Some(looks);
+        self
+    }
+
+    /// Loads it without running it.
+    pub(crate) fn load(&self) -> Result<Loaded, Rejected> {
+        let missing = |path: &RepoPath| Error::new(Code::NotFound, format!("`{path}` does not exist"));
+        let read = |path: &RepoPath| self.files.get(path.as_str()).cloned().ok_or_else(|| missing(path));
+        let program = program();
+        let loader = Loader { program: &program, limits: &self.limits, read: &read, stop: &|| None };
+        script::load(&loader, &RepoPath::parse("main.rhai").unwrap())
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self) -> Ran {
+        let mut door =
+            Door { rule: self.rule, left: Cell::new(self.cancel_after), calls: Vec::new(), printed: Vec::new() };
+        let result = self.load().map_err(Error::from).and_then(|loaded| {
+            let worker = session::Worker::start(&program(), &self.limits, &|| None)?;
+            session::run(worker, loaded.request(json!({"n": 3}), "r1", 42, "apply"), &mut door)
+        });
+        Ran { result, calls: door.calls, printed: door.printed }
+    }
+
+    /// Runs it and expects a result.
+    #[track_caller]
+    pub(crate) fn gives(&self, expected: &Value) -> Ran {
+        let ran = self.run();
+        assert_eq!(ran.result.as_ref(), Ok(expected));
+        ran
+    }
+
+    /// Runs it and expects an error of a code at `path:line:column`, or at no place if that is empty.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: Code, place: &str) -> Error {
+        let error = self.run().result.unwrap_err();
+        assert_eq!((error.code(), written(error.location()).as_str()), (code, place), "{error:?}");
+        error
+    }
+}
+
+fn written(place: Option<&Location>) -> String {
+    place.map_or(String::new(), |place| format!("{}:{}:{}", place.path, place.line, place.column))
+}
+
+struct Door {
+    rule: Rule,
+    left: Cell<Option<usize>>,
+    calls: Vec<String>,
+    printed: Vec<String>,
+}
+
+impl session::Door for Door {
+    fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
+        let args = serde_json::to_value(&call).unwrap();
+        self.calls.push(format!("{} {} {}", call.name(), written(at), args["args"]));
+        (self.rule)(&call)
+    }
+
+    fn print(&mut self, text: &str) {
+        self.printed.push(text.to_owned());
+    }
+
+    fn cancelled(&self) -> Option<Error> {
+        let left = self.left.get()?;
+        self.left.set(Some(left.saturating_sub(1)));
+        (left == 0).then(|| Error::new(Code::Cancelled, "the test cancels"))
+    }
+}

@@ -1,0 +1,253 @@
+//! Scripts in a worker process: what they may do, and everything that they may try in vain.
+
+use nrv::{
+    call::Call,
+    clock::Stopwatch,
+    error::{Code, Error},
+    script::diagnostic,
+};
+use serde_json::json;
+
+use crate::support::script::{Script, limits, program};
+
+#[test]
+fn a_worker_is_locked_down() {
+    let worker = nrv::script::session::Worker::start(&program(), &limits(), &|| None).unwrap();
+    let isolation = worker.isolation();
+    assert!(isolation.landlock && isolation.seccomp && isolation.missing.is_empty(), "{isolation:?}");
+}
+
+#[test]
+fn a_script_works_through_the_door() {
+    let ran = Script::new("//! Doc.\nlet x = nrv.files.read(\"a\"); print(`${x} ${args.n}`); debug(1); #{ x: x, r: nrv.random.int(1, 6) }")
+        .gives(&json!({"x": "files.read", "r": 1}));
+    assert_eq!(ran.calls, ["files.read main.rhai:2:19 {\"path\":\"a\"}"]);
+    assert_eq!(ran.printed, ["files.read 3", "1"]);
+}
+
+#[test]
+fn the_host_is_visible_in_functions_modules_and_closures() {
+    let ran = Script::new(
+        "import \"lib/m\" as m;\nfn f() { nrv.ui.step(\"f\") }\nf(); m::g(); [1].map(|x| nrv.ui.step(`c${args.n}`)); 1",
+    )
+    .file("lib/m.rhai", "import \"../n\" as n;\nfn g() { n::h(); let k = || nrv.ui.step(\"k\"); k.call() }")
+    .file("n.rhai", "fn h() { nrv.ui.step(\"h\") }")
+    .gives(&json!(1));
+    assert_eq!(
+        ran.calls,
+        [
+            "ui.step main.rhai:2:17 {\"label\":\"f\"}",
+            "ui.step n.rhai:1:17 {\"label\":\"h\"}",
+            "ui.step lib/m.rhai:2:36 {\"label\":\"k\"}",
+            "ui.step main.rhai:3:33 {\"label\":\"c3\"}",
+        ]
+    );
+}
+
+#[test]
+fn the_shipped_report_module_makes_rows() {
+    let output = "#{ baseline: #{ links: 3 }, proposed_changes: #{ files: 2, links: 0 }, applied_changes: #{},\
+                  verifier: #{ passed: true, checks: [#{ name: \"counts\", passed: true }, \"hashes\"] } }";
+    Script::new(&format!("import \"std/report\" as report;\nreport::summary({output})")).gives(&json!([
+        {"what": "links", "before": 3, "after": 0},
+        {"what": "files", "before": "", "after": 2},
+        {"what": "check: counts", "before": "", "after": "passed"},
+        {"what": "check: hashes", "before": "", "after": ""},
+    ]));
+}
+
+#[test]
+fn two_runs_send_the_same_frames() {
+    let text = "let f = |x| x; let m = #{ b: 1, a: 2 }; for k in m.keys() { nrv.ui.step(`${k} ${f}`); } fn z() {} fn a() {}\n\
+                nrv.ui.show([f.name, nrv.random.shuffle([1, 2, 3, 4, 5, 6])]); 1";
+    let (one, other) = (Script::new(text).run(), Script::new(text).run());
+    assert_eq!((one.calls.len(), one.result), (3, other.result));
+    assert_eq!(one.calls, other.calls);
+}
+
+#[test]
+fn an_endless_loop_ends_at_its_operations() {
+    for text in
+        ["\nloop {}", "\nlet a = []; a.pad(1000, 1); loop { a.filter(|x| true); }", "\ntry { loop {} } catch {}"]
+    {
+        let error = Script::new(text).run().result.unwrap_err();
+        assert_eq!(
+            (error.code(), &error.details()["limit"]),
+            (Code::ScriptLimit, &json!("script.limits.operations")),
+            "{text}"
+        );
+        assert_eq!(error.location().unwrap().line, 2, "{text}");
+    }
+}
+
+#[test]
+fn endless_allocation_ends_the_worker_only() {
+    for text in [
+        "let s = \"x\"; nrv.ui.step(s); loop { s += s; }",
+        "nrv.ui.step(\"\"); let a = [1]; loop { a += a; }",
+        "nrv.ui.step(\"\"); let a = []; a.pad(9000000000000, 1);",
+        "nrv.ui.step(\"\"); blob(9000000000000, 1)",
+        "nrv.ui.step(\"\"); let f = |a| a; for i in 0..40 { f = f.curry(f); } 1",
+    ] {
+        let error = Script::new(text).limit(|limits| limits.memory = 64 << 20).run().result.unwrap_err();
+        assert_eq!(error.code(), Code::ScriptCrashed, "{text}: {error:?}");
+        assert!(error.message().contains("`main.rhai` ran out of memory"), "{text}: {error:?}");
+        assert_eq!(error.location().unwrap().line, 1, "{text}");
+        assert_eq!(error.details()["limit"], "script.limits.memory");
+    }
+}
+
+#[test]
+fn a_native_stack_overflow_ends_the_worker_only() {
+    let text = "let f = |x| x; for i in 0..30000 { let g = f; f = |x| g.call(x); }\nnrv.ui.step(\"built\"); f.call(1)";
+    let error = Script::new(text).limit(|limits| limits.memory = 1 << 30).run().result.unwrap_err();
+    assert!(matches!(error.code(), Code::ScriptCrashed | Code::ScriptLimit), "{error:?}");
+}
+
+#[test]
+fn a_deep_value_is_refused_or_stopped() {
+    let deep = |depth: u32| format!("let a = []; for i in 0..{depth} {{ a = [a]; }}\n");
+    let error = Script::new(&format!("{} nrv.ui.show(a)", deep(300))).fails(Code::InvalidInput, "main.rhai:2:9");
+    assert!(error.message().contains("96 levels"), "{error}");
+    Script::new(&deep(300).replace('\n', "\na")).fails(Code::ScriptFailed, "");
+    Script::new(&format!("{} 7", deep(300))).gives(&json!(7));
+    let error = Script::new(&deep(20_000)).limit(|limits| limits.cpu_s = 1).fails(Code::ScriptLimit, "");
+    assert_eq!(error.details()["limit"], "script.limits.cpu_s");
+}
+
+#[test]
+fn recursion_ends_at_its_depth() {
+    let error = Script::new("fn f(x) { f(x + 1) }\ntry { f(1) } catch { 1 }").fails(Code::ScriptLimit, "main.rhai:2:7");
+    assert_eq!(error.details()["limit"], "script.limits.call_depth");
+}
+
+#[test]
+fn sizes_are_bounded_when_asked() {
+    for (text, limit) in [("let s = \"x\"; loop { s += s; }", "string"), ("let a = [1]; loop { a += a; }", "array")] {
+        let script = Script::new(text).limit(|limits| (limits.string, limits.array) = (Some(1000), Some(1000)));
+        let error = script.run().result.unwrap_err();
+        assert_eq!(
+            (error.code(), &error.details()["limit"]),
+            (Code::ScriptLimit, &json!(format!("script.limits.{limit}")))
+        );
+    }
+}
+
+#[test]
+fn imports_stay_in_the_workspace() {
+    for (literal, code) in [
+        ("/etc/passwd", Code::InvalidPath),
+        ("../../x", Code::InvalidPath),
+        ("std/nothing", Code::NotFound),
+        ("nothing", Code::NotFound),
+    ] {
+        Script::new(&format!("1;\nimport \"{literal}\" as m;")).fails(code, "main.rhai:2:8");
+    }
+    Script::new("let p = \"x\";\nimport p + \"y\" as m;").fails(Code::ScriptSyntax, "main.rhai:2:1");
+}
+
+#[test]
+fn a_circle_of_imports_is_shown() {
+    let error = Script::new("import \"a\" as a;")
+        .file("a.rhai", "import \"b\" as b;")
+        .file("b.rhai", "1;\nimport \"a\" as a;")
+        .fails(Code::ScriptSyntax, "b.rhai:2:8");
+    assert_eq!(error.message(), "imports form a circle: `a.rhai` → `b.rhai` → `a.rhai`");
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let script = Script::new(
+        "import \"m\" as m;\nnrv.files.raed(1);\nlet nrv = 1;\nfn read(x) { x }\nconst WORKFLOW = #{ nmae: 1 };",
+    )
+    .file("m.rhai", "let x = ;");
+    let rejected = script.load().unwrap_err();
+    let told: Vec<_> = rejected
+        .errors
+        .iter()
+        .map(|error| {
+            let place = error.location().unwrap();
+            format!("{}:{}:{} {}", place.path, place.line, place.column, error.message())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "main.rhai:2:11 `nrv.files.raed` does not exist",
+            "main.rhai:3:5 `nrv` is the host's name and can't be redefined",
+            "main.rhai:4:4 the function `read` would be called in place of `nrv.files.read`",
+            "m.rhai:1:9 unexpected ';'",
+            "main.rhai:5:1 `WORKFLOW` is wrong: the field `nmae` is unknown, did you mean `name`?",
+        ]
+    );
+    let shown = diagnostic::render(&rejected.errors[0], &rejected.sources, false);
+    assert!(
+        shown.contains("2 | nrv.files.raed(1);\n  |           ^^^^\n") && shown.contains("did you mean `read`?"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_loaded_script_carries_its_graph() {
+    let script = Script::new("//! Moves.\nconst WORKFLOW = #{ name: \"x\", permissions: #{ write: [\"a/**\"] } };\nimport \"lib/m\" as m;\nimport \"std/report\" as r;")
+        .file("lib/m.rhai", "fn f() { 1 }");
+    let loaded = script.load().unwrap();
+    assert_eq!(loaded.doc.as_deref(), Some("Moves."));
+    assert_eq!(loaded.header.permissions.write, ["a/**"]);
+    assert_eq!(loaded.sources.keys().collect::<Vec<_>>(), ["lib/m.rhai", "main.rhai", "nrv:std/report.rhai"]);
+    assert_eq!(loaded.imports["main.rhai"]["lib/m"], "lib/m.rhai");
+    assert_eq!(loaded.hashes["lib/m.rhai"], nrv::hash::Sha256::of(b"fn f() { 1 }"));
+}
+
+#[test]
+fn a_final_error_can_not_be_caught() {
+    let script = Script::new("\ntry { nrv.files.read(\"x\"); } catch { nrv.ui.step(\"on\"); } nrv.ui.step(\"on\");")
+        .rule(|_| Err(Error::new(Code::Blocked, "a gate said no").detail("gate", "g").hint("ask")));
+    let error = script.fails(Code::Blocked, "main.rhai:2:17");
+    assert_eq!((error.hint_text(), &error.details()["gate"]), (Some("ask"), &json!("g")));
+    assert_eq!(script.run().calls.len(), 1);
+}
+
+#[test]
+fn another_error_can_be_caught() {
+    Script::new("try { nrv.files.read(\"x\"); } catch (e) { return [e.code, e.script.line]; }")
+        .rule(|_| Err(Error::new(Code::NotFound, "no such file")))
+        .gives(&json!(["not_found", 1]));
+}
+
+#[test]
+fn a_script_that_loops_can_be_cancelled() {
+    let watch = Stopwatch::start();
+    Script::new("loop {}").limit(|limits| limits.operations = u64::MAX).cancel_after(3).fails(Code::Cancelled, "");
+    assert!(watch.elapsed_ms() < 2_000);
+}
+
+#[test]
+fn a_script_in_native_code_is_killed() {
+    let watch = Stopwatch::start();
+    let text = "let a = []; for i in 0..20000 { a = [a]; }";
+    Script::new(text).limit(|limits| limits.operations = u64::MAX).cancel_after(3).fails(Code::Cancelled, "");
+    assert!(watch.elapsed_ms() < 4_000);
+}
+
+#[test]
+fn large_replies_and_values_travel() {
+    let script = Script::new("let t = nrv.files.read(\"big\"); nrv.ui.show(t); t.len").rule(|call| {
+        Ok(match call {
+            Call::FilesRead { .. } => json!("x".repeat(3 << 20)),
+            Call::UiShow { value } => json!(value.as_str().unwrap().len()),
+            _ => json!(null),
+        })
+    });
+    script.gives(&json!(3 << 20));
+}
+
+/// What a host call costs; run it with `--nocapture` to see.
+#[test]
+fn a_host_call_is_cheap() {
+    let watch = Stopwatch::start();
+    let ran = Script::new("for i in 0..2000 { nrv.ui.step(\"x\"); } 1").gives(&json!(1));
+    assert_eq!(ran.calls.len(), 2000);
+    let took = watch.elapsed();
+    assert!(took.as_micros() / 2000 < 2_000, "{took:?}");
+}
