@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Context,
+    Adapter, Context,
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
     record,
 };
@@ -65,8 +65,8 @@ pub struct Examined<'a> {
 }
 
 /// The record, and the contents that it speaks of.
-#[derive(Debug)]
 pub struct Evidence<'a> {
+    pub(super) adapter: &'a dyn Adapter,
     /// What was there.
     pub baseline: &'a BaselineRecord,
     /// What was changed.
@@ -82,8 +82,12 @@ enum Item<'a> {
 
 impl<'a> Evidence<'a> {
     /// Evidence from records whose hashes were checked.
-    pub fn new(baseline: &'a BaselineRecord, manifest: &'a ManifestRecord, images: Images<'a>) -> Self {
-        Evidence { baseline, manifest, images, failures: Mutex::new(None) }
+    pub fn new(
+        adapter: &'a dyn Adapter,
+        (baseline, manifest): (&'a BaselineRecord, &'a ManifestRecord),
+        images: Images<'a>,
+    ) -> Self {
+        Evidence { adapter, baseline, manifest, images, failures: Mutex::new(None) }
     }
 
     /// Reads every file of the target once, compares its hash with the record, and gives it to `work`.
@@ -212,8 +216,7 @@ impl<'a> Evidence<'a> {
 
     /// Files that appeared or vanished under the target.
     fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
-        let adapter = super::find(&self.baseline.input.tool)?;
-        let domain = Globs::parse(&adapter.domain())?;
+        let domain = Globs::parse(&self.adapter.domain())?;
         let listing = ctx.view.list(&self.baseline.input.target.globs(ctx.view)?, ctx.threads)?;
         let owned = |path: &&RepoPath| domain.matches(path);
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();

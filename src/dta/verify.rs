@@ -146,18 +146,25 @@ pub fn main(mut input: impl Read, mut output: impl Write, confine: impl FnOnce(&
 
 /// Verifies from the record and disk alone.
 pub fn verify(request: &Request) -> Report {
+    match find(&request.tool) {
+        Ok(adapter) => verify_with(adapter, request),
+        Err(error) => Report::new(&[], vec![Failure::new("request", error.message())]),
+    }
+}
+
+/// As [`verify`], with an adapter that is not built in.
+pub fn verify_with(adapter: &dyn Adapter, request: &Request) -> Report {
     let (baseline, manifest) = match records(request) {
         Ok(records) => records,
         Err(failures) => return Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], failures),
     };
     let images = Images::Folders { pres: request.pres.clone(), posts: request.posts.clone() };
-    let opened = find(&request.tool)
-        .and_then(|adapter| Ok((adapter, Workspace::open(&request.root)?, overlay(&request.overlay)?)));
-    let report = opened.and_then(|(adapter, workspace, overlay)| {
+    let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, overlay(&request.overlay)?)));
+    let report = opened.and_then(|(workspace, overlay)| {
         let cancel = AtomicBool::new(false);
         let view = View::new(&workspace, &overlay);
         let ctx = Context { view, threads: request.threads, cancel: &cancel, progress: &|_, _| {} };
-        judge(adapter, &ctx, Evidence::new(&baseline, &manifest, images))
+        judge(&ctx, Evidence::new(adapter, (&baseline, &manifest), images))
     });
     report.unwrap_or_else(|error| {
         Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", error.message())])
@@ -165,8 +172,8 @@ pub fn verify(request: &Request) -> Report {
 }
 
 /// Makes every check on evidence whose records are intact.
-pub fn judge(adapter: &dyn Adapter, ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error> {
-    let measured = adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
+pub fn judge(ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error> {
+    let measured = evidence.adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
     let mut failures = measured.failures;
     failures.extend(evidence.into_failures(ctx));
     let mut checks = vec![BASELINE_INTACT, MANIFEST_INTACT, HASHES_MATCH, NOTHING_ELSE_CHANGED];

@@ -47,14 +47,14 @@ impl Aim {
     pub(super) fn new(moves: &[Move]) -> Result<Self, Error> {
         let mut aim = BTreeMap::new();
         for step in moves {
-            let to = origin(&step.to_host)?;
+            let to = place(&step.to_host)?;
             for from in &step.from_hosts {
                 let spellings = match from.contains("://") {
                     true => vec![from.clone()],
                     false => vec![format!("http://{from}"), format!("https://{from}")],
                 };
                 for spelling in spellings {
-                    aim.insert(origin(&spelling)?, to.clone());
+                    aim.insert(place(&spelling)?, to.clone());
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Aim {
     }
 }
 
-fn origin(text: &str) -> Result<String, Error> {
+fn place(text: &str) -> Result<String, Error> {
     match Url::parse(text).map(|url| url.origin()) {
         Ok(origin @ Origin::Tuple(..)) => Ok(origin.ascii_serialization()),
         Ok(Origin::Opaque(_)) | Err(_) => {
