@@ -150,8 +150,10 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let given: Vec<_> =
         types.trim_end_matches(')').split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
     if let Some(call) = bindings::calls().find(|call| call.name == name) {
-        return Error::new(Code::ScriptFailed, format!("`{name}` can't be called with {}", list(&given)))
-            .hint(format!("its form is `{}`", call.signature()));
+        // The first one is what the method was called on.
+        let given = list(given.get(1..).unwrap_or_default());
+        return Error::new(Code::ScriptFailed, format!("`{}` can't be called with {given}", call.path()))
+            .hint(format!("its form is `{}`", call.form()));
     }
     let mut known: Vec<String> = ctx.ast.iter_functions().map(|function| function.name.to_owned()).collect();
     known.extend(ctx.engine.gen_fn_signatures(true).iter().filter_map(|one| one.split('(').next().map(str::to_owned)));

@@ -149,3 +149,24 @@ fn note(result: rustix::io::Result<()>, missing: &mut Vec<String>, meaning: impl
         missing.push(format!("the kernel refuses a limit ({error}): {}", meaning()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Confinement holds for the calling thread and what it starts, so a thread stands for a process here.
+    #[test]
+    fn a_verifier_reads_beneath_its_roots_only() {
+        let inside = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let (root, other) = (inside.path().to_owned(), outside.path().to_owned());
+        let tried = std::thread::spawn(move || {
+            let mut missing = Vec::new();
+            let confined = confine(std::slice::from_ref(&root), &mut missing);
+            let list = |path: &std::path::Path| std::fs::read_dir(path).is_ok();
+            let write = tempfile::tempfile_in(&root).is_ok();
+            (confined, missing, list(&root), list(&other), write)
+        });
+        assert_eq!(tried.join().unwrap(), (true, Vec::new(), true, false, false));
+    }
+}

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
+    clock::Stopwatch,
     error::{Code, Error, Location},
     frame::{Inspection, Isolation, Limits, Outcome, RunRequest},
     process::{self, Child, Program},
@@ -17,6 +18,12 @@ const SUBCOMMAND: &str = "__worker";
 
 /// How long a worker that closed its pipe may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a new worker may take to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+
+/// What is wrong when a program that embeds nrv does not become a worker.
+const EMBEDDERS: &str = "a program that embeds nrv calls `nrv::entry::main_if_requested` first in its `main`";
 
 const SIGABRT: i32 = 6;
 const SIGBUS: i32 = 7;
@@ -52,9 +59,13 @@ impl Worker {
         let pipes = pipes.ok_or_else(|| Error::new(Code::Internal, "a worker was started without pipes"))?;
         let session = Session::new(pipes.stdout, pipes.stdin);
         let mut worker = Worker { child, session, limits: limits.clone(), isolation: Isolation::default() };
-        match worker.session.hello(limits, stop) {
+        let watch = Stopwatch::start();
+        let silent = || Error::new(Code::ScriptCrashed, "a new worker does not answer").hint(EMBEDDERS);
+        let stop = || stop().or_else(|| (watch.elapsed() > ANSWERS_WITHIN).then(silent));
+        match worker.session.hello(limits, &stop) {
             Ok(isolation) => worker.isolation = isolation,
-            Err(ended) => return Err(worker.post_mortem(ended, "a script's process", None)),
+            Err(Ended::Closed) => return Err(worker.cause_of_death("a new worker").hint(EMBEDDERS)),
+            Err(ended) => return Err(ended.into_error()),
         }
         Ok(worker)
     }

@@ -109,7 +109,7 @@ impl Session {
     /// Waits for the script's next event.
     ///
     /// When `stop` gives a reason, the script is asked to stop and given [`GRACE`]; the end is [`Ended::Stopped`] then,
-    /// whatever the script said, unless it was done already.
+    /// whatever the script said meanwhile.
     pub fn event(&mut self, stop: Stop<'_>) -> Result<Event, Ended> {
         match self.frame(stop)? {
             FromWorker::Call { id, at, call } => Ok(Event::Call { id, at, call }),

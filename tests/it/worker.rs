@@ -18,6 +18,14 @@ fn a_worker_is_locked_down() {
 }
 
 #[test]
+fn a_program_that_is_no_worker_is_told() {
+    let program = nrv::process::Program::Path("/bin/true".into());
+    let error = nrv::script::session::Worker::start(&program, &limits(), &|| None).map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), Code::ScriptCrashed);
+    assert!(error.hint_text().unwrap().contains("main_if_requested"), "{error:?}");
+}
+
+#[test]
 fn a_script_works_through_the_door() {
     let ran = Script::new("//! Doc.\nlet x = nrv.files.read(\"a\"); print(`${x} ${args.n}`); debug(1); #{ x: x, r: nrv.random.int(1, 6) }")
         .gives(&json!({"x": "files.read", "r": 1}));
@@ -99,9 +107,15 @@ fn endless_allocation_ends_the_worker_only() {
 
 #[test]
 fn a_native_stack_overflow_ends_the_worker_only() {
-    let text = "let f = |x| x; for i in 0..30000 { let g = f; f = |x| g.call(x); }\nnrv.ui.step(\"built\"); f.call(1)";
-    let error = Script::new(text).limit(|limits| limits.memory = 1 << 30).run().result.unwrap_err();
-    assert!(matches!(error.code(), Code::ScriptCrashed | Code::ScriptLimit), "{error:?}");
+    let text = "let f = |x| x; for i in 0..900000 { let g = f; f = |x| g.call(x); }\nnrv.ui.step(\"built\"); f = 1;";
+    let error = Script::new(text)
+        .limit(|limits| (limits.memory, limits.operations) = (1 << 30, 1 << 40))
+        .run()
+        .result
+        .unwrap_err();
+    assert_eq!(error.code(), Code::ScriptCrashed, "{error:?}");
+    assert!(error.details()["stderr"].as_str().unwrap().contains("overflowed its stack"), "{error:?}");
+    assert_eq!(error.location().unwrap().line, 2);
 }
 
 #[test]
@@ -113,6 +127,38 @@ fn a_deep_value_is_refused_or_stopped() {
     Script::new(&format!("{} 7", deep(300))).gives(&json!(7));
     let error = Script::new(&deep(20_000)).limit(|limits| limits.cpu_s = 1).fails(Code::ScriptLimit, "");
     assert_eq!(error.details()["limit"], "script.limits.cpu_s");
+}
+
+#[test]
+fn a_source_can_not_exhaust_the_parser() {
+    let interpolated = (0..200).fold("1".to_owned(), |inner, _| format!("`${{{inner}}}`"));
+    let switch: String = (0..20_000).map(|i| format!("{i} => {i},")).collect();
+    let params: Vec<_> = (0..5_000).map(|i| format!("a{i}")).collect();
+    for text in [
+        format!("let x = {};", vec!["1"; 20_000].join("+")),
+        format!("let x = {}true;", "!".repeat(20_000)),
+        format!("{}1{}", "{".repeat(5_000), "}".repeat(5_000)),
+        format!("let a = {}1{};", "[".repeat(5_000), "]".repeat(5_000)),
+        format!("if false {{}} {}", "else if false {} ".repeat(20_000)),
+        format!("let a = #{{}}; a{}", ".a".repeat(5_000)),
+        format!("nrv{}", ".a".repeat(5_000)),
+        interpolated,
+        format!("switch 5 {{ {switch} _ => 0 }}"),
+        format!("fn f({}) {{ 1 }} 1", params.join(",")),
+        "fn".repeat(10_000),
+    ] {
+        if let Err(rejected) = Script::new(&text).load() {
+            let codes: Vec<_> = rejected.errors.iter().map(Error::code).collect();
+            assert!(codes.iter().all(|code| *code == Code::ScriptSyntax), "{}: {codes:?}", &text[..40]);
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_output_ends_at_its_operations() {
+    let ran = Script::new("loop { print(\"x\"); }").limit(|limits| limits.operations = 10_000).run();
+    assert_eq!(ran.result.unwrap_err().code(), Code::ScriptLimit);
+    assert!(ran.printed.len() > 100);
 }
 
 #[test]

@@ -79,6 +79,15 @@ impl Call {
         format!("{}({})", self.path(), params.join(", "))
     }
 
+    /// How it is written, with types, such as `nrv.files.read(path: string)`.
+    pub fn form(&self) -> String {
+        if self.property {
+            return self.path();
+        }
+        let params: Vec<_> = self.params.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+        format!("{}({})", self.path(), params.join(", "))
+    }
+
     /// The lines of the doc comment's example.
     pub fn example(&self) -> String {
         let lines = self.doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));

@@ -14,6 +14,9 @@ use crate::{
 /// What a script asked for, with places.
 type Asked = Arc<Mutex<Vec<(Option<Location>, call::Call)>>>;
 
+/// A script's result and what it asked for.
+type Ran = (Result<Value, Error>, Vec<(Option<Location>, call::Call)>);
+
 /// A host that answers from one rule and remembers what it was asked.
 struct Fake {
     asked: Asked,
@@ -64,14 +67,11 @@ fn generous(call: &call::Call) -> Result<Value, Error> {
     })
 }
 
-fn script(text: &str) -> (Result<Value, Error>, Vec<(Option<Location>, call::Call)>) {
+fn script(text: &str) -> Ran {
     with(generous, &[("main.rhai", text)])
 }
 
-fn with(
-    answer: fn(&call::Call) -> Result<Value, Error>,
-    sources: &[(&str, &str)],
-) -> (Result<Value, Error>, Vec<(Option<Location>, call::Call)>) {
+fn with(answer: fn(&call::Call) -> Result<Value, Error>, sources: &[(&str, &str)]) -> Ran {
     let asked = Asked::default();
     let result = run::run(&request(sources), &limits(), Box::new(Fake { asked: asked.clone(), answer }));
     let asked = asked.lock().unwrap().clone();
@@ -223,8 +223,8 @@ fn errors_of_the_script_say_where() {
     let error = fails("let d = nrv.dta(\"x\");\nd.propse(#{})", Code::ScriptFailed, (2, 3), "`propse` does not exist");
     assert_eq!(error.hint_text(), Some("did you mean `propose`?"));
     let error =
-        fails("nrv.files.read(5)", Code::ScriptFailed, (1, 11), "can't be called with a host object and an integer");
-    assert_eq!(error.hint_text(), Some("its form is `nrv.files.read(path)`"));
+        fails("nrv.files.read(5)", Code::ScriptFailed, (1, 11), "`nrv.files.read` can't be called with an integer");
+    assert_eq!(error.hint_text(), Some("its form is `nrv.files.read(path: string)`"));
     fails("1 / 0", Code::ScriptFailed, (1, 3), "division by zero");
     fails("let m = #{}; m.x", Code::ScriptFailed, (1, 16), "x");
     fails("throw \"oh\"", Code::ScriptFailed, (1, 1), "oh");

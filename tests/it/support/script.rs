@@ -81,7 +81,7 @@ impl Script {
         let read = |path: &RepoPath| self.files.get(path.as_str()).cloned().ok_or_else(|| missing(path));
         let program = program();
         let loader = Loader { program: &program, limits: &self.limits, read: &read, stop: &|| None };
-        script::load(&loader, &RepoPath::parse("main.rhai").unwrap())
+        script::load(&loader, &RepoPath::parse("main.rhai").expect("it is a path"))
     }
 
     /// Runs it.
@@ -106,7 +106,7 @@ impl Script {
     /// Runs it and expects an error of a code at `path:line:column`, or at no place if that is empty.
     #[track_caller]
     pub(crate) fn fails(&self, code: Code, place: &str) -> Error {
-        let error = self.run().result.unwrap_err();
+        let error = self.run().result.expect_err("the script must fail");
         assert_eq!((error.code(), written(error.location()).as_str()), (code, place), "{error:?}");
         error
     }
@@ -125,7 +125,7 @@ struct Door {
 
 impl session::Door for Door {
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
-        let args = serde_json::to_value(&call).unwrap();
+        let args = serde_json::to_value(&call).expect("a call is JSON");
         self.calls.push(format!("{} {} {}", call.name(), written(at), args["args"]));
         (self.rule)(&call)
     }
