@@ -53,7 +53,7 @@ impl Report {
 /// Verifies the chain, its end, and every file that it names.
 pub fn verify(runs: &Runs, run: &RunFolder) -> Result<Report, Error> {
     let mut findings = Vec::new();
-    let records = check_chain(run, &mut findings)?;
+    let records = check_chain(runs, run, &mut findings)?;
     let seal = check_seal(runs, run, &records, &mut findings)?;
     let mut files = 0;
     for (record, file) in records.iter().flat_map(|record| record.files.iter().map(move |file| (record, file))) {
@@ -76,11 +76,14 @@ pub fn verify(runs: &Runs, run: &RunFolder) -> Result<Report, Error> {
 }
 
 /// Checks every line of the chain; returns the records up to the first line that is none.
-fn check_chain(run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Vec<Record>, Error> {
+fn check_chain(runs: &Runs, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Vec<Record>, Error> {
     let text = match run.open_file(EVENTS)? {
         Some(_) => run.read(EVENTS)?,
         None => {
-            findings.push(Finding { place: EVENTS.to_owned(), reason: "is missing".to_owned() });
+            // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
+            if runs.head(run.id())?.is_some() {
+                findings.push(Finding { place: EVENTS.to_owned(), reason: "is missing".to_owned() });
+            }
             return Ok(Vec::new());
         }
     };
