@@ -213,14 +213,13 @@ fn make_folder(path: &Path) -> Result<(), Error> {
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let temporary = path.with_file_name(name);
+    // A name of its own: two runs that start at once both write the files that all runs share.
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        file.set_permissions(Permissions::from_mode(0o600))?;
+        let folder = path.parent().unwrap_or(path);
+        let mut file = tempfile::Builder::new().prefix(".").suffix(".new").tempfile_in(folder)?;
+        file.as_file().set_permissions(Permissions::from_mode(0o600))?;
         file.write_all(bytes)?;
-        fs::rename(&temporary, path)
+        file.persist(path).map(drop).map_err(|error| error.error)
     };
     write().map_err(|error| failed(path, &error))
 }
