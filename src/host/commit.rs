@@ -9,9 +9,8 @@ use crate::{
     diff::Stat,
     error::{Code, Error},
     gate::{self, Subject},
-    hash::Sha256,
     journal::{self, Guards, Target, Transaction},
-    ledger::{FileRef, Note},
+    ledger::{FileRef, Note, RunFolder},
     lock::Wait,
     path::RepoPath,
 };
@@ -24,6 +23,12 @@ pub(super) struct Committed {
     pub(super) transaction: String,
     /// Its files.
     pub(super) entries: Vec<Entry>,
+}
+
+/// What a transaction's pack says of it; the pre-images are covered by the hashes of the entries.
+pub(super) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<FileRef>, Error> {
+    let file = |name| folder.file_ref(&format!("packs/{transaction}/{name}"));
+    Ok(vec![file("manifest.json")?, file("patch")?])
 }
 
 impl Host<'_> {
@@ -89,10 +94,8 @@ impl Host<'_> {
         name: &str,
         entries: Vec<Entry>,
     ) -> Result<(), Error> {
-        let manifest = format!("packs/{name}/manifest.json");
-        let sha256 = Sha256::of(&self.folder.read(&manifest)?);
         let data = json!({"transaction": name, "entries": entries});
-        let files = vec![FileRef { path: manifest, sha256 }];
+        let files = pack_files(&self.folder, name)?;
         self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
         self.chain.sync()?;
         journal::settle(self.folder.path(), name)
@@ -106,8 +109,9 @@ impl Host<'_> {
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|restored| self.undo_targets(&restored));
-        if result.is_err() {
-            self.transactions.extend(undone);
+        match &result {
+            Ok(paths) => self.undone += paths.len(),
+            Err(_) => self.transactions.extend(undone),
         }
         result
     }

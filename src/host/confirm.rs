@@ -177,7 +177,9 @@ impl Host<'_> {
     }
 
     fn note_confirmation(&mut self, position: &Position, kind: &'static str, data: Value) -> Result<(), Error> {
-        self.note(Note { position: position.to_string(), kind, data, ..Note::default() })
+        let file = data["id"].as_str().map(|id| self.folder.file_ref(&format!("confirmations/{id}.json")));
+        let files = file.transpose()?.into_iter().collect();
+        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     diff,
     error::{Code, Error},
     hash::Sha256,
-    ledger::{FileRef, Head, Note},
+    ledger::{FileRef, Head, Note, REPLIES},
 };
 
 /// How a run ended.
@@ -62,7 +62,7 @@ pub struct Finished {
     pub files_changed: usize,
     /// Lines that it added and removed, or would.
     pub diff_lines: u64,
-    /// How many files of a failed run were brought back.
+    /// How many files were brought back, by steps that failed or in the end.
     pub undone: usize,
     /// The path of a dry run's patch, relative to the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,16 +105,16 @@ impl Finished {
 impl Host<'_> {
     /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
     pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
-        let (outcome, undone) = match outcome {
+        let outcome = match outcome {
             Err(error) if error.code() != Code::Suspended && !self.keeps_changes() => match self.undo(0) {
-                Ok(paths) => (Err(error), paths.len()),
+                Ok(_) => Err(error),
                 Err(undo) if undo.code() == Code::UndoRefused => {
                     let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
-                    (Err(undo.detail("cause", error.message()).hint(hint)), 0)
+                    Err(undo.detail("cause", error.message()).hint(hint))
                 }
-                Err(undo) => (Err(error.detail("undo_error", undo.message())), 0),
+                Err(undo) => Err(error.detail("undo_error", undo.message())),
             },
-            outcome => (outcome, 0),
+            outcome => outcome,
         };
         let state = match &outcome {
             Ok(_) => State::Done,
@@ -138,7 +138,7 @@ impl Host<'_> {
             mode: self.mode().to_owned(),
             files_changed: if self.flags.dry_run { self.proposed.len() } else { changed },
             diff_lines: if self.flags.dry_run { stats } else { self.budget.lines() },
-            undone,
+            undone: self.undone,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
             would_ask: self.confirmations.would_ask().to_vec(),
             duration_ms: self.watch.elapsed_ms(),
@@ -188,7 +188,12 @@ impl Host<'_> {
         });
         let kind = if finished.state == State::Suspended { "run_suspended" } else { "run_finished" };
         let volatile = json!({"duration_ms": finished.duration_ms});
-        self.note(Note { kind, data, volatile, files: patch.into_iter().collect(), ..Note::default() })?;
+        let mut files: Vec<FileRef> = patch.into_iter().collect();
+        // A suspended run goes on to append to it.
+        if finished.state != State::Suspended && self.folder.open_file(REPLIES)?.is_some() {
+            files.push(self.folder.file_ref(REPLIES)?);
+        }
+        self.note(Note { kind, data, volatile, files, ..Note::default() })?;
         self.chain.sync()?;
         let (seq, hash) = self.chain.tip();
         let head =

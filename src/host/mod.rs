@@ -68,6 +68,8 @@ pub struct Host<'a> {
     confirmations: Confirmations,
     transactions: Vec<Committed>,
     transaction_count: u64,
+    /// How many files were brought back.
+    undone: usize,
     tools: BTreeSet<String>,
     violations: Vec<GateResult>,
     metrics: BTreeMap<String, Value>,

@@ -3,12 +3,11 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Context, State};
+use super::{Context, State, commit::pack_files};
 use crate::{
     error::{Code, Error},
-    hash::Sha256,
     journal,
-    ledger::{Chain, FileRef, Head, Note},
+    ledger::{Chain, Head, Note},
     lock::Lease,
     path::RepoPath,
 };
@@ -71,8 +70,7 @@ impl Recovery {
             let mut files = Vec::new();
             if outcome.committed {
                 recovery.finished += 1;
-                let manifest = format!("packs/{name}/manifest.json");
-                files.push(FileRef { sha256: Sha256::of(&folder.read(&manifest)?), path: manifest });
+                files = pack_files(&folder, name)?;
             } else {
                 recovery.undone += 1;
             }

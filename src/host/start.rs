@@ -115,6 +115,7 @@ impl<'a> Host<'a> {
             confirmations: Confirmations::default(),
             transactions: Vec::new(),
             transaction_count: 0,
+            undone: 0,
             tools: std::collections::BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),

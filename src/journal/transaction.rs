@@ -205,7 +205,7 @@ impl Work<'_> {
             let Some(after) = target.after else { continue };
             self.fault("stage")?;
             let temporary = self.intent.temporary(index);
-            tree::stage(self.workspace, &temporary, after)?;
+            tree::stage(self.workspace, &temporary, target.path, after)?;
             if target.before.is_some() {
                 tree::adopt_owner(self.workspace, target.path, &temporary)?;
             }

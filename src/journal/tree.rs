@@ -53,10 +53,15 @@ pub(super) fn hash_kept(pack: &OwnedFd, name: &str, path: &RepoPath) -> Result<S
     Ok(hash)
 }
 
-/// Writes a new file beneath the root; something of that name already is an error.
-pub(super) fn stage(workspace: &Workspace, path: &RepoPath, content: &Content) -> Result<(), Error> {
-    let folder = workspace.open_parent(path)?;
-    write_new(&folder, path.file_name(), content, path)
+/// Writes a temporary file beside its target; something of that name already is an error. Errors name the target.
+pub(super) fn stage(
+    workspace: &Workspace,
+    temporary: &RepoPath,
+    target: &RepoPath,
+    content: &Content,
+) -> Result<(), Error> {
+    let folder = workspace.open_parent(temporary)?;
+    write_new(&folder, temporary.file_name(), content, target)
 }
 
 fn write_new(folder: &OwnedFd, name: &str, content: &Content, path: &RepoPath) -> Result<(), Error> {
@@ -120,7 +125,7 @@ pub(super) fn put_back(
         .read_to_end(&mut bytes)
         .map_err(|error| Error::io(format!("`{to}` can't be read from the pack"), &error))?;
     remove(workspace, temporary)?;
-    stage(workspace, temporary, &Content::new(bytes, mode))?;
+    stage(workspace, temporary, to, &Content::new(bytes, mode))?;
     put(workspace, temporary, to, false)
 }
 

@@ -142,6 +142,11 @@ impl Chain {
 }
 
 impl RunFolder {
+    /// A file of the record as it is now, for an event that it belongs to.
+    pub fn file_ref(&self, path: &str) -> Result<FileRef, Error> {
+        Ok(FileRef { sha256: Sha256::of(&self.read(path)?), path: path.to_owned() })
+    }
+
     /// All records of the run, as far as whole lines go; a line that is no record is `record_damaged`.
     pub fn records(&self) -> Result<Vec<Record>, Error> {
         let Some(file) = self.open_file(EVENTS)? else { return Ok(Vec::new()) };

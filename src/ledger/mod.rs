@@ -11,4 +11,5 @@ mod verify;
 pub use chain::{Chain, FileRef, GENESIS, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;
+pub use replies::REPLIES;
 pub use verify::{Finding, Report, Seal, verify};

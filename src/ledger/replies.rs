@@ -12,7 +12,8 @@ use crate::{
     hash::Sha256,
 };
 
-const PACK: &str = "packs/replies";
+/// The pack's file in a run's folder.
+pub const REPLIES: &str = "packs/replies";
 
 impl RunFolder {
     /// Keeps some content under its hash. Keeping it twice costs space, nothing else.
@@ -25,14 +26,14 @@ impl RunFolder {
         let length = u32::try_from(packed.len())
             .map_err(|_| Error::new(Code::InvalidInput, "a reply is too large to be recorded"))?;
         let frame = [hash.as_bytes().as_slice(), &length.to_le_bytes(), &packed].concat();
-        self.append_to(PACK)?.write_all(&frame).map_err(failed)?;
+        self.append_to(REPLIES)?.write_all(&frame).map_err(failed)?;
         Ok(hash)
     }
 
     /// The content that was kept under a hash; `record_damaged` if it is not there or not what it was.
     pub fn kept_reply(&self, hash: &Sha256) -> Result<Vec<u8>, Error> {
         let damaged = |why: &str| Error::new(Code::RecordDamaged, format!("the reply {} {why}", hash.short()));
-        let pack = self.read(PACK)?;
+        let pack = self.read(REPLIES)?;
         let mut rest = pack.as_slice();
         while let Some((head, tail)) = rest.split_at_checked(36) {
             let length = head[32..].iter().rev().fold(0, |acc, byte| acc << 8 | usize::from(*byte));

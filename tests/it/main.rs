@@ -3,5 +3,7 @@
 mod concurrency;
 mod crash;
 mod html_cases;
+mod refusals;
 mod support;
+mod tampering;
 mod worker;
