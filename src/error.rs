@@ -92,7 +92,9 @@ impl Code {
         matches!(
             self,
             Code::Blocked
+                | Code::PermissionDenied
                 | Code::ProtectedPath
+                | Code::NotApproved
                 | Code::BudgetExhausted
                 | Code::Suspended
                 | Code::Cancelled

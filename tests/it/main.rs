@@ -1,5 +1,6 @@
 //! The integration tests, one binary.
 
+mod abuse;
 mod concurrency;
 mod crash;
 mod html_cases;
