@@ -3,8 +3,10 @@
 mod abuse;
 mod concurrency;
 mod crash;
+mod determinism;
 mod html_cases;
 mod refusals;
+mod rollback;
 mod support;
 mod tampering;
 mod worker;

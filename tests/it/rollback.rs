@@ -1,0 +1,135 @@
+//! Undoing exactly, or not at all; and running again.
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use rustix::process::Signal;
+
+use crate::support::{
+    hold::{PATIENT, held_script},
+    site::{NEW, OLD, Site, Tree, wait_until},
+};
+
+struct Bench {
+    site: Site,
+    run: String,
+    before: Tree,
+    after: Tree,
+}
+
+fn migrated() -> Bench {
+    let site = Site::new(9);
+    site.mode("site/a/p0.html", 0o755);
+    site.commit();
+    site.mode("site/b/p1.html", 0o600);
+    let before = site.tree();
+    site.migrate(&[]).exits(0).says("9 files changed and verified");
+    let (run, after) = (site.runs()[0]["run"].as_str().unwrap().to_owned(), site.tree());
+    assert!(after == site.moved(&before, OLD, NEW));
+    Bench { site, run, before, after }
+}
+
+#[test]
+fn a_rollback_gives_the_tree_back_and_can_be_rolled_back() {
+    let Bench { site, run, before, after } = migrated();
+    site.nrv(&["rollback", &run, "--dry-run"]).exits(0).says("9 files");
+    assert!(site.tree() == after);
+    site.nrv(&["rollback", &run]).exits(0).says("9 files");
+    assert!(site.tree() == before);
+    site.last_ended("done");
+    let back = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    site.nrv(&["rollback", &back]).exits(0);
+    assert!(site.tree() == after);
+    site.nrv(&["dta", "verify", &run]).exits(0);
+    assert_eq!(site.git(&["status", "--porcelain", "--untracked-files=all"]).lines().count(), 9);
+}
+
+#[test]
+fn what_is_rolled_back_is_not_rolled_back_again() {
+    let Bench { site, run, before, .. } = migrated();
+    site.nrv(&["rollback", &run]).exits(0);
+    let ran = site.nrv(&["rollback", &run]);
+    assert!(matches!(ran.code, 0 | 5), "{ran:?}");
+    assert!(!ran.stderr.contains("are as they were before it"), "{ran:?}");
+    assert!(site.tree() == before);
+}
+
+#[test]
+fn later_work_is_not_rolled_back_over() {
+    let Bench { site, run, before, after } = migrated();
+    site.write("site/a/p4.html", "later work");
+    let edited = site.tree();
+    let ran = site.nrv(&["rollback", &run]).exits(5).says("site/a/p4.html").says("--keep-later");
+    assert!(site.tree() == edited && !ran.stderr.contains("site/a/p2.html"));
+    site.last_ended("undo_refused");
+    site.nrv(&["rollback", &run, "--keep-later"]).exits(0).says("site/a/p4.html").says("8 files");
+    let mut expected = before;
+    expected.insert("site/a/p4.html".to_owned(), edited["site/a/p4.html"].clone());
+    assert!(site.tree() == expected);
+    assert!(after != expected);
+}
+
+#[test]
+fn a_changed_mode_is_later_work_too() {
+    let Bench { site, run, .. } = migrated();
+    site.mode("site/a/p2.html", 0o700);
+    let held = site.tree();
+    site.nrv(&["rollback", &run]).exits(5).says("site/a/p2.html");
+    assert!(site.tree() == held);
+}
+
+#[test]
+fn a_second_run_changes_nothing_and_says_so() {
+    let Bench { site, after, .. } = migrated();
+    let ran = site.migrate(&["--json"]).exits(0).says("Nothing to change");
+    assert_eq!((&ran.json()["files_changed"], &ran.json()["result"]["moved"]), (&0.into(), &0.into()));
+    assert!(site.tree() == after);
+    site.migrate(&["--dry-run", "--exit-code"]).exits(0).says("Nothing would change");
+    let last = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    site.nrv(&["rollback", &last]).exits(0).says("nothing to bring back");
+    assert!(site.tree() == after);
+}
+
+#[test]
+fn a_dry_run_writes_a_patch_that_git_takes() {
+    let site = Site::new(9);
+    let before = site.tree();
+    let ran = site.migrate(&["--dry-run"]).exits(0).says("9 files would change").says("Would ask");
+    assert!(site.tree() == before);
+    let patch = ran.stdout.lines().last().unwrap().to_owned();
+    site.git(&["apply", "--check", &patch]);
+    site.migrate(&["--dry-run", "--exit-code"]).exits(8);
+    site.migrate(&["--dry-run", "--exit-code", "--json"]).exits(8).json();
+    assert!(site.tree() == before);
+    site.git(&["apply", &patch]);
+    assert!(site.tree() == site.moved(&before, OLD, NEW), "the patch is the change");
+}
+
+#[test]
+fn a_cancelled_run_is_undone() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let site = Site::new(9).policy(PATIENT);
+        site.script("held.rhai", &held_script("", "nrv.ui.step(\"changed\"); loop { }", "1"));
+        let before = site.tree();
+        let running = site.start_heard(&["run", "held.rhai", "--yes", "--json"]);
+        wait_until("the change is verified", || !site.recorded("*/dta/*/*-verify.json").is_empty());
+        assert!(site.tree() != before);
+        running.signal(signal);
+        let ran = running.end().exits(130).says("9 files brought back");
+        assert_eq!((&ran.json()["state"], &ran.json()["undone"]), (&"cancelled".into(), &9.into()));
+        assert!(site.tree() == before);
+        site.last_ended("cancelled");
+    }
+}
+
+#[test]
+fn a_failed_run_is_undone_unless_it_is_to_be_kept() {
+    let site = Site::new(9);
+    site.script("fails.rhai", &held_script("", "", "throw \"after the change\";"));
+    let before = site.tree();
+    site.nrv(&["run", "fails.rhai", "--yes"]).exits(1).says("after the change").says("9 files brought back");
+    assert!(site.tree() == before);
+    site.last_ended("failed");
+    site.nrv(&["run", "fails.rhai", "--yes", "--keep"]).exits(1).says("were kept");
+    assert!(site.tree() == site.moved(&before, OLD, NEW));
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(site.tree() == before);
+}
