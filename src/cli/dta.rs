@@ -8,7 +8,7 @@ use super::{
     Here,
     arguments::DtaRunArguments,
     output::Output,
-    run::{conclude, flags, parse_json, summarise},
+    run::{conclude, exit_code, flags, parse_json, summarise},
     table,
     terminal::Terminal,
 };
@@ -79,7 +79,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
             (Some(error), None) => out.document(&json!({"error": error, "run": finished.run})),
         }
         summarise(&finished, out);
-        return Ok(finished.exit_code());
+        return Ok(exit_code(&finished, arguments.mutation));
     }
     Ok(conclude(&finished, arguments.mutation, out))
 }

@@ -92,6 +92,11 @@ pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output
         out.document(finished);
     }
     summarise(finished, out);
+    exit_code(finished, mutation)
+}
+
+/// The exit code of the command, with what `--exit-code` asks for.
+pub(super) fn exit_code(finished: &Finished, mutation: Mutation) -> u8 {
     if mutation.exit_code && finished.error.is_none() && finished.files_changed > 0 {
         WOULD_CHANGE
     } else {

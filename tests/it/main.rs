@@ -5,6 +5,7 @@ mod concurrency;
 mod crash;
 mod determinism;
 mod html_cases;
+mod json_shapes;
 mod refusals;
 mod rollback;
 mod support;

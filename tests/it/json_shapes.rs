@@ -1,0 +1,137 @@
+//! `--json`: exactly one document on stdout, of a known shape, whatever happens.
+#![expect(clippy::disallowed_methods, reason = "tests build trees")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use nrv::schema::Schema;
+use serde_json::{Value, json};
+
+use crate::support::{
+    hold::stopped_in_transaction,
+    site::{NEW, OLD, Ran, Site, invocation},
+};
+
+const RUN: [&str; 7] = ["dta", "run", "link_updater", "--input", "-", "--json", "--yes"];
+
+#[track_caller]
+fn fits(document: &Value) {
+    let text = include_str!("../../schemas/link_updater.output.schema.json");
+    let schema = Schema::compile(&serde_json::from_str(text).unwrap()).unwrap();
+    schema.check(document).unwrap();
+}
+
+fn run(site: &Site, more: &[&str], input: &Value) -> Ran {
+    site.nrv_with(&[&RUN[..], more].concat(), &input.to_string())
+}
+
+#[test]
+fn an_adapters_output_fits_its_schema() {
+    let site = Site::new(5);
+    let input = invocation("site/**/*.html", OLD, NEW);
+    for (more, code) in [(&["--dry-run"][..], 0), (&["--dry-run", "--exit-code"], 8)] {
+        let output = run(&site, more, &input).exits(code).json();
+        fits(&output);
+        assert_eq!((&output["phase"], &output["applied_changes"]["files"]), (&json!("dry-run"), &json!(0)));
+        assert_eq!((&output["ok"], &output["proposed_changes"]["files"]), (&json!(true), &json!(5)));
+    }
+    let mut dry = input.clone();
+    dry["mode"] = json!("dry-run");
+    fits(&run(&site, &[], &dry).exits(0).json());
+    let output = run(&site, &[], &input).exits(0).json();
+    fits(&output);
+    assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(5)));
+    for path in output["artifacts"].as_array().unwrap() {
+        assert!(site.last_run().join(path.as_str().unwrap()).is_file(), "{path}");
+    }
+    let output = run(&site, &[], &input).exits(0).json();
+    fits(&output);
+    assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(0)));
+}
+
+#[test]
+fn an_adapters_output_fits_its_schema_when_the_verifier_fails() {
+    let site = Site::new(40);
+    site.script("site/a/quiet.html", "<p>a page without old links</p>\n");
+    let before = site.tree();
+    let file = site.root().parent().unwrap().join("input.json");
+    std::fs::write(&file, invocation("site/**/*.html", OLD, NEW).to_string()).unwrap();
+    let file = file.display().to_string();
+    let arguments = ["dta", "run", "link_updater", "--input", &file, "--json", "--yes"];
+    let running = stopped_in_transaction(&site, &arguments, || site.reset(&before));
+    site.write("site/a/quiet.html", "<p>edited</p>\n");
+    running.signal(rustix::process::Signal::CONT);
+    let output = running.end().exits(4).json();
+    fits(&output);
+    assert_eq!((&output["ok"], &output["verifier"]["passed"]), (&json!(false), &json!(false)));
+    let failure = &output["verifier"]["failures"][0];
+    assert!(failure.to_string().contains("site/a/quiet.html"), "{output:#}");
+}
+
+#[test]
+fn a_failure_is_one_document_with_a_code() {
+    let site = Site::new(3);
+    let good = invocation("site/**/*.html", OLD, NEW);
+    let with = |key: &str, value: Value| {
+        let mut input = good.clone();
+        input[key] = value;
+        input
+    };
+    for (input, more, exit, code) in [
+        (with("target", json!({"repo_path": ".."  , "glob": "**"})), &[][..], 1, "invalid_path"),
+        (with("params", json!({})), &[], 1, "invalid_input"),
+        (with("tool", json!("other")), &[], 1, "invalid_input"),
+        (with("surprise", json!(1)), &[], 1, "invalid_input"),
+        (with("constraints", json!({"max_files": 1, "timeout_ms": 300_000, "seed": 1})), &[], 1, "invalid_input"),
+    ] {
+        let ran = run(&site, more, &input);
+        let document = ran.json();
+        assert_eq!((ran.code, &document["error"]["code"]), (exit, &json!(code)), "{document:#}");
+        assert!(document["error"]["message"].is_string() && !ran.stderr.is_empty(), "{document}");
+    }
+    let asked = site.nrv_with(&RUN[..6], &good.to_string());
+    assert_eq!((asked.code, &asked.json()["error"]["code"]), (7, &json!("suspended")));
+    let ran = site.nrv_with(&RUN, "not json");
+    assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &json!("invalid_input")));
+    let ran = site.nrv_with(&["dta", "run", "nothing", "--input", "-", "--json"], "{}");
+    assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &json!("not_found")));
+}
+
+#[test]
+fn every_command_writes_exactly_one_document() {
+    let site = Site::new(3);
+    site.nrv(&["runs", "list", "--json"]).exits(0).json();
+    let finished = site.migrate(&["--json"]).exits(0).json();
+    for key in ["run", "state", "result", "mode", "files_changed", "diff_lines", "undone", "would_ask", "duration_ms"] {
+        assert!(finished.get(key).is_some(), "{key}: {finished}");
+    }
+    site.script("bad.rhai", "let = ;");
+    site.script(
+        "noisy.rhai",
+        "print(\"to stderr\"); nrv.ui.show(\"text\"); nrv.ui.table([#{ a: 1 }]); nrv.ui.step(\"s\"); 5",
+    );
+    assert_eq!(site.nrv(&["run", "noisy.rhai", "--json"]).exits(0).json()["result"], 5);
+    for (arguments, code) in [
+        (&["run", "bad.rhai"][..], 1),
+        (&["run", "missing.rhai"], 1),
+        (&["run", "scripts/migrate_links.rhai"], 1),
+        (&["runs", "list"], 0),
+        (&["runs", "show", "last"], 0),
+        (&["runs", "show", "last", "--canonical"], 0),
+        (&["runs", "show", "nothing"], 1),
+        (&["runs", "verify", "last"], 0),
+        (&["runs", "verify", "nothing"], 1),
+        (&["dta", "list"], 0),
+        (&["dta", "describe", "link_updater"], 0),
+        (&["dta", "describe", "nothing"], 1),
+        (&["dta", "verify", "last"], 0),
+        (&["recover"], 0),
+        (&["rollback", "last"], 0),
+        (&["rollback", "nothing"], 1),
+    ] {
+        let ran = site.nrv(&[arguments, &["--json"]].concat());
+        let document = ran.json();
+        assert_eq!(ran.code, code, "{arguments:?}: {document:#}");
+        let error = &document["error"];
+        assert_eq!(error["code"].is_string(), code != 0, "{arguments:?}: {document:#}");
+        assert!(code == 0 || document["exit_code"] == code, "{arguments:?}: {document:#}");
+    }
+}
