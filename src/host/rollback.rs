@@ -118,6 +118,17 @@ impl Restored {
             .detail("files", names))
     }
 
+    /// Leaves out the files that are what they were before the transactions: nothing is to be done for them.
+    fn leave_out_restored(&mut self, workspace: &Workspace) {
+        self.items.retain(|path, item| {
+            let then = item.then.as_ref().map(Content::stamp);
+            match workspace.read(path) {
+                Ok(content) => then != Some(content.stamp()),
+                Err(error) => error.code() != Code::NotFound || then.is_some(),
+            }
+        });
+    }
+
     fn leave_out(&mut self, paths: &[RepoPath]) {
         for path in paths {
             self.items.remove(path);
@@ -185,6 +196,7 @@ impl Host<'_> {
             return Ok(());
         }
         self.lock(&prefixes)?;
+        restored.leave_out_restored(&self.context.workspace);
         if keep_later {
             *kept = restored.changed_since(&self.context.workspace)?;
             restored.leave_out(kept);
