@@ -252,12 +252,18 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_caught_speaks_first() {
+    fn every_block_is_final_and_the_first_speaks() {
         let policy = Policy::parse("[paths]\nwrite = ['a']\n[gates.diff_size]\nblock_lines = 1", FILE).unwrap();
         let code = |files: &[Stat]| decide(&changes(files), &policy).code;
         assert_eq!(code(&[stat("b", 0)]), Some(Code::PermissionDenied));
-        assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
+        assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::PermissionDenied));
+        assert_eq!(code(&[stat("a", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
         assert_eq!(code(&[stat("b", 2)]), Some(Code::Blocked));
+        assert!(
+            [Code::PermissionDenied, Code::ProtectedPath, Code::NotApproved, Code::Blocked]
+                .iter()
+                .all(|code| code.is_final())
+        );
     }
 
     #[test]
