@@ -23,5 +23,6 @@ pub mod process;
 pub mod schema;
 pub mod script;
 pub mod seed;
+pub mod text;
 pub mod worker;
 pub mod workspace;

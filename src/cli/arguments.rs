@@ -65,11 +65,13 @@ pub(super) enum Command {
     /// Run a workflow
     Run(RunArguments),
     /// Use deterministic tool adapters without a script
+    #[command(after_help = "Example:\n  nrv dta describe link_updater")]
     Dta {
         #[command(subcommand)]
         command: Dta,
     },
     /// Look at the records of runs
+    #[command(after_help = "Example:\n  nrv runs show last")]
     Runs {
         #[command(subcommand)]
         command: Runs,
@@ -77,6 +79,7 @@ pub(super) enum Command {
     /// Undo a run exactly, or refuse and name the files that changed since
     Rollback(RollbackArguments),
     /// Finish or undo what a crash left; every command that writes does it first
+    #[command(after_help = "Example:\n  nrv recover")]
     Recover,
 }
 
@@ -133,6 +136,7 @@ pub(super) struct RunArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Dta {
     /// List the adapters
+    #[command(after_help = "Example:\n  nrv dta list --json")]
     List,
     /// Show an adapter's schemas
     #[command(after_help = "Example:\n  nrv dta describe link_updater --json")]
@@ -179,6 +183,7 @@ pub(super) struct DtaRunArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Runs {
     /// List all runs, oldest first
+    #[command(after_help = "Example:\n  nrv runs list --json")]
     List,
     /// Show what a run did
     #[command(after_help = "Example:\n  nrv runs show last --canonical")]

@@ -17,6 +17,7 @@ use crate::{
     dta::{self, jsonl},
     error::{Code, Error},
     host::{self, Asked, Host, Position, Request},
+    text::escape,
 };
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
@@ -65,7 +66,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         flags,
         writes: Some(globs.patterns().to_vec()),
     };
-    let mut terminal = Terminal { out };
+    let mut terminal = Terminal { out, cancel: here.cancel() };
     let mut host = Host::start(&here.context, request, &mut terminal)?;
     let call = Call::DtaRun { tool: arguments.name.clone(), input };
     let outcome = host.perform(&Position::nth(1), call, &mut terminal);
@@ -125,7 +126,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
             let word = if step.verifier.passed { "passed" } else { "failed" };
             out.line(&format!("{} at {}: {word} ({})", step.tool, step.position, step.verifier.checks.join(", ")));
             for failure in &step.verifier.failures {
-                let place = failure.path.as_deref().map(|path| format!(" `{}`", super::output::shown(path)));
+                let place = failure.path.as_deref().map(|path| format!(" `{}`", escape(path)));
                 out.line(&format!("  {}{}: {}", failure.check, place.unwrap_or_default(), failure.reason));
             }
         }

@@ -101,6 +101,11 @@ impl Here {
         Ok(Here { folder, context: Context::new(Workspace::open(&root)?, options)? })
     }
 
+    /// Becomes true on Ctrl-C.
+    fn cancel(&self) -> &AtomicBool {
+        self.context.options.cancel.as_ref()
+    }
+
     /// A path that the user typed, absolute and without `.` and `..`.
     fn absolute(&self, path: &Path) -> PathBuf {
         let mut absolute = PathBuf::new();

@@ -14,6 +14,7 @@ use super::arguments::{Color, Global};
 use crate::{
     error::{Code, Error},
     script::diagnostic,
+    text::escape,
 };
 
 /// Standard output and standard error of one command.
@@ -124,16 +125,11 @@ impl Output {
         let text = diagnostic::render(error, &self.sources, color);
         let _ = writeln!(self.stderr, "{}", text.trim_end());
         for file in error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten().take(50) {
-            let _ = writeln!(self.stderr, "  {}", shown(file.as_str().unwrap_or_default()));
+            let _ = writeln!(self.stderr, "  {}", escape(file.as_str().unwrap_or_default()));
         }
         if error.code() == Code::Internal {
             let _ =
                 writeln!(self.stderr, "This is a defect of nrv: please report it with the command and this message.");
         }
     }
-}
-
-/// Text of unknown origin, safe to be shown on a terminal: control and bidirectional characters become visible.
-pub(super) fn shown(text: &str) -> String {
-    crate::host::escape(text)
 }

@@ -1,26 +1,22 @@
 //! `nrv rollback` and `nrv recover`: back to a state that somebody chose.
 
-use super::{
-    Here,
-    arguments::RollbackArguments,
-    output::{Output, shown},
-    run::summarise,
-    terminal::Terminal,
-};
+use super::{Here, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
 use crate::{
-    error::Error,
+    error::{Code, Error},
     host::{self, Flags},
+    text::escape,
 };
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {
     let flags = Flags { dry_run: arguments.dry_run, ..Flags::default() };
-    let mut terminal = Terminal { out };
-    let done = host::rollback(&here.context, &arguments.run, arguments.keep_later, flags, &mut terminal)?;
+    let mut terminal = Terminal { out, cancel: here.cancel() };
+    let run = run_to_undo(here, &arguments.run)?;
+    let done = host::rollback(&here.context, &run, arguments.keep_later, flags, &mut terminal)?;
     if out.is_json() {
         out.document(&done);
     }
     for path in &done.kept {
-        out.say(&format!("Left alone, since it changed: {}", shown(path)));
+        out.say(&format!("Left alone, since it changed: {}", escape(path)));
     }
     if done.finished.error.is_some() {
         summarise(&done.finished, out);
@@ -34,6 +30,18 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
     Ok(done.finished.exit_code())
+}
+
+/// `last` is the latest run that changed something and was no rollback itself, so that a refused one can be repeated.
+fn run_to_undo(here: &Here, run: &str) -> Result<String, Error> {
+    if run != "last" {
+        return Ok(run.to_owned());
+    }
+    let overviews = host::overviews(&here.context)?;
+    let latest = overviews.into_iter().rfind(|run| run.files_changed > 0 && run.mode == "apply" && !run.is_rollback);
+    latest
+        .map(|run| run.run)
+        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
 }
 
 pub(super) fn recover(here: &Here, out: &mut Output) -> Result<u8, Error> {

@@ -16,6 +16,7 @@ use crate::{
     host::{Finished, Flags},
     path::RepoPath,
     script::{self, Invocation},
+    text::escape,
 };
 
 /// The exit code of a dry run with `--exit-code` that would change something.
@@ -51,7 +52,7 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         seed: arguments.seed,
         flags: flags(arguments.mutation, arguments.keep),
     };
-    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal { out })?;
+    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal { out, cancel: here.cancel() })?;
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
@@ -111,7 +112,7 @@ pub(super) fn summarise(finished: &Finished, out: &mut Output) {
     }
     for asked in &finished.would_ask {
         let label = asked["label"].as_str().unwrap_or_default();
-        out.say(&format!("Would ask: {}.", super::output::shown(label)));
+        out.say(&format!("Would ask: {}.", escape(label)));
     }
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
     if let (Some(patch), false) = (&finished.patch, out.is_json()) {

@@ -7,6 +7,7 @@ use crate::{
     error::{Code, Error},
     host, ledger,
     ledger::Seal,
+    text::escape,
 };
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
@@ -70,7 +71,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
             out.line("unsealed: no head says where the record ends");
         }
         for path in &changed {
-            out.line(&format!("{}: is not as the run left it", super::output::shown(path)));
+            out.line(&format!("{}: is not as the run left it", escape(path)));
         }
     }
     if sound {

@@ -6,10 +6,10 @@ use comfy_table::{CellAlignment, Table, presets};
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
-use super::output::shown;
 use crate::{
     host::{Overview, Question},
     ledger,
+    text::escape,
 };
 
 /// An adapter's output: counts before and after, and the checks of the verifier.
@@ -51,7 +51,7 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
 /// What a person is asked about.
 pub(super) fn question(question: &Question, most: usize) -> String {
     if question.patch.is_empty() {
-        return format!("{}\n", shown(&question.subject.to_string()));
+        return format!("{}\n", escape(&question.subject.to_string()));
     }
     let files = question.files.iter().map(|stat| (stat.path.to_string(), stat.lines.added, stat.lines.removed));
     changes(files, question.files.len(), most)
@@ -61,7 +61,7 @@ fn changes(files: impl Iterator<Item = (String, u64, u64)>, n: usize, most: usiz
     let mut table = plain();
     table.set_header(["file", "+", "-"]);
     for (path, added, removed) in files.take(most) {
-        table.add_row([shown(&path), added.to_string(), removed.to_string()]);
+        table.add_row([escape(&path), added.to_string(), removed.to_string()]);
     }
     right_align(&mut table, &[1, 2]);
     let mut text = trimmed(&table) + "\n";
@@ -75,7 +75,7 @@ fn changes(files: impl Iterator<Item = (String, u64, u64)>, n: usize, most: usiz
 pub(super) fn patch(patch: &[u8]) -> String {
     let mut text = String::new();
     for line in String::from_utf8_lossy(patch).lines() {
-        let line = line.split('\t').map(shown).collect::<Vec<_>>().join("\t");
+        let line = escape(line);
         let _ = match line.as_bytes().first() {
             Some(b'+') => writeln!(text, "{}", line.green()),
             Some(b'-') => writeln!(text, "{}", line.red()),
@@ -92,11 +92,11 @@ pub(super) fn rows(rows: &[Value]) -> String {
     names.sort();
     names.dedup();
     let mut table = plain();
-    table.set_header(names.iter().map(|name| shown(name)));
+    table.set_header(names.iter().map(|name| escape(name)));
     for row in rows {
         table.add_row(names.iter().map(|name| match row.get(*name) {
-            Some(Value::String(text)) => shown(text),
-            Some(value) => shown(&value.to_string()),
+            Some(Value::String(text)) => escape(text),
+            Some(value) => escape(&value.to_string()),
             None => String::new(),
         }));
     }
@@ -109,7 +109,7 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
     table.set_header(["run", "state", "mode", "files", "what"]);
     for run in overviews {
         let state = if run.unverified { format!("{} (unverified)", run.state) } else { run.state.clone() };
-        table.add_row([run.run.clone(), state, run.mode.clone(), run.files_changed.to_string(), shown(&run.subject)]);
+        table.add_row([run.run.clone(), state, run.mode.clone(), run.files_changed.to_string(), escape(&run.subject)]);
     }
     right_align(&mut table, &[3]);
     trimmed(&table) + "\n"
@@ -168,8 +168,8 @@ mod tests {
             "verifier": {"passed": true, "checks": ["hashes_match", "counts_match"]},
         });
         let text = adapter(&output, &json!({"links_to_update": 0, "links_total": 10}));
-        let expected = "link_updater      before   after\nlinks to update        3       0\n\
-            links total           10      10\nfiles changed                  2\n\
+        let expected = "link_updater     before  after\nlinks to update       3      0\n\
+            links total          10     10\nfiles changed                2\n\
             verifier passed: hashes match, counts match\n";
         assert_eq!(text, expected);
     }

@@ -2,19 +2,22 @@
 
 use std::{
     io::{BufRead, IsTerminal},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::Value;
 
-use super::{
-    arguments::Global,
-    output::{Output, shown},
-    table,
+use super::{arguments::Global, output::Output, table};
+use crate::{
+    host::{Answer, Event, Question, Sink},
+    text::escape,
 };
-use crate::host::{Answer, Event, Question, Sink};
 
 /// How many files a question lists before the rest is only counted.
 const LISTED: usize = 20;
@@ -57,16 +60,18 @@ impl Bar {
 /// Shows events and asks questions.
 pub(super) struct Terminal<'a> {
     pub(super) out: &'a mut Output,
+    /// Becomes true on Ctrl-C.
+    pub(super) cancel: &'a AtomicBool,
 }
 
 impl Sink for Terminal<'_> {
     fn event(&mut self, event: Event) {
         match event {
-            Event::Step { label } => self.out.say(&format!("• {}", shown(&label))),
-            Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", shown(&label))),
+            Event::Step { label } => self.out.say(&format!("• {}", escape(&label))),
+            Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", escape(&label))),
             Event::Table { rows } => self.rows(&rows),
             Event::Show { value } => self.show(&value),
-            Event::Print { text } => self.out.say(&text),
+            Event::Print { text } => text.split('\n').for_each(|line| self.out.say(&escape(line))),
             Event::DtaVerified { output, after, .. } => {
                 if self.out.is_json() {
                     return;
@@ -75,7 +80,7 @@ impl Sink for Terminal<'_> {
                 self.out.data(&text);
             }
             Event::Warning { result } => {
-                self.out.warn(&format!("{} ({})", shown(&result.reason), result.triggered_rules.join(", ")));
+                self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
             }
             Event::Notice { text } => self.out.say(&text),
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
@@ -94,13 +99,8 @@ impl Sink for Terminal<'_> {
         let has_patch = !question.patch.is_empty();
         let choices = if has_patch { "[y]es, [n]o, show the [d]iff" } else { "[y]es, [n]o" };
         loop {
-            self.out.prompt(&format!("{}? {choices}: ", shown(&question.label)));
-            let mut line = String::new();
-            match std::io::stdin().lock().read_line(&mut line) {
-                // The terminal was closed, or a signal arrived: nobody said yes.
-                Ok(0) | Err(_) => return Answer::No,
-                Ok(_) => {}
-            }
+            self.out.prompt(&format!("{}? {choices}: ", escape(&question.label)));
+            let Some(line) = self.answer() else { return Answer::No };
             match line.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Answer::Yes,
                 "n" | "no" => return Answer::No,
@@ -112,6 +112,22 @@ impl Sink for Terminal<'_> {
 }
 
 impl Terminal<'_> {
+    /// A line from the terminal; none if it was closed or Ctrl-C was pressed: nobody said yes.
+    fn answer(&self) -> Option<String> {
+        let stdin = std::io::stdin();
+        let pause = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        while rustix::event::poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&pause)).unwrap_or(0) == 0 {
+            if self.cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        let mut line = String::new();
+        match stdin.lock().read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line),
+        }
+    }
+
     /// Rows as a table for people, as JSON lines for programs.
     fn rows(&mut self, rows: &[Value]) {
         if self.out.is_json() {
@@ -133,7 +149,7 @@ impl Terminal<'_> {
         match (value, self.out.is_terminal()) {
             (Value::String(text), false) => self.out.bytes(text.as_bytes()),
             (Value::String(text), true) => {
-                let lines: Vec<String> = text.split('\n').map(|line| format!("│ {}", shown(line))).collect();
+                let lines: Vec<String> = text.split('\n').map(|line| format!("│ {}", escape(line))).collect();
                 self.out.line(&lines.join("\n"));
             }
             (value, _) if value.get("proposed_changes").is_some() && value.get("files").is_some() => {

@@ -20,6 +20,7 @@ use crate::{
         evidence::{Evidence, Measured},
     },
     error::{self, Code, Error},
+    schema::Schema,
     workspace::View,
 };
 
@@ -91,22 +92,17 @@ pub fn find(name: &str) -> Result<&'static dyn Adapter, Error> {
 
 /// Takes an invocation from JSON, checked against the adapter's own schema. Reads nothing.
 pub fn parse(adapter: &dyn Adapter, input: &Value) -> Result<Invocation, Error> {
-    check_schema(adapter.input_schema(), input).map_err(|(at, why)| {
-        let at = if at.is_empty() { "/".to_owned() } else { at };
-        Error::new(Code::InvalidInput, format!("the input of `{}` is wrong at `{at}`: {why}", adapter.name()))
-            .detail("pointer", at)
-            .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()))
+    let schema = serde_json::from_str(adapter.input_schema()).map_err(|error| {
+        Error::new(Code::Internal, format!("the schema of `{}` is no JSON: {error}", adapter.name()))
+    })?;
+    Schema::compile(&schema)?.check(input).map_err(|error| {
+        let wrong = Error::new(Code::InvalidInput, format!("the input of `{}` is wrong: {error}", adapter.name()))
+            .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()));
+        error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))
     })?;
     serde_json::from_value(input.clone()).map_err(|error| {
         Error::new(Code::InvalidInput, format!("the input of `{}` can't be used: {error}", adapter.name()))
     })
-}
-
-/// The JSON Pointer and reason of the first thing in `value` that the schema does not allow.
-fn check_schema(schema: &str, value: &Value) -> Result<(), (String, String)> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| (String::new(), error.to_string()))?;
-    let validator = jsonschema::validator_for(&schema).map_err(|error| (String::new(), error.to_string()))?;
-    validator.validate(value).map_err(|error| (error.instance_path().to_string(), error.to_string()))
 }
 
 #[cfg(test)]
@@ -143,7 +139,7 @@ mod tests {
         assert!(ADAPTERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
         for adapter in ADAPTERS {
             for schema in [adapter.input_schema(), adapter.output_schema()] {
-                jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+                Schema::compile(&serde_json::from_str(schema).unwrap()).unwrap();
             }
         }
         assert!(find("link_updatr").err().unwrap().hint_text().unwrap().contains("link_updater"));

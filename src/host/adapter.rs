@@ -172,6 +172,7 @@ impl Host<'_> {
             }
         }
         let mut invocation = dta::parse(adapter, &Value::Object(map))?;
+        self.globs(invocation.target.globs(self.view())?)?;
         // The policy is a ceiling; an invocation may only ask for less.
         let constraints = &mut invocation.constraints;
         constraints.max_files = constraints.max_files.min(settings.max_files);

@@ -22,11 +22,21 @@ pub(super) struct Budget {
     diff_lines: u64,
     bytes: u64,
     watch: Stopwatch,
+    /// Milliseconds that the run waited for a person, which are nobody's to spend.
+    waited_ms: u64,
 }
 
 impl Budget {
     pub(super) fn new(limits: policy::Budget) -> Self {
-        Budget { limits, calls: 0, files: BTreeSet::new(), diff_lines: 0, bytes: 0, watch: Stopwatch::start() }
+        Budget {
+            limits,
+            calls: 0,
+            files: BTreeSet::new(),
+            diff_lines: 0,
+            bytes: 0,
+            watch: Stopwatch::start(),
+            waited_ms: 0,
+        }
     }
 
     /// Reserves one call.
@@ -39,15 +49,15 @@ impl Budget {
     /// An error if the run has taken longer than it may.
     pub(super) fn check_wall(&self) -> Result<(), Error> {
         let limit = self.limits.wall_s;
-        if self.watch.elapsed().as_secs() >= limit {
+        if self.watch.elapsed_ms().saturating_sub(self.waited_ms) / 1000 >= limit {
             return Err(spent("wall_s", limit, limit, 1));
         }
         Ok(())
     }
 
-    /// Milliseconds until the run has taken longer than it may.
-    pub(super) fn wall_left_ms(&self) -> u64 {
-        self.limits.wall_s.saturating_mul(1000).saturating_sub(self.watch.elapsed_ms())
+    /// Takes time out of the account.
+    pub(super) fn forgive(&mut self, waited: Stopwatch) {
+        self.waited_ms += waited.elapsed_ms();
     }
 
     /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.

@@ -109,11 +109,16 @@ impl Host<'_> {
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|restored| self.undo_targets(&restored));
-        match &result {
-            Ok(paths) => self.undone += paths.len(),
-            Err(_) => self.transactions.extend(undone),
+        match result {
+            Ok(restored) => {
+                self.undone += restored.entries.len();
+                Ok(restored.entries.into_iter().map(|entry| entry.path).collect())
+            }
+            Err(error) => {
+                self.transactions.extend(undone);
+                Err(error)
+            }
         }
-        result
     }
 
     /// A name that no transaction of the run has had.
@@ -122,7 +127,8 @@ impl Host<'_> {
         format!("t{}", self.transaction_count)
     }
 
-    pub(super) fn undo_targets(&mut self, restored: &super::rollback::Restored) -> Result<Vec<RepoPath>, Error> {
+    /// Brings files back in a transaction of its own; an error names those that are not as they were left.
+    pub(super) fn undo_targets(&mut self, restored: &super::rollback::Restored) -> Result<Committed, Error> {
         restored.check_current(&self.context.workspace)?;
         let name = self.next_transaction();
         let targets = restored.targets();
@@ -135,8 +141,7 @@ impl Host<'_> {
                 after: target.after.map(crate::change::Content::stamp),
             })
             .collect();
-        let paths = entries.iter().map(|entry| entry.path.clone()).collect();
-        self.settle("", "undone", &name, entries)?;
-        Ok(paths)
+        self.settle("", "undone", &name, entries.clone())?;
+        Ok(Committed { transaction: name, entries })
     }
 }

@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 
 use super::{Answer, Event, Host, Position, Question, Sink};
 use crate::{
+    clock::Stopwatch,
     diff::Stat,
     error::{Code, Error},
     hash::Sha256,
     json,
     ledger::Note,
     policy::ConfirmMode,
+    text::escape,
 };
 
 /// The confirmations of a run.
@@ -146,7 +148,9 @@ impl Host<'_> {
         }
         let Subject { label, shown, files, patch, .. } = subject;
         let question = Question { id: id.to_owned(), label, subject: shown, files, patch };
+        let waited = Stopwatch::start();
         let answer = sink.ask(&question);
+        self.budget.forgive(waited);
         self.context.check_cancelled()?;
         if answer == Answer::Yes && !held.is_empty() {
             self.lock(&held)?;
@@ -195,15 +199,4 @@ fn refused(label: &str, mode: ConfirmMode) -> Error {
 pub(super) fn altered(tool: &str) -> Error {
     Error::new(Code::InvalidInput, format!("the proposal of `{tool}` was altered"))
         .hint("hand the proposal on as `propose` returned it")
-}
-
-/// Text with control and bidirectional characters made visible.
-pub fn escape(text: &str) -> String {
-    let is_bidirectional =
-        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_bidirectional(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
-    }
-    shown
 }

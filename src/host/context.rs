@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::Clock,
+    dta,
     error::{Code, Error},
     ledger::Runs,
     lock::Locks,
@@ -88,6 +89,21 @@ pub struct Context {
     pub options: Options,
 }
 
+/// The policy does not know which adapters exist; a misspelt one would silently permit or bound nothing.
+fn check_adapters(policy: &Policy) -> Result<(), Error> {
+    let adapters = &policy.settings().adapters;
+    let approved = adapters.approved.iter().flatten().map(|name| (name, "adapters.approved".to_owned()));
+    let named = adapters.named.keys().map(|name| (name, format!("adapters.{name}")));
+    for (name, key) in approved.chain(named) {
+        dta::find(name).map_err(|error| {
+            let message = format!("`{key}` names the adapter `{name}`, which does not exist");
+            let hint = error.hint_text().unwrap_or_default().to_owned();
+            Error::new(Code::InvalidPolicy, format!("{message} ({})", policy.origin(&key))).hint(hint)
+        })?;
+    }
+    Ok(())
+}
+
 impl Context {
     /// Reads the policy of a workspace.
     pub fn new(workspace: Workspace, options: Options) -> Result<Self, Error> {
@@ -101,6 +117,7 @@ impl Context {
                 Policy::parse(&text, policy::FILE)?
             }
         };
+        check_adapters(&policy)?;
         let runs = Runs::of(workspace.root());
         Ok(Context { workspace, policy, runs, options })
     }

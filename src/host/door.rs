@@ -134,11 +134,6 @@ impl Host<'_> {
         })
     }
 
-    /// Milliseconds that the run may still take; whoever waits for a script must not wait longer.
-    pub fn time_left_ms(&self) -> u64 {
-        self.budget.wall_left_ms()
-    }
-
     /// Why the run has to stop now; none if it may go on.
     pub fn must_stop(&self) -> Option<Error> {
         self.context.check_cancelled().and_then(|()| self.budget.check_wall()).err()

@@ -18,7 +18,7 @@ const MAX_HITS: usize = 100_000;
 impl Host<'_> {
     /// Sorted paths that match and that a script may read.
     pub(super) fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
-        let globs = Globs::parse(patterns)?;
+        let globs = self.globs(Globs::parse(patterns)?)?;
         let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
         paths.retain(|path| self.readable(path.as_str()).is_ok());
         Ok(paths)

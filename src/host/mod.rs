@@ -27,7 +27,6 @@ use serde_json::Value;
 use self::{adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations};
 pub use self::{
     adapter::describe_adapter,
-    confirm::escape,
     context::{Context, Flags, Options, Progress},
     door::Position,
     finish::{Finished, State},

@@ -18,6 +18,8 @@ pub struct Overview {
     pub state: String,
     /// What it ran: a script's path, an adapter, or the run that it rolled back.
     pub subject: String,
+    /// True if it undid another run.
+    pub is_rollback: bool,
     /// `dry-run` or `apply`.
     pub mode: String,
     /// When it started.
@@ -55,6 +57,7 @@ pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error
         run: folder.id().to_owned(),
         state,
         subject: started.map(|record| subject(&record.data["asked"])).unwrap_or_default(),
+        is_rollback: started.is_some_and(|record| record.data["asked"]["kind"] == "rollback"),
         mode: started.map(|record| text(&record.data["mode"])).unwrap_or_default(),
         started: started.map(|record| record.at.clone()).unwrap_or_default(),
         files_changed: count("files_changed").unwrap_or_else(|| committed_files(&records)),
@@ -94,7 +97,7 @@ pub fn summary(record: &Record) -> String {
     let known = [&data["call"], &data["tool"], &data["transaction"], &data["label"], &data["asked"]["kind"]];
     let mut words: Vec<String> = known.iter().filter_map(|value| value.as_str()).map(str::to_owned).collect();
     words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
-    words.extend(data["error"]["message"].as_str().map(super::escape));
+    words.extend(data["error"]["message"].as_str().map(crate::text::escape));
     words.extend(data["state"].as_str().map(str::to_owned));
     words.join(" ")
 }

@@ -11,7 +11,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     journal::Target,
-    ledger::{Finding, Record, RunFolder},
+    ledger::{self, Finding, Record, RunFolder},
     path::RepoPath,
     workspace::Workspace,
 };
@@ -189,6 +189,7 @@ impl Host<'_> {
         done: &mut Vec<RepoPath>,
         kept: &mut Vec<RepoPath>,
     ) -> Result<(), Error> {
+        check_record(self.context, folder)?;
         let standing = standing_transactions(&folder.records()?)?;
         let mut restored = restore_targets(folder, &standing, keep_later)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
@@ -207,11 +208,22 @@ impl Host<'_> {
         if self.flags.dry_run || done.is_empty() {
             return Ok(());
         }
-        self.undo_targets(&restored).map(drop)
+        let restored = self.undo_targets(&restored)?;
+        self.transactions.push(restored);
+        Ok(())
     }
 }
 
-/// The transactions of a run that were committed and not undone by itself.
+/// An error if the chain or a manifest is not what was written: who knows what would be brought back then.
+fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
+    let report = ledger::verify(&context.runs, folder)?;
+    let concerns = |place: &str| place.starts_with("events.jsonl") || place.starts_with("packs/");
+    let Some(finding) = report.findings.iter().find(|finding| concerns(&finding.place)) else { return Ok(()) };
+    Err(Error::new(Code::RecordDamaged, format!("the record of run `{}` was altered: {finding}", folder.id()))
+        .hint(format!("`nrv runs verify {}` names everything; pre-images are in its `packs` folder", folder.id())))
+}
+
+/// What a run did to the tree, its own undoing included: taken together, what still stands.
 fn standing_transactions(records: &[Record]) -> Result<Vec<Committed>, Error> {
     let mut standing: Vec<Committed> = Vec::new();
     for record in records {

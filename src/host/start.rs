@@ -140,17 +140,20 @@ impl<'a> Host<'a> {
         };
         let data = json!({
             "asked": what, "seed": self.seed, "flags": self.flags, "mode": self.mode(),
-            "policy_sha256": self.policy.sha256(), "git_head": head, "version": env!("CARGO_PKG_VERSION"),
+            "policy_sha256": self.policy.sha256(), "version": env!("CARGO_PKG_VERSION"),
         });
         // The file names the run and its time, so that its hash differs from run to run.
         let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
-        self.note(Note { kind: "run_started", data, files, ..Note::default() })
+        // A commit's id covers the time at which it was made.
+        let volatile = json!({"git_head": head});
+        self.note(Note { kind: "run_started", data, files, volatile, ..Note::default() })
     }
 
     /// Records what confines the script's process.
     pub fn note_isolation(&mut self, isolation: &Isolation) -> Result<(), Error> {
-        let data = json!({"isolation": isolation});
-        self.note(Note { kind: "worker_started", data, ..Note::default() })
+        // What the kernel offers differs from machine to machine, and decides nothing.
+        let volatile = json!({"isolation": isolation});
+        self.note(Note { kind: "worker_started", volatile, ..Note::default() })
     }
 
     /// True if the changes of a failed run stay.

@@ -142,9 +142,7 @@ pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verifie
     for (index, record) in records.iter().enumerate().filter(|(_, record)| record.kind == "dta_applied") {
         let tool = text(&record.data, "tool");
         let verifier = match later_change(&records[index + 1..], record, &records) {
-            Some(later) => {
-                Verdict { passed: true, checks: vec![format!("replaced_by_position_{later}")], ..Verdict::default() }
-            }
+            Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
             None => verify_record(context, folder, record)?,
         };
         all.push(Verified { tool, position: record.position.clone(), verifier });
@@ -173,7 +171,7 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
     ask(context, &request, context.policy.adapter(&tool).timeout_ms).map(|report| report.verdict())
 }
 
-/// The position of a later transaction that changed a file of this record's transaction.
+/// The later transaction of the run that changed or brought back a file of this record's transaction.
 fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<String> {
     let own = record.data["transaction"].as_str()?;
     let paths = |record: &Record| -> Vec<Value> {
@@ -182,9 +180,9 @@ fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<Str
     };
     let mine = all.iter().find(|record| record.kind == "committed" && record.data["transaction"] == json!(own))?;
     let mine = paths(mine);
-    let replaced =
-        |record: &&Record| record.kind == "committed" && paths(record).iter().any(|path| mine.contains(path));
-    later.iter().find(replaced).map(|record| record.position.clone())
+    let changes = |record: &Record| matches!(record.kind.as_str(), "committed" | "undone");
+    let replaced = |record: &&Record| changes(record) && paths(record).iter().any(|path| mine.contains(path));
+    later.iter().find(replaced).map(|record| text(&record.data, "transaction"))
 }
 
 fn text(data: &Value, key: &str) -> String {

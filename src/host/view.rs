@@ -4,13 +4,29 @@ use super::Host;
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
-    workspace::View,
+    workspace::{Globs, View},
 };
 
 impl Host<'_> {
     /// The tree, in a dry run with what it proposes laid over it.
     pub(super) fn view(&self) -> View<'_> {
         View::new(&self.context.workspace, &self.overlay)
+    }
+
+    /// Globs that a script wrote. One that aims at a protected folder is refused: nothing found would look like nothing
+    /// there.
+    pub(super) fn globs(&self, globs: Globs) -> Result<Globs, Error> {
+        for prefix in globs.prefixes().iter().filter(|prefix| !prefix.is_empty()) {
+            let path = RepoPath::parse(prefix)?;
+            if let Some(reason) = protected::read_refusal(&path) {
+                return Err(Error::new(
+                    Code::ProtectedPath,
+                    format!("the glob aims at `{path}`, which is protected: {reason}"),
+                )
+                .detail("path", path.as_str()));
+            }
+        }
+        Ok(globs)
     }
 
     /// Checks that a script may read a path.

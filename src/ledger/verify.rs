@@ -2,6 +2,8 @@
 //!
 //! Without a signature this finds damage, not a rewrite by someone who owns `.runs`.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{GENESIS, Record, RunFolder, Runs, chain::EVENTS};
@@ -41,6 +43,12 @@ pub struct Finding {
     pub place: String,
     /// What is wrong with it.
     pub reason: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
 }
 
 impl Report {

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, ops::Range};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 
-use crate::error::{Error, Location};
+use crate::{
+    error::{Error, Location},
+    text::escape,
+};
 
 /// Renders an error; `sources` are the scripts by name, as they were loaded.
 ///
@@ -29,8 +32,9 @@ pub fn render(error: &Error, sources: &BTreeMap<String, String>, color: bool) ->
         None => group,
     };
     let text = renderer.render(&[group]).to_string();
-    // Lines are padded to their gutter, which nobody wants in a log.
-    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    // Lines are padded to their gutter, which nobody wants in a log; a gutter without a source marks nothing.
+    let is_idle = |line: &&str| place.is_none() && line.trim() == "|";
+    text.lines().map(str::trim_end).filter(|line| !is_idle(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// `path:line:column`, which terminals and editors turn into a link.
@@ -47,10 +51,9 @@ fn span(line: &str, column: usize) -> Range<usize> {
     from..from + length
 }
 
-/// Control characters as escapes: what an error quotes may come from anywhere.
+/// What an error quotes may come from anywhere.
 fn printable(text: &str) -> String {
-    let escape = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -86,7 +89,7 @@ error[script_syntax]: `raed` does not exist
         let text = render(&error(2, 19), &BTreeMap::new(), false);
         assert_eq!(text, "error[script_syntax]: `raed` does not exist\n |\n = note: at a.rhai:2:19");
         let text = render(&Error::new(Code::Io, "no\u{1b}[2J disk").hint("buy one"), &sources(), false);
-        assert_eq!(text, "error[io]: no\\u{1b}[2J disk\n |\n = help: buy one");
+        assert_eq!(text, "error[io]: no\\u{1b}[2J disk\n = help: buy one");
     }
 
     #[test]

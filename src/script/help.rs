@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::script::{Loaded, arguments::kind, header::Permissions};
+use crate::{
+    policy::Ceiling,
+    script::{Loaded, arguments::kind},
+};
 
 /// The text that `nrv run SCRIPT --help` shows.
 pub fn help(loaded: &Loaded) -> String {
@@ -21,12 +24,12 @@ pub fn help(loaded: &Loaded) -> String {
             text.push_str(&format!("  {name:width$}  {meaning}\n"));
         }
     }
-    text.push_str(&format!("\nMay write: {}\n", writes(&header.permissions)));
+    text.push_str(&format!("\nMay write: {}\n", writes(&header.ceiling)));
     let budget = [
-        ("files", header.budget.files),
-        ("diff lines", header.budget.diff_lines),
-        ("calls", header.budget.calls),
-        ("bytes", header.budget.bytes),
+        ("files", header.ceiling.budget.files),
+        ("diff lines", header.ceiling.budget.diff_lines),
+        ("calls", header.ceiling.budget.calls),
+        ("bytes", header.ceiling.budget.bytes),
     ];
     let budget: Vec<_> = budget.iter().filter_map(|(name, most)| most.map(|most| format!("{most} {name}"))).collect();
     if !budget.is_empty() {
@@ -35,8 +38,8 @@ pub fn help(loaded: &Loaded) -> String {
     text
 }
 
-fn writes(permissions: &Permissions) -> String {
-    match permissions.write.as_slice() {
+fn writes(ceiling: &Ceiling) -> String {
+    match ceiling.write.as_slice() {
         [] => "nothing".to_owned(),
         globs => globs.join(", "),
     }

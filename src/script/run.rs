@@ -7,7 +7,6 @@ use crate::{
     error::{Code, Error, Location},
     host::{Asked, Context, Event, Finished, Flags, Host, Position, Request, Sink, Source},
     path::RepoPath,
-    policy::{BudgetCeiling, Ceiling},
     script::{Loaded, Loader, Rejected, load, session},
 };
 
@@ -42,8 +41,8 @@ pub fn load_script(context: &Context, path: &RepoPath) -> Result<Loaded, Rejecte
 ///
 /// An error means that the run did not start; how a started run ended is in [`Finished`].
 pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
-    let ceiling = ceiling(loaded);
-    let policy = context.policy.tightened(&ceiling)?;
+    let ceiling = &loaded.header.ceiling;
+    let policy = context.policy.tightened(ceiling)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
         let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })
@@ -58,7 +57,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         policy,
         seed: invocation.seed,
         flags: invocation.flags,
-        writes: Some(ceiling.write),
+        writes: Some(ceiling.write.clone()),
     };
     let mut host = Host::start(context, request, sink)?;
     host.note_isolation(&loaded.isolation)?;
@@ -70,21 +69,6 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         session::run(worker, request, &mut door)
     });
     host.finish(outcome)
-}
-
-fn ceiling(loaded: &Loaded) -> Ceiling {
-    let header = &loaded.header;
-    Ceiling {
-        write: header.permissions.write.clone(),
-        budget: BudgetCeiling {
-            calls: header.budget.calls,
-            files: header.budget.files,
-            diff_lines: header.budget.diff_lines,
-            bytes: header.budget.bytes,
-            wall_s: None,
-        },
-        on_failure: None,
-    }
 }
 
 /// The script's calls, numbered, at the host's door.

@@ -80,13 +80,21 @@ fn scripts_read_nothing_that_is_not_theirs() {
             assert!(!error.to_string().contains("outside\""), "{error}");
         }
     }
-    assert_eq!(
-        bench.abuse("nrv.files.glob([\".git/**\", \".runs/**\", \".env\", \"site/folder/**\", \"../**\"])").0,
-        1
-    );
-    for pattern in ["**", ".git/**", ".runs/**", ".env", "site/folder/**"] {
-        let script = format!("let hits = nrv.files.glob(\"{pattern}\");
-            hits.filter(|p| p.contains(\".git/\") || p.contains(\".runs\") || p == \".env\" || p.contains(\"folder\")).len");
+    for (pattern, exit, code) in [
+        (".git/**", 3, "protected_path"),
+        (".runs/*.jsonl", 3, "protected_path"),
+        ("site/.GIT/**", 3, "protected_path"),
+        ("../**", 1, "invalid_path"),
+        ("/etc/*", 1, "invalid_path"),
+    ] {
+        bench.ends(&format!("\nnrv.files.glob([\"{pattern}\"])"), exit, code, 2);
+        bench.ends(&format!("\nnrv.files.grep(\".\", [\"{pattern}\"])"), exit, code, 2);
+    }
+    for pattern in ["**", "**/config", "**/*.jsonl", ".env", "site/folder/**"] {
+        let script = format!(
+            "nrv.files.glob(\"{pattern}\").filter(|p| p.contains(\".git/\") || p.contains(\".runs\") || p == \".env\"
+                || p.contains(\"folder\")).len"
+        );
         bench.site.script("s.rhai", &script);
         assert_eq!(bench.site.nrv(&["run", "s.rhai", "--json"]).exits(0).json()["result"], 0, "{pattern}");
     }

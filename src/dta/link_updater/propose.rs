@@ -159,6 +159,9 @@ fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath) -> Result<Page, Error
         return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
     let scan = scan::scan(&before.bytes).map_err(|error| error.detail("path", path.as_str()))?;
+    if scan.is_unclear {
+        return Ok(Page { hash, skipped: Some("a `<title` in it may be HTML's or that of an SVG"), ..nothing });
+    }
     let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
     if is_xml && scan.differs_as_xml {
         return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
@@ -248,6 +251,20 @@ fn check_splice(
     }
     Err(Error::new(Code::Internal, format!("the links in `{}` can't be moved exactly", decoded.text.escape_debug()))
         .detail("became", again.text.into_owned()))
+}
+
+/// The URLs that this side sees in a page, and the page with its links moved; none if it leaves the page alone.
+#[cfg(test)]
+pub(super) fn links_and_page_for_tests(bytes: &[u8], params: &Params) -> Option<(Vec<String>, Vec<u8>)> {
+    let scan::Scan { values, is_unclear, .. } = scan::scan(bytes).expect("the page can be parsed");
+    let mut links = Vec::new();
+    for value in &values {
+        let decoded = Decoded::new(&bytes[value.range.clone()]);
+        links.extend(pieces(value.form, &decoded.text).into_iter().map(|piece| decoded.text[piece].to_owned()));
+    }
+    let moves = Moves::compile(params).expect("the params mean something");
+    let moved = rewrite(bytes, &values, &moves).expect("the links can be moved");
+    (!is_unclear).then(|| (links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }
 
 #[cfg(test)]

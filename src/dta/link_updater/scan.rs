@@ -1,9 +1,10 @@
 //! Finds the attribute values of a page that hold URLs, as exact byte ranges, with a streaming parser.
 //!
-//! The parser's simulation of a tree knows everything that matters here but one thing: `<svg/>` ends at once. It is told
-//! so by an end tag that is put into what it reads, not into the file.
+//! The parser's simulation of a tree knows everything that matters here but two things: that `<svg/>` ends at once, and
+//! that `<script src=>` begins text although its last attribute lacks a value. It is told so by tags that are put into
+//! what it reads, not into the file.
 
-use std::{cell::RefCell, collections::BTreeSet, ops::Range};
+use std::{cell::RefCell, ops::Range};
 
 use lol_html::{
     HtmlRewriter, Settings, doc_comments, element,
@@ -37,19 +38,21 @@ pub(super) struct Scan {
     pub(super) values: Vec<Value>,
     /// True if an XML parser would see other elements: the page must not be read as HTML if it is XML.
     pub(super) differs_as_xml: bool,
+    /// True if it can't be told what is text: a `<title` that lacks its last value may be HTML's or that of an SVG.
+    pub(super) is_unclear: bool,
 }
 
 /// Finds every value with URLs. What stands in `<noscript>` is markup too, for those who run no scripts.
 pub(super) fn scan(bytes: &[u8]) -> Result<Scan, Error> {
-    let mut state = State { empties_foreign: may_empty_foreign(bytes), ..State::default() };
-    state.zone(bytes, 0..bytes.len())?;
+    let mut state = State { bytes, empties_foreign: may_empty_foreign(bytes), ..State::default() };
+    state.zone(0..bytes.len())?;
     let islands = std::mem::take(&mut state.noscripts);
     state.in_noscript = true;
     for start in islands {
         let end = start + end_of_noscript(&bytes[start..]);
         let mut at = Some(start);
         while let Some(start) = at {
-            at = state.zone(bytes, start..end)?;
+            at = state.zone(start..end)?;
         }
     }
     state.scan.values.sort_by_key(|value| value.range.start);
@@ -69,25 +72,30 @@ fn end_of_noscript(bytes: &[u8]) -> usize {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct State<'a> {
+    bytes: &'a [u8],
     scan: Scan,
     /// Where the text of each `<noscript>` begins.
     noscripts: Vec<usize>,
     in_noscript: bool,
+    has_svg: bool,
     /// True if there may be an `<svg/>` or `<math/>`.
     empties_foreign: bool,
     /// What to add to the parser's positions to get those of the file.
     base: isize,
-    /// The element that was opened by a tag that should have closed it too.
-    emptied: Option<&'static [u8]>,
+    /// A tag that the parser needs to be told after the one that ends there.
+    correction: Option<(usize, String)>,
+    /// True while the parser reads a correction.
+    correcting: bool,
     /// Where to go on after a `<noscript>` inside a noscript zone.
     resume: Option<usize>,
 }
 
-impl State {
+impl State<'_> {
     /// Scans a part of the file by itself. Gives where to go on if it ended early.
-    fn zone(&mut self, bytes: &[u8], zone: Range<usize>) -> Result<Option<usize>, Error> {
+    fn zone(&mut self, zone: Range<usize>) -> Result<Option<usize>, Error> {
         self.base = isize::try_from(zone.start).map_err(|_| broken("it is too large"))?;
+        let bytes = self.bytes;
         let state = RefCell::new(self);
         let settings = Settings::new()
             .append_element_content_handler(element!("*", |element| state.borrow_mut().element(element)))
@@ -98,7 +106,7 @@ impl State {
             }))
             .with_strict(false);
         let rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-        let result = feed(rewriter, &bytes[zone], &state);
+        let result = feed(rewriter, bytes, zone, &state);
         let state = state.into_inner();
         match (result, state.resume.take()) {
             (_, Some(resume)) => Ok(Some(resume)),
@@ -110,17 +118,21 @@ impl State {
     fn element(&mut self, element: &mut Element<'_, '_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let name = element.tag_name();
         let namespace = element.namespace_uri();
-        if element.is_self_closing() {
-            self.emptied = match name.as_str() {
-                "svg" => Some(b"</svg>"),
-                "math" => Some(b"</math>"),
-                _ => None,
-            };
-            self.scan.differs_as_xml |= namespace == HTML && RAW_TEXT.contains(&name.as_str());
+        if std::mem::take(&mut self.correcting) {
+            return Ok(());
         }
+        let end = self.position(element.source_location().bytes().end);
+        let is_raw_text = namespace == HTML && RAW_TEXT.contains(&name.as_str());
+        if element.is_self_closing() {
+            self.correction = matches!(name.as_str(), "svg" | "math").then(|| (end, format!("</{name}>")));
+            self.scan.differs_as_xml |= is_raw_text;
+        } else if is_raw_text && self.lacks_last_value(element.attributes(), end) {
+            self.correction = Some((end, format!("<{name}>")));
+            self.scan.is_unclear |= name == "title" && self.has_svg;
+        }
+        self.has_svg |= namespace == SVG;
         self.attributes(&name, namespace == SVG, element.attributes());
         if name == "noscript" && namespace == HTML {
-            let end = self.position(element.source_location().bytes().end);
             if self.in_noscript {
                 self.resume = Some(end);
                 return Err("the rest is scanned by itself".into());
@@ -131,22 +143,28 @@ impl State {
     }
 
     fn attributes(&mut self, element: &str, in_svg: bool, attributes: &[Attribute<'_>]) {
-        let mut seen = BTreeSet::new();
-        for attribute in attributes {
+        for (index, attribute) in attributes.iter().enumerate() {
             let name = attribute.name();
             let form = match name.as_str() {
                 "content" if element == "meta" => meta_form(attributes),
                 name => table::form(element, in_svg, name),
             };
+            let (Some(form), Some(location)) = (form, attribute.value_source_location()) else { continue };
             // Of several attributes of one name only the first counts.
-            if !seen.insert(name) {
-                continue;
-            }
-            if let (Some(form), Some(location)) = (form, attribute.value_source_location()) {
+            if attributes[..index].iter().all(|earlier| earlier.name() != name) {
                 let range = location.bytes();
                 self.scan.values.push(Value { range: self.position(range.start)..self.position(range.end), form });
             }
         }
+    }
+
+    /// True for `<script src=>`, but not for `<script =>`, whose attribute has that name.
+    fn lacks_last_value(&self, attributes: &[Attribute<'_>], tag_end: usize) -> bool {
+        attributes.last().is_some_and(|attribute| {
+            let name = attribute.name_source_location().map(|name| self.position(name.bytes().end));
+            let after_name = &self.bytes[name.unwrap_or(tag_end)..tag_end];
+            attribute.value_source_location().is_none() && after_name.contains(&b'=')
+        })
     }
 
     fn position(&self, parsed: usize) -> usize {
@@ -162,26 +180,31 @@ fn meta_form(attributes: &[Attribute<'_>]) -> Option<Form> {
     table::meta_form(first("http-equiv").as_deref(), first("property").as_deref(), first("name").as_deref())
 }
 
-/// Gives the parser the bytes, with an end tag after each `<svg/>` and `<math/>`.
+/// Gives the parser the bytes, with a correction wherever it needs one.
 fn feed<O: FnMut(&[u8])>(
     mut rewriter: HtmlRewriter<'_, O>,
     bytes: &[u8],
-    state: &RefCell<&mut State>,
+    zone: Range<usize>,
+    state: &RefCell<&mut State<'_>>,
 ) -> Result<(), RewritingError> {
-    let mut at = 0;
-    if state.borrow().empties_foreign {
-        for end in memchr::memmem::find_iter(bytes, b"/>").map(|at| at + 2) {
-            state.borrow_mut().emptied = None;
-            rewriter.write(&bytes[at..end])?;
-            at = end;
-            let emptied = state.borrow_mut().emptied.take();
-            if let Some(tag) = emptied {
-                rewriter.write(tag)?;
-                state.borrow_mut().base -= tag.len().cast_signed();
-            }
+    let empties_foreign = state.borrow().empties_foreign;
+    let may_need = |end: &usize| match bytes[zone.start..*end - 1].trim_ascii_end() {
+        [.., b'='] => true,
+        [.., b'/'] => empties_foreign,
+        _ => false,
+    };
+    let mut at = zone.start;
+    for end in memchr::memchr_iter(b'>', &bytes[zone.clone()]).map(|at| zone.start + at + 1).filter(may_need) {
+        rewriter.write(&bytes[at..end])?;
+        at = end;
+        let correction = state.borrow_mut().correction.take().filter(|(tag_end, _)| *tag_end == end);
+        if let Some((_, tag)) = correction {
+            state.borrow_mut().correcting = !tag.starts_with("</");
+            rewriter.write(tag.as_bytes())?;
+            state.borrow_mut().base -= tag.len().cast_signed();
         }
     }
-    rewriter.write(&bytes[at..])?;
+    rewriter.write(&bytes[at..zone.end])?;
     rewriter.end()
 }
 
@@ -240,6 +263,19 @@ mod tests {
             &["w", "x", "y"],
         );
         check("<svg href=a/><g href=b></svg>", &["a/", "b"]);
+    }
+
+    #[test]
+    fn text_begins_after_an_attribute_without_value() {
+        check("<script src=>'<a href=x>'</script><a href=y>", &["y"]);
+        check(
+            "<style media = ><a href=x></style><title a=b=><a href=x></title><title =><a href=x></title><title = ><a href=x></title><a href=y>",
+            &["y"],
+        );
+        check(
+            "<noscript a=><a href=x></noscript><a href=y><script b >'<a href=x>'</script><a href=z>",
+            &["x", "y", "z"],
+        );
     }
 
     #[test]

@@ -165,8 +165,16 @@ fn compare(total: &Tally, evidence: &Evidence<'_>) -> Vec<Failure> {
     failures
 }
 
-/// How many URLs the verifier's parser sees.
+/// The URLs that the verifier sees in a page, and what it finds wrong with a change of it.
 #[cfg(test)]
-pub(super) fn links_for_tests(bytes: &[u8]) -> usize {
-    Page::parse(bytes).links.len()
+pub(super) fn links_and_failures_for_tests(
+    before: &[u8],
+    after: &[u8],
+    params: &Params,
+) -> (Vec<String>, Vec<Failure>) {
+    let aim = Aim::new(&params.moves().expect("the params mean something")).expect("the origins can be parsed");
+    let path = crate::path::RepoPath::parse("p.html").expect("it is a path");
+    let links = Page::parse(before).links.iter().map(|link| String::from_utf8_lossy(&link.0).into_owned()).collect();
+    let page = Examined { path: &path, before: Some(before), after: Some(after), changed: true };
+    (links, changed(&page, before, after, &aim).failures)
 }

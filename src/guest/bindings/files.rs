@@ -50,7 +50,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let hash = nrv.files.sha256("site/index.html");
         /// ```
         sha256(path: "string") -> "string";
-        /// Size, kind, mode and hash: `#{size, kind, mode, sha256}`.
+        /// Size in bytes, kind, mode and, of a file, hash: `#{path, kind, size, mode, sha256}`; `mode` is octal text.
         ///
         /// ```rhai
         /// let size = nrv.files.stat("site/index.html").size;

@@ -16,7 +16,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "Approvals and policy assertions. What a gate blocks can't be caught.",
     calls: registry! {
         "nrv.gate";
-        /// Asks for approval of a subject, and of nothing else; without a person or a policy that answers, the run is suspended.
+        /// Asks for approval of a subject, and of nothing else; without a person or a policy that answers, the run is suspended. Gives `#{subject, by}`.
         ///
         /// ```rhai
         /// nrv.gate.confirm("publish the list", #{ files: 3 });

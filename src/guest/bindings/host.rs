@@ -35,7 +35,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let links = nrv.dta("link_updater");
         /// ```
         dta(name: "string") -> "adapter";
-        /// The approved adapters: `[#{name, version, description}]`, sorted by name.
+        /// The approved adapters: `[#{name, version, summary}]`, sorted by name.
         ///
         /// ```rhai
         /// for adapter in nrv.dtas() { print(adapter.name); }

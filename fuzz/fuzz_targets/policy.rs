@@ -1,0 +1,12 @@
+//! No text of a policy makes the parser panic, and what it takes has a stable hash.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nrv::policy::{FILE, Policy};
+
+fuzz_target!(|text: &str| {
+    if let Ok(policy) = Policy::parse(text, FILE) {
+        let again = Policy::parse(text, FILE).expect("what was taken once is taken twice");
+        assert_eq!(policy.sha256(), again.sha256());
+    }
+});

@@ -1,0 +1,29 @@
+//! Text of unknown origin, made safe to be shown.
+
+/// The text with control and bidirectional characters written as escapes, so that it can't move a cursor or reorder what
+/// a person reads. Line feeds are escaped too, tabs are not; show lines one by one.
+pub fn escape(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\t' && (c.is_control() || is_bidirectional(c)) {
+            shown.extend(c.escape_unicode())
+        } else {
+            shown.push(c)
+        }
+    }
+    shown
+}
+
+fn is_bidirectional(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_deceive_a_reader_is_visible() {
+        assert_eq!(escape("a\u{1b}[2Jb\u{202e}c ü"), "a\\u{1b}[2Jb\\u{202e}c ü");
+    }
+}

@@ -1,0 +1,163 @@
+//! The documentation is run: every command of the pages below, in a copy of this repository, with what it says it prints.
+#![expect(clippy::disallowed_methods, reason = "pages are run as a person would, with programs and files")]
+
+mod expected;
+mod page;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{docs::page::Step, repository};
+
+/// The pages that are run, each from top to bottom.
+const PAGES: &[&str] = &["README.md"];
+
+/// How a page starts nrv from a checkout. The binary that cargo has built for the tests takes its place.
+const FROM_CHECKOUT: &[&str] = &["cargo run -q --release -- ", "cargo run -q -- "];
+
+/// Commands that fetch, build or test: not run, since the tests can't run themselves and have no network.
+const NOT_RUN: &[&str] = &["cargo build", "cargo install", "cargo test", "git clone"];
+
+#[test]
+fn pages_do_what_they_say() {
+    for page in PAGES {
+        let text = repository::text(page).expect("pages are UTF-8");
+        let copies = page::parse(&text).unwrap_or_else(|error| panic!("{page}: {error}"));
+        assert!(!copies.is_empty(), "{page} has no command");
+        for steps in copies {
+            let folder = tempfile::tempdir().expect("a folder");
+            let copy = copy_of_repository(folder.path());
+            run(page, &steps, &copy, folder.path()).unwrap_or_else(|report| panic!("{report}"));
+        }
+    }
+}
+
+/// Links from page to page, to files and to folders of the repository.
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#\s]+)").expect("a pattern");
+    for page in repository::files().iter().filter(|path| path.ends_with(".md") && !path.starts_with("tests/")) {
+        let folder = repository::root().join(page).parent().expect("a file has a folder").to_owned();
+        let text = repository::text(page).expect("pages are UTF-8");
+        for target in link.captures_iter(&text).map(|found| found[1].to_owned()).filter(|target| !target.contains(':'))
+        {
+            assert!(folder.join(&target).exists(), "{page} links to `{target}`, which does not exist");
+        }
+    }
+}
+
+/// Runs commands one after another in one shell; the report of the first that is not as expected.
+fn run(page: &str, steps: &[Step], folder: &Path, outputs: &Path) -> Result<(), String> {
+    let mut script = String::new();
+    let is_run = |step: &&Step| !NOT_RUN.iter().any(|start| step.command.starts_with(start));
+    let steps: Vec<&Step> = steps.iter().filter(is_run).collect();
+    for (index, step) in steps.iter().enumerate() {
+        let command = FROM_CHECKOUT.iter().fold(step.command.clone(), |text, start| text.replace(start, "nrv "));
+        let out = outputs.join(format!("{index}.out"));
+        let status = outputs.join(format!("{index}.status"));
+        script.push_str(&format!("{{\n{command}\n}} >'{}' 2>&1 </dev/null\n", out.display()));
+        script.push_str(&format!("echo $? >'{}'\n", status.display()));
+    }
+    let shell = shell(folder, outputs).arg("-c").arg(&script).output().map_err(|error| format!("sh: {error}"))?;
+    for (index, step) in steps.iter().enumerate() {
+        let read = |what: &str| fs::read(outputs.join(format!("{index}.{what}"))).unwrap_or_default();
+        let actual = String::from_utf8_lossy(&read("out")).into_owned();
+        let status = String::from_utf8_lossy(&read("status")).trim().parse::<i32>().ok();
+        let fits = step.expected.is_empty() || expected::matches(&step.expected, &actual);
+        if status != Some(step.status) || !fits {
+            let said = String::from_utf8_lossy(&shell.stderr).into_owned();
+            return Err(report(page, step, status, &actual, &said));
+        }
+    }
+    Ok(())
+}
+
+fn report(page: &str, step: &Step, status: Option<i32>, actual: &str, shell: &str) -> String {
+    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let status = status.map_or_else(|| format!("none; the shell said: {shell}"), |status| status.to_string());
+    let expected = match step.expected.is_empty() {
+        true => "    (anything)\n".to_owned(),
+        false => indented(&step.expected.join("\n")),
+    };
+    format!(
+        "\n{page}:{}: {}\nexit code: expected {}, found {status}\nexpected output:\n{expected}actual output:\n{}",
+        step.line,
+        step.command,
+        step.status,
+        indented(actual),
+    )
+}
+
+/// A shell with nothing of the surroundings but programs, in a repository of its own.
+fn shell(folder: &Path, home: &Path) -> Command {
+    let binary = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("a file has a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("sh");
+    command.current_dir(folder).env_clear();
+    command.env("PATH", format!("{}:{path}", binary.display())).env("HOME", home).env("LANG", "C.UTF-8");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "A Reader").env(format!("GIT_{role}_EMAIL"), "reader@example.com");
+    }
+    command
+}
+
+/// The repository's files in a repository of their own, with a clean tree.
+fn copy_of_repository(home: &Path) -> PathBuf {
+    let copy = home.join("nrv");
+    for path in repository::files() {
+        let target = copy.join(&path);
+        fs::create_dir_all(target.parent().expect("a file has a folder")).expect("a folder can be made");
+        fs::copy(repository::root().join(&path), &target).expect("a file can be copied");
+    }
+    let commit = "git init -q -b main && git add -A && git commit -q -m 'A clean start'";
+    let made = shell(&copy, home).args(["-c", commit]).output().expect("sh runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    copy
+}
+
+#[track_caller]
+fn check(page: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copies = page::parse(page).expect("the page can be read");
+    copies.iter().try_for_each(|steps| run("page", steps, folder.path(), folder.path()))
+}
+
+#[test]
+fn commands_of_a_page_share_a_shell() {
+    let page = "```console\n$ x=1; mkdir d && cd d\n$ echo \"$x in ${PWD##*/}\"; echo no >&2\n1 in d\nno\n$ false\n# exit 1\n```";
+    assert_eq!(check(page), Ok(()));
+}
+
+#[test]
+fn what_is_built_elsewhere_is_not_run() {
+    assert_eq!(check("```sh\ngit clone https://example.com/x && cd x\ncargo test --all\n```"), Ok(()));
+}
+
+#[test]
+fn nrv_is_the_binary_that_was_built() {
+    assert_eq!(check("```console\n$ cargo run -q -- --version >/dev/null; command -v nrv\n/…/nrv\n```"), Ok(()));
+}
+
+#[test]
+fn a_page_that_is_wrong_says_where_and_how() {
+    let report = check("text\n```console\n$ echo a; exit 3\nb\n```").unwrap_err();
+    assert!(report.contains("page:3: echo a; exit 3"), "{report}");
+    let report = check("```console\n$ echo a\nb\n```").unwrap_err();
+    assert!(report.contains("expected output:\n    b\nactual output:\n    a\n"), "{report}");
+    let report = check("```console\n$ sh -c 'exit 3'\n```").unwrap_err();
+    assert!(report.contains("exit code: expected 0, found 3"), "{report}");
+}
+
+#[test]
+fn the_copy_is_clean_and_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = copy_of_repository(folder.path());
+    let status = shell(&copy, folder.path()).args(["-c", "git status --porcelain"]).output().expect("sh runs");
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "");
+    assert!(copy.join("Cargo.toml").is_file());
+    assert!(!copy.join("target").exists());
+}

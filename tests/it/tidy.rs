@@ -1,0 +1,327 @@
+//! Rules of the repository that the compiler does not check, each a test of its own.
+//!
+//! A new edge in the tables below is a design change: the commit that makes it says why.
+
+mod source;
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use nrv::{error::Code, gate::GATES, schema::Schema};
+
+use self::source::Source;
+use crate::repository;
+
+/// Plain data. Each may use those before it.
+const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame"];
+
+/// The owners of one effect each. They know the base, not each other.
+const PRIMITIVES: &[&str] = &["diff", "ledger", "lock", "net", "policy", "process", "schema", "worker", "workspace"];
+
+/// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
+const SERVICES: &[&str] = &["apply", "dta", "edit", "exec", "gate", "llm"];
+
+/// The other rooms, from below, each with what it may use beside the base.
+const ROOMS: &[(&str, &[&[&str]])] = &[
+    // It has to recognise what it is about to replace.
+    ("journal", &[&["workspace"]]),
+    // It runs in the script's process, which reaches nothing: only what is pure.
+    ("guest", &[&["diff", "schema"]]),
+    ("host", &[PRIMITIVES, &["journal"], SERVICES]),
+    ("flow", &[&["schema", "host"]]),
+    ("script", &[&["policy", "process", "schema", "worker", "host"]]),
+    ("mcp", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
+    ("repl", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
+    ("review", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
+    ("cli", &[PRIMITIVES, SERVICES, &["host", "flow", "script", "mcp", "repl", "review"]]),
+    // It becomes a process of nrv's own, before there is a command line.
+    ("entry", &[&["process", "dta", "guest"]]),
+];
+
+/// What may use the methods that `clippy.toml` bans, in code that is not a test.
+const CHOKE_POINTS: &[&str] = &[
+    "cli/",
+    "clock.rs",
+    "dta/record.rs",
+    "entry.rs",
+    "journal/entry.rs",
+    "ledger/folder.rs",
+    "lock/mod.rs",
+    "net/",
+    "process/",
+];
+
+/// Crates that reach the system past what `clippy.toml` sees, each with the rooms that may name it outside tests.
+const SYSTEM_CRATES: &[(&str, &[&str])] = &[
+    ("ignore", &["workspace"]),
+    ("landlock", &["process"]),
+    ("libc", &["process"]),
+    ("rustix", &["cli", "guest", "journal", "process", "workspace"]),
+    ("seccompiler", &["process"]),
+    ("signal_hook", &["cli"]),
+    ("walkdir", &["journal", "ledger", "lock"]),
+];
+
+/// Crates that the design builds on; the sources use every one of them.
+const FOUNDATIONS: &[&str] = &[
+    "clap",
+    "crossbeam",
+    "globset",
+    "jsonschema",
+    "regex",
+    "rhai",
+    "serde",
+    "serde_json",
+    "sha2",
+    "similar",
+    "tracing",
+    "walkdir",
+];
+
+const MAX_FILE_LINES: usize = 600;
+const MAX_FUNCTION_LINES: usize = 60;
+
+/// Every file below `src/`.
+fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+        let source = |path: &String| {
+            let below = path.strip_prefix("src/").filter(|below| below.ends_with(".rs"))?;
+            Some(Source::new(below, &repository::text(path).expect("sources are UTF-8")))
+        };
+        repository::files().iter().filter_map(source).collect()
+    });
+    &SOURCES
+}
+
+/// Module paths whose files only tests compile.
+fn test_modules(sources: &[Source]) -> BTreeSet<Vec<String>> {
+    sources.iter().flat_map(Source::test_modules).collect()
+}
+
+/// What a room may use; none if the room has no place.
+fn allowed(room: &str) -> Option<Vec<&'static str>> {
+    if let Some(at) = BASE.iter().position(|base| *base == room) {
+        return Some(BASE[..at].to_vec());
+    }
+    let beyond: &[&[&str]] = match ROOMS.iter().find(|(name, _)| *name == room) {
+        Some((_, beyond)) => beyond,
+        None if PRIMITIVES.contains(&room) => &[],
+        None if SERVICES.contains(&room) => &[PRIMITIVES],
+        None => return None,
+    };
+    Some([&[BASE], beyond].concat().concat())
+}
+
+#[track_caller]
+fn none(broken: &[String]) {
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn a_room_uses_only_the_rooms_below_it() {
+    let mut broken = Vec::new();
+    for source in sources() {
+        let room = source.room();
+        if matches!(room, "lib" | "main") {
+            continue;
+        }
+        let Some(allowed) = allowed(room) else {
+            broken.push(format!("src/{}: the room `{room}` has no place in `tests/it/tidy.rs`", source.path));
+            continue;
+        };
+        for (at, path) in source.paths() {
+            let other = path.first().map_or("the crate's root", String::as_str);
+            if other != room && !allowed.contains(&other) {
+                broken.push(format!("src/{}:{}: `{room}` must not use `{other}`", source.path, source.line(at)));
+            }
+        }
+    }
+    none(&broken);
+}
+
+#[test]
+fn the_table_of_rooms_has_no_cycle() {
+    let order: Vec<&str> = [BASE, PRIMITIVES, &["journal"], SERVICES]
+        .concat()
+        .into_iter()
+        .chain(ROOMS[1..].iter().map(|room| room.0))
+        .collect();
+    let unique: BTreeSet<&str> = order.iter().copied().collect();
+    assert_eq!(unique.len(), order.len(), "a room stands twice in the table");
+    for (at, room) in order.iter().enumerate() {
+        for other in allowed(room).expect("every room of the table has a place") {
+            assert!(order[..at].contains(&other), "`{room}` may use `{other}`, which is not below it");
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let files = repository::files();
+    let rust = files.iter().filter(|path| path.ends_with(".rs"));
+    let silent = |path: &&String| !repository::text(path).is_some_and(|text| text.starts_with("//! "));
+    none(&rust.filter(silent).map(|path| format!("{path} does not begin with `//! `")).collect::<Vec<_>>());
+}
+
+#[test]
+fn files_and_functions_stay_readable() {
+    let mut broken = Vec::new();
+    for path in repository::files().iter().filter(|path| path.ends_with(".rs")) {
+        let lines = repository::text(path).unwrap_or_default().lines().count();
+        if lines > MAX_FILE_LINES {
+            broken.push(format!("{path} has {lines} lines"));
+        }
+    }
+    let sources = sources();
+    let tests = test_modules(sources);
+    for source in sources.iter().filter(|source| !tests.contains(&source.module())) {
+        for function in source.functions().iter().filter(|function| function.lines > MAX_FUNCTION_LINES) {
+            let (name, lines) = (&function.name, function.lines);
+            broken.push(format!("src/{}:{}: `{name}` has {lines} lines", source.path, function.line));
+        }
+    }
+    none(&broken);
+}
+
+/// A verifier that used the proposer's parser would repeat its mistakes.
+#[test]
+fn verifiers_share_nothing_with_the_side_that_proposes() {
+    let sources = sources();
+    let mut broken = Vec::new();
+    for source in sources {
+        let module = source.module();
+        let ["dta", adapter, "verify", ..] = module.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        let home = ["dta".to_owned(), adapter.to_owned()];
+        let declared = sources.iter().find(|other| other.module() == home).map(Source::declared).unwrap_or_default();
+        let proposing = |name: &String| declared.contains(name) && name != "params" && name != "verify";
+        for (at, path) in source.paths() {
+            if path.starts_with(&home) && path.get(2).is_some_and(proposing) {
+                broken.push(format!("src/{}:{}: names `{}`", source.path, source.line(at), path.join("::")));
+            }
+        }
+        let words = source.code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if words.into_iter().any(|word| word == "propose") {
+            broken.push(format!("src/{}: names `propose`", source.path));
+        }
+    }
+    none(&broken);
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("todo", "!("), concat!("unimplemented", "!(")];
+    let mut broken = Vec::new();
+    for path in repository::files().iter().filter(|path| is_written_by_hand(path)) {
+        let Some(text) = repository::text(path) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if let Some(word) = words.iter().find(|word| line.contains(*word)) {
+                broken.push(format!("{path}:{}: `{word}`", number + 1));
+            }
+        }
+    }
+    none(&broken);
+}
+
+#[test]
+fn no_file_names_a_folder_of_somebodys_machine() {
+    let folders =
+        regex::Regex::new(concat!(r"(^|[^\w.$)}\]>*-])/(wor", r"k\b|roo", r"t\b|hom", r"e/)")).expect("a pattern");
+    let mut broken = Vec::new();
+    for path in repository::files().iter().filter(|path| is_written_by_hand(path)) {
+        let Some(text) = repository::text(path) else { continue };
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| folders.is_match(line)) {
+            broken.push(format!("{path}:{}: {}", number + 1, line.trim()));
+        }
+    }
+    none(&broken);
+}
+
+/// False for what is fetched, generated, or data of tests and examples.
+fn is_written_by_hand(path: &str) -> bool {
+    let is_data = path.starts_with("tests/") && !path.ends_with(".rs") || path.starts_with("examples/");
+    !is_data && !path.starts_with("LICENSE-") && !path.ends_with(".lock")
+}
+
+#[test]
+fn registries_are_sorted() {
+    assert!(GATES.windows(2).all(|pair| pair[0].name() < pair[1].name()));
+    let registry = regex::Regex::new(r"const (\w+): &\[&dyn [\w:]+\] =\s*&\[([^\]]*)\]").expect("a pattern");
+    let mut n_registries = 0;
+    for source in sources() {
+        for found in registry.captures_iter(&source.code) {
+            n_registries += 1;
+            let items: Vec<&str> = found[2].split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
+            assert!(items.is_sorted(), "src/{}: `{}` is not sorted: {items:?}", source.path, &found[1]);
+        }
+    }
+    assert!(n_registries > 0, "no registry was found: the pattern is out of date");
+}
+
+#[test]
+fn every_shipped_schema_compiles() {
+    for path in repository::files().iter().filter(|path| path.starts_with("schemas/")) {
+        let text = repository::text(path).expect("schemas are UTF-8");
+        let schema = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Schema::compile(&schema).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+}
+
+#[test]
+fn every_error_code_is_documented_with_its_exit_code() {
+    let page = repository::text("docs/formats.md").expect("docs are UTF-8");
+    let missing = Code::ALL.iter().map(|code| format!("| `{code}` | {} |", code.exit_code()));
+    none(
+        &missing
+            .filter(|row| !page.contains(row))
+            .map(|row| format!("docs/formats.md has no row {row}"))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn the_sources_use_every_crate_that_the_design_builds_on() {
+    let sources = sources();
+    let unused = FOUNDATIONS.iter().filter(|name| !sources.iter().any(|source| names_crate(source, name).is_some()));
+    none(&unused.map(|name| format!("no file uses `{name}`")).collect::<Vec<_>>());
+}
+
+#[test]
+fn banned_methods_are_used_at_their_choke_points_only() {
+    let sources = sources();
+    let tests = test_modules(sources);
+    let mut broken = Vec::new();
+    for source in sources.iter().filter(|source| !tests.contains(&source.module())) {
+        let is_choke_point = CHOKE_POINTS.iter().any(|point| source.path.starts_with(point));
+        for (at, _) in source.code.match_indices("disallowed_methods") {
+            if !is_choke_point && !source.is_test(at) {
+                broken.push(format!("src/{}:{}: is no choke point", source.path, source.line(at)));
+            }
+        }
+        for (at, _) in source.code.match_indices("allow(").filter(|(at, _)| source.code[..*at].ends_with('[')) {
+            broken.push(format!("src/{}:{}: write `expect` for `allow`", source.path, source.line(at)));
+        }
+    }
+    none(&broken);
+}
+
+#[test]
+fn crates_that_reach_the_system_stay_in_their_rooms() {
+    let sources = sources();
+    let tests = test_modules(sources);
+    let mut broken = Vec::new();
+    for source in sources.iter().filter(|source| !tests.contains(&source.module())) {
+        for (name, rooms) in SYSTEM_CRATES.iter().filter(|(_, rooms)| !rooms.contains(&source.room())) {
+            if let Some(at) = names_crate(source, name) {
+                broken.push(format!("src/{}:{}: names `{name}`, {rooms:?} may", source.path, source.line(at)));
+            }
+        }
+    }
+    none(&broken);
+}
+
+/// Where a file first names a crate outside tests.
+fn names_crate(source: &Source, name: &str) -> Option<usize> {
+    let named = regex::Regex::new(&format!(r"(^|[^\w:.]){name}::")).expect("a pattern");
+    named.find_iter(&source.code).map(|found| found.start()).find(|at| !source.is_test(*at))
+}
