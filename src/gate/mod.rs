@@ -252,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn every_block_is_final_and_the_first_speaks() {
+    fn every_block_of_a_change_is_final_and_one_speaks() {
         let policy = Policy::parse("[paths]\nwrite = ['a']\n[gates.diff_size]\nblock_lines = 1", FILE).unwrap();
         let code = |files: &[Stat]| decide(&changes(files), &policy).code;
         assert_eq!(code(&[stat("b", 0)]), Some(Code::PermissionDenied));
         assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::PermissionDenied));
         assert_eq!(code(&[stat("a", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
-        assert_eq!(code(&[stat("b", 2)]), Some(Code::Blocked));
+        assert_eq!(code(&[stat("a", 2)]), Some(Code::Blocked));
         assert!(
             [Code::PermissionDenied, Code::ProtectedPath, Code::NotApproved, Code::Blocked]
                 .iter()

@@ -6,15 +6,23 @@ use nrv::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::support::{
-    hold::stopped_in_transaction,
-    site::{NEW, OLD, Ran, Site, invocation},
+    hold::{held_script, stopped_in_transaction},
+    site::{MIGRATE, NEW, OLD, Ran, Site, invocation},
 };
 
 const RUN: [&str; 7] = ["dta", "run", "link_updater", "--input", "-", "--json", "--yes"];
 
+const OUTPUT: &str = include_str!("../../schemas/link_updater.output.schema.json");
+const FINISHED: &str = include_str!("../../schemas/finished.schema.json");
+const RECORD: &str = include_str!("../../schemas/record.schema.json");
+
 #[track_caller]
 fn fits(document: &Value) {
-    let text = include_str!("../../schemas/link_updater.output.schema.json");
+    fits_schema(OUTPUT, document);
+}
+
+#[track_caller]
+fn fits_schema(text: &str, document: &Value) {
     let schema = Schema::compile(&serde_json::from_str(text).unwrap()).unwrap();
     schema.check(document).unwrap();
 }
@@ -64,6 +72,33 @@ fn an_adapters_output_fits_its_schema_when_the_verifier_fails() {
     assert_eq!((&output["ok"], &output["verifier"]["passed"]), (&json!(false), &json!(false)));
     let failure = &output["verifier"]["failures"][0];
     assert!(failure.to_string().contains("site/a/quiet.html"), "{output:#}");
+}
+
+#[test]
+fn what_runs_came_to_and_their_records_fit_their_schemas() {
+    let site = Site::new(3);
+    site.script("throws.rhai", &held_script("", "", "throw \"no\";"));
+    let migrate: Vec<&str> = MIGRATE.iter().copied().filter(|word| *word != "--yes").collect();
+    for (arguments, code, state) in [
+        (&["run", "throws.rhai", "--yes"][..], 1, "failed"),
+        (&migrate, 7, "suspended"),
+        (&[&MIGRATE[..], &["--dry-run"]].concat(), 0, "done"),
+        (&MIGRATE, 0, "done"),
+    ] {
+        let finished = site.nrv(&[arguments, &["--json"]].concat()).exits(code).json();
+        fits_schema(FINISHED, &finished);
+        assert_eq!((&finished["state"], finished.get("error").is_some()), (&json!(state), code != 0), "{finished}");
+    }
+    let rolled_back = site.nrv(&["rollback", "last", "--json"]).exits(0).json();
+    fits_schema(FINISHED, &rolled_back["finished"]);
+    let runs = site.runs();
+    assert_eq!(runs.len(), 5);
+    for run in runs {
+        let shown = site.nrv(&["runs", "show", run["run"].as_str().unwrap(), "--json"]).exits(0).json();
+        for record in shown["records"].as_array().unwrap() {
+            fits_schema(RECORD, record);
+        }
+    }
 }
 
 #[test]
