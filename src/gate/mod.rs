@@ -139,7 +139,7 @@ pub fn decide(subject: &Subject<'_>, policy: &Policy) -> Verdict {
         let Some(findings) = gate.judge(subject, policy) else { continue };
         // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
         let input = *input.get_or_insert_with(|| hash(subject));
-        let lead = lead(findings.iter().chain(&cause)).cloned();
+        let lead = lead(cause.iter().chain(&findings)).cloned();
         results.push(result(*gate, &findings, policy.sha256(), input));
         cause = lead;
     }
@@ -173,9 +173,9 @@ impl Verdict {
     }
 }
 
-/// The finding that speaks for all: the strictest, among these one that can't be caught, among these the first.
+/// The finding that speaks for all: the strictest, among these one that no policy can change, among these the first.
 fn lead<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
-    findings.min_by_key(|finding| (std::cmp::Reverse(finding.decision), !finding.code.is_final()))
+    findings.min_by_key(|finding| (std::cmp::Reverse(finding.decision), finding.code != Code::ProtectedPath))
 }
 
 fn result(gate: &dyn Gate, findings: &[Finding], config_sha256: Sha256, input_sha256: Sha256) -> GateResult {
@@ -252,13 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn every_block_of_a_change_is_final_and_one_speaks() {
+    fn every_block_is_final_and_the_first_speaks() {
         let policy = Policy::parse("[paths]\nwrite = ['a']\n[gates.diff_size]\nblock_lines = 1", FILE).unwrap();
         let code = |files: &[Stat]| decide(&changes(files), &policy).code;
         assert_eq!(code(&[stat("b", 0)]), Some(Code::PermissionDenied));
-        assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::PermissionDenied));
-        assert_eq!(code(&[stat("a", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
-        assert_eq!(code(&[stat("a", 2)]), Some(Code::Blocked));
+        assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
+        assert_eq!(code(&[stat("b", 2)]), Some(Code::Blocked));
         assert!(
             [Code::PermissionDenied, Code::ProtectedPath, Code::NotApproved, Code::Blocked]
                 .iter()

@@ -12,7 +12,6 @@ use crate::{
     journal::{self, Guards, Target, Transaction},
     ledger::{FileRef, Note, RunFolder},
     lock::Wait,
-    path::RepoPath,
 };
 
 /// A transaction of the run, as far as undoing it needs to know.
@@ -102,17 +101,17 @@ impl Host<'_> {
     }
 
     /// Undoes the run's transactions, the latest first, in one transaction of their own.
-    pub(super) fn undo(&mut self, from: usize) -> Result<Vec<RepoPath>, Error> {
+    pub(super) fn undo(&mut self, from: usize) -> Result<(), Error> {
         let undone = self.transactions.split_off(from);
         if undone.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|restored| self.undo_targets(&restored));
         match result {
             Ok(restored) => {
                 self.undone += restored.entries.len();
-                Ok(restored.entries.into_iter().map(|entry| entry.path).collect())
+                Ok(())
             }
             Err(error) => {
                 self.transactions.extend(undone);
