@@ -127,6 +127,9 @@ pub(super) struct RunArguments {
     /// Keep the changes of a run that fails
     #[arg(long)]
     pub(super) keep: bool,
+    /// Run approved scripts only [no effect: this version has no approvals]
+    #[arg(long)]
+    pub(super) locked: bool,
     /// Print the script's help, or this help without a script
     #[arg(short, long)]
     pub(super) help: bool,

@@ -29,6 +29,9 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         out.data(&help);
         return Ok(0);
     };
+    if arguments.locked {
+        out.warn("`--locked` has no effect, since this version has no approvals");
+    }
     let path = script_path(here, script)?;
     let loaded = script::load_script(&here.context, &path).map_err(|rejected| {
         out.know_sources(&rejected.sources);
