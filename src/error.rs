@@ -64,6 +64,8 @@ codes! {
     ProtectedPath = "protected_path", exit 3;
     /// The adapter or script is not on the approved list.
     NotApproved = "not_approved", exit 3;
+    /// The run's record can't be written; nothing goes on without it.
+    RecordUnwritable = "record_unwritable", exit 1;
     /// What was done is not what was promised.
     VerificationFailed = "verification_failed", exit 4;
     /// A record on disk is not what was written.
@@ -99,6 +101,7 @@ impl Code {
                 | Code::Suspended
                 | Code::Cancelled
                 | Code::ScriptLimit
+                | Code::RecordUnwritable
                 | Code::Internal
         )
     }

@@ -290,30 +290,37 @@ impl Host<'_> {
         stored: &StoredProposal,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let first = self.transactions.len();
         let mut pack = None;
         if !changes.is_empty() {
             pack = Some(self.commit(position, changes, &stored.patch)?);
         }
+        // Whatever fails from here on, the change does not stay unverified.
+        self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {
+            Ok(()) => error.detail("undone", true),
+            Err(undo) => undo.detail("cause", error.message()),
+        })
+    }
+
+    fn verify_committed(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        pack: Option<String>,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let files = stored.proposal.changes.len();
         let manifest = self.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
         let data = json!({
             "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
             "baseline": stored.baseline, "manifest": manifest,
         });
         self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
-        sink.event(Event::DtaApplied { tool: tool.to_owned(), files: changes.len() });
-        let report = self.verify_applied(stored, &manifest, pack.as_deref());
-        let concluded = report.and_then(|report| self.conclude(position, stored, (Phase::Verify, report), sink));
-        match concluded {
-            Ok(output) => Ok(output),
-            // Budgets stay spent: the work was done, even though it is undone now.
-            Err(error) => match self.undo(first) {
-                Ok(_) => Err(error.detail("undone", true)),
-                Err(undo) => Err(undo.detail("cause", error.message())),
-            },
-        }
+        sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
+        let report = self.verify_applied(stored, &manifest, pack.as_deref())?;
+        self.conclude(position, stored, (Phase::Verify, report), sink)
     }
 
     fn verify_preview(

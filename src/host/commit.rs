@@ -55,34 +55,46 @@ impl Host<'_> {
         let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: context.options.cancel.as_ref() };
         let mut bury = |run: &str| {
             let Some(lease) = locks.lease(run)? else { return Ok(()) };
-            Recovery::of(context, run, lease).map(drop)
+            Recovery::of(context, run, lease)?.check()
         };
         lease.acquire(prefixes, wait, &mut bury)
+    }
+
+    /// Gives up the claims that no standing change of the run needs.
+    pub(super) fn unlock_untouched(&mut self) -> Result<(), Error> {
+        let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
+        let changed: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
+        self.lease.as_mut().map_or(Ok(()), |lease| lease.reduce(&changed))
     }
 
     /// Writes a change to the tree, all or nothing, and records it. The caller holds the lock.
     pub(super) fn commit(&mut self, position: &Position, changes: &ChangeSet, patch: &[u8]) -> Result<String, Error> {
         let name = self.next_transaction();
-        self.transact(position.as_str(), &name, &Target::of(changes), patch)?;
+        let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };
+        self.transact(&transaction, &Target::of(changes))?;
         let entries = changes.entries();
-        self.settle(position.as_str(), "committed", &name, entries.clone())?;
+        if let Err(error) = self.settle(position.as_str(), "committed", &name, entries.clone()) {
+            // Nobody would know how to undo what is not in the record.
+            let revoked = journal::revoke(&self.context.workspace, self.folder.path(), &name);
+            return Err(match revoked {
+                Ok(_) => error,
+                Err(second) => error.detail("undo_error", second.message()).hint("`nrv recover` undoes the change"),
+            });
+        }
         self.transactions.push(Committed { transaction: name.clone(), entries });
         Ok(name)
     }
 
     /// One transaction in this run's folder, fenced by its lease.
-    pub(super) fn transact(
-        &self,
-        position: &str,
-        name: &str,
-        targets: &[Target<'_>],
-        patch: &[u8],
-    ) -> Result<(), Error> {
-        let transaction = Transaction { run: self.folder.id(), run_folder: self.folder.path(), name, position, patch };
+    fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<(), Error> {
         let lease = self.lease.as_ref();
         let before_commit = || lease.map_or(Ok(()), |lease| lease.check());
         let guards = Guards { before_commit: &before_commit, fault: &|_| Ok(()) };
-        journal::apply(&self.context.workspace, &transaction, targets, &guards)
+        journal::apply(&self.context.workspace, transaction, targets, &guards)
+    }
+
+    fn transaction<'t>(&'t self, position: &'t str, name: &'t str) -> Transaction<'t> {
+        Transaction { run_folder: self.folder.path(), name, position, patch: b"", undoes: false }
     }
 
     /// Records a transaction's outcome durably, then takes it out of the journal.
@@ -96,7 +108,7 @@ impl Host<'_> {
         let data = json!({"transaction": name, "entries": entries});
         let files = pack_files(&self.folder, name)?;
         self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
-        self.chain.sync()?;
+        self.sync()?;
         journal::settle(self.folder.path(), name)
     }
 
@@ -131,7 +143,8 @@ impl Host<'_> {
         restored.check_current(&self.context.workspace)?;
         let name = self.next_transaction();
         let targets = restored.targets();
-        self.transact("", &name, &targets, b"")?;
+        let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
+        self.transact(&transaction, &targets)?;
         let entries: Vec<Entry> = targets
             .iter()
             .map(|target| Entry {
@@ -140,7 +153,10 @@ impl Host<'_> {
                 after: target.after.map(crate::change::Content::stamp),
             })
             .collect();
-        self.settle("", "undone", &name, entries.clone())?;
+        if let Err(error) = self.settle("", "undone", &name, entries.clone()) {
+            // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
+            tracing::warn!("the undoing is not recorded yet: {error}");
+        }
         Ok(Committed { transaction: name, entries })
     }
 }

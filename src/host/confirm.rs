@@ -143,9 +143,7 @@ impl Host<'_> {
     /// Locks are given up while a person thinks; what they confirmed is checked again afterwards.
     fn ask_person(&mut self, id: &str, subject: Subject, sink: &mut dyn Sink) -> Result<Answer, Error> {
         let held = self.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
-        if let Some(lease) = &mut self.lease {
-            lease.release()?;
-        }
+        self.unlock_untouched()?;
         let Subject { label, shown, files, patch, .. } = subject;
         let question = Question { id: id.to_owned(), label, subject: shown, files, patch };
         let waited = Stopwatch::start();

@@ -112,7 +112,14 @@ impl Host<'_> {
                     let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
                     Err(undo.detail("cause", error.message()).hint(hint))
                 }
-                Err(undo) => Err(error.detail("undo_error", undo.message())),
+                Err(undo) => {
+                    let run = self.folder.id();
+                    let hint = format!(
+                        "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
+                        undo.message()
+                    );
+                    Err(error.detail("undo_error", undo.message()).hint(hint))
+                }
             },
             outcome => outcome,
         };
@@ -144,8 +151,14 @@ impl Host<'_> {
             duration_ms: self.watch.elapsed_ms(),
             error,
         };
-        self.seal(&finished, patch)?;
-        Ok(finished)
+        match self.seal(&finished, patch) {
+            Ok(()) => Ok(finished),
+            Err(error) => {
+                let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
+                let message = format!("{} {}", finished.sentence(), error.message());
+                Err(Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint))
+            }
+        }
     }
 
     /// Files that the run's standing transactions changed.
@@ -194,7 +207,7 @@ impl Host<'_> {
             files.push(self.folder.file_ref(REPLIES)?);
         }
         self.note(Note { kind, data, volatile, files, ..Note::default() })?;
-        self.chain.sync()?;
+        self.sync()?;
         let (seq, hash) = self.chain.tip();
         let head =
             Head { run: finished.run.clone(), seq, hash: hash.to_owned(), state: finished.state.as_str().to_owned() };

@@ -40,7 +40,7 @@ pub use self::{
 };
 use crate::{
     change::Content,
-    error::Error,
+    error::{Code, Error},
     gate::GateResult,
     ledger::{Chain, Note, RunFolder},
     lock::Lease,
@@ -103,6 +103,18 @@ impl Host<'_> {
 
     /// Appends an event to the run's record.
     fn note(&mut self, note: Note) -> Result<(), Error> {
-        self.chain.append(self.context.options.clock.now(), note).map(drop)
+        self.chain.append(self.context.options.clock.now(), note).map(drop).map_err(unrecorded)
     }
+
+    /// Waits until the record is on the disk.
+    fn sync(&self) -> Result<(), Error> {
+        self.chain.sync().map_err(unrecorded)
+    }
+}
+
+/// What can't be recorded must not go on, and a script must not catch that.
+fn unrecorded(error: Error) -> Error {
+    let message = format!("the run can't go on without its record: {}", error.message());
+    Error::new(Code::RecordUnwritable, message)
+        .hint("make room on the disk, or make `.runs` writable, then start again")
 }

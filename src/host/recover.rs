@@ -21,38 +21,56 @@ pub struct Recovery {
     pub undone: usize,
     /// How many were finished.
     pub finished: usize,
+    /// How many undid an earlier change and were stopped, so that the earlier change stands.
+    pub standing: usize,
     /// How many files were in them.
     pub files: usize,
     /// Files that somebody else changed meanwhile, left alone.
     pub foreign: Vec<RepoPath>,
 }
 
-/// Recovers every run that died with an open transaction. Live runs are not touched.
+/// What recovering all runs came to.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// Runs that were recovered.
+    pub(super) recoveries: Vec<Recovery>,
+    /// Why others could not be; their locks stay, so that nobody works on their files.
+    pub(super) failures: Vec<Error>,
+}
+
+/// Recovers every run that died. Live runs are not touched, and one that can't be recovered does not stop the others.
 ///
-/// `stale_preimage` names the files that somebody else changed meanwhile; everything else is recovered by then.
+/// `stale_preimage` names the files that somebody else changed meanwhile, `record_damaged` a journal or pre-image that is
+/// not what was written; everything else is recovered by then.
 pub fn recover(context: &Context) -> Result<Vec<Recovery>, Error> {
-    let mut recoveries = Vec::new();
+    let Round { recoveries, failures } = recover_all(context)?;
+    if let Some(error) = failures.into_iter().next() {
+        return Err(error);
+    }
+    recoveries.iter().try_for_each(Recovery::check)?;
+    Ok(recoveries)
+}
+
+pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
+    let mut round = Round::default();
+    if !context.runs.path().join("locks").exists() {
+        return Ok(round);
+    }
     let locks = context.locks();
     for id in context.runs.list()? {
         let folder = context.runs.open(&id)?;
-        if journal::open_transactions(folder.path())?.is_empty() {
+        let open = !journal::open_transactions(folder.path())?.is_empty();
+        // A lease that is left behind is of a run that died, or of one that is going on.
+        if !open && !locks.has_file(&id) {
             continue;
         }
-        if let Some(lease) = locks.lease(&id)? {
-            recoveries.push(Recovery::of(context, &id, lease)?);
+        let Some(lease) = locks.lease(&id)? else { continue };
+        match Recovery::of(context, &id, lease) {
+            Ok(recovery) => round.recoveries.push(recovery),
+            Err(error) => round.failures.push(error),
         }
     }
-    let foreign: Vec<&RepoPath> = recoveries.iter().flat_map(|recovery| &recovery.foreign).collect();
-    if let Some(first) = foreign.first() {
-        let names: Vec<&str> = foreign.iter().map(|path| path.as_str()).collect();
-        return Err(Error::new(
-            Code::StalePreimage,
-            format!("`{first}` was changed by somebody else while a run was open"),
-        )
-        .detail("files", names)
-        .hint("everything else was recovered; look at the named files, then start again"));
-    }
-    Ok(recoveries)
+    Ok(round)
 }
 
 impl Recovery {
@@ -60,54 +78,76 @@ impl Recovery {
     pub(super) fn of(context: &Context, run: &str, lease: Lease) -> Result<Self, Error> {
         let folder = context.runs.open(run)?;
         let mut recovery = Recovery { run: run.to_owned(), ..Recovery::default() };
-        let open = journal::open_transactions(folder.path())?;
-        let now = || context.options.clock.now();
         let mut chain = Chain::open(&folder)?;
-        for name in &open {
+        let sealed = context.runs.head(run)?;
+        let now = || context.options.clock.now();
+        for name in &journal::open_transactions(folder.path())? {
             let outcome = journal::recover(&context.workspace, folder.path(), name)?;
-            recovery.files += outcome.entries.len();
-            let kind = if outcome.committed { "committed" } else { "undone_after_crash" };
-            let mut files = Vec::new();
-            if outcome.committed {
-                recovery.finished += 1;
-                files = pack_files(&folder, name)?;
-            } else {
-                recovery.undone += 1;
-            }
-            let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
-            let known = outcome.committed && is_recorded(&folder.records()?, name);
-            if !known {
+            let kind = match (outcome.committed, outcome.undoes) {
+                (false, _) => "undone_after_crash",
+                (true, false) => "committed",
+                (true, true) => "undone",
+            };
+            recovery.count(&outcome);
+            if !is_recorded(&folder.records()?, name) {
+                let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
+                let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
                 chain.append(now(), Note { position: outcome.position, kind, data, files, ..Note::default() })?;
             }
             chain.sync()?;
             journal::settle(folder.path(), name)?;
             recovery.foreign.extend(outcome.foreign);
         }
-        if context.runs.head(run)?.is_none() && !open.is_empty() {
+        if sealed.is_none() {
             let data = json!({"state": State::Interrupted});
             chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
             chain.sync()?;
-            let (seq, hash) = chain.tip();
-            let state = State::Interrupted.as_str().to_owned();
+        }
+        let (seq, hash) = chain.tip();
+        if sealed.as_ref().is_none_or(|head| head.seq != seq) {
+            let state = sealed.map_or_else(|| State::Interrupted.as_str().to_owned(), |head| head.state);
             context.runs.add_head(&Head { run: run.to_owned(), seq, hash: hash.to_owned(), state })?;
         }
         lease.retire()?;
         Ok(recovery)
     }
 
+    fn count(&mut self, outcome: &journal::Recovered) {
+        self.files += outcome.entries.len();
+        match (outcome.committed, outcome.undoes) {
+            (true, _) => self.finished += 1,
+            (false, false) => self.undone += 1,
+            (false, true) => self.standing += 1,
+        }
+    }
+
+    /// An error that names the files that somebody else changed meanwhile.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Some(first) = self.foreign.first() else { return Ok(()) };
+        let names: Vec<&str> = self.foreign.iter().map(|path| path.as_str()).collect();
+        let message = format!("`{first}` was changed by somebody else after run {} had died", self.run);
+        Err(Error::new(Code::StalePreimage, message)
+            .detail("files", names)
+            .hint("everything else was recovered; look at the named files, then start again"))
+    }
+
     /// What a person wants to know, in one sentence.
     pub fn sentence(&self) -> String {
-        let what = match (self.undone, self.finished) {
-            (_, 0) => "undone",
-            (0, _) => "finished",
-            _ => "undone or finished",
-        };
-        format!("Run {} had died; its change of {} files was {what}.", self.run, self.files)
+        let Recovery { run, files, .. } = self;
+        match (self.undone, self.finished, self.standing) {
+            (0, 0, 0) => format!("Run {run} had died between its changes; its record is closed."),
+            (_, _, n) if n > 0 => format!(
+                "Run {run} had died while it was undone; its change of {files} files stands. `nrv rollback {run}` undoes it."
+            ),
+            (_, 0, _) => format!("Run {run} had died; its change of {files} files was undone."),
+            (0, ..) => format!("Run {run} had died; its change of {files} files was finished."),
+            _ => format!("Run {run} had died; its changes of {files} files were undone or finished."),
+        }
     }
 }
 
 /// True if the outcome of a transaction reached the record before the crash.
 fn is_recorded(records: &[crate::ledger::Record], transaction: &str) -> bool {
-    let kinds = ["committed", "undone"];
+    let kinds = ["committed", "undone", "undone_after_crash"];
     records.iter().any(|record| kinds.contains(&record.kind.as_str()) && record.data["transaction"] == transaction)
 }

@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Context, Event, Flags, Host, Sink, budget::Budget, clean, confirm::Confirmations, recover};
+use super::{
+    Context, Event, Flags, Host, Sink,
+    budget::Budget,
+    clean,
+    confirm::Confirmations,
+    recover::{self, Round},
+};
 use crate::{
     clock::{self, Stopwatch},
     error::{Code, Error},
@@ -79,8 +85,14 @@ impl<'a> Host<'a> {
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
     pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
         context.runs.prepare()?;
-        for recovery in recover(context)? {
+        let Round { recoveries, failures } = recover::recover_all(context)?;
+        for recovery in &recoveries {
             sink.event(Event::Notice { text: recovery.sentence() });
+            recovery.check()?;
+        }
+        for error in failures {
+            // Whoever needs the files of that run is stopped by its lock.
+            sink.event(Event::Notice { text: format!("A run that died can't be recovered: {}.", error.message()) });
         }
         check_flags(&request)?;
         let git = check_clean(context, &request, sink)?;

@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -14,12 +14,18 @@ use crate::{
     change::{Entry, Stamp},
     error::{Code, Error},
     path::{RepoPath, protected::TEMPORARY},
+    workspace::Workspace,
 };
 
 /// What a transaction is about to do, on disk before it does anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Intent {
+    /// Which tree and run it belongs to: the inodes of the root and of the run's folder. A journal that came with a
+    /// repository or was copied somewhere else is not acted upon.
+    pub(super) place: [u64; 2],
+    /// True if the transaction undoes others.
+    pub(super) undoes: bool,
     /// The transaction's name, unique in its run.
     pub(super) transaction: String,
     /// Where in the run.
@@ -83,10 +89,14 @@ impl Files {
         self.pre_images().join(index.to_string())
     }
 
-    /// Writes the intent and waits until it is on the disk.
+    /// Writes the intent and waits until it is on the disk. It is there whole or not at all.
     pub(super) fn write_intent(&self, intent: &Intent) -> Result<(), Error> {
         let text = serde_json::to_vec(intent).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        write_synced(&self.intent(), &text)
+        let path = self.intent();
+        let new = path.with_extension("new");
+        write_new(&new, &text)?.sync_all().map_err(|error| failed(&new, &error))?;
+        fs::rename(&new, &path).map_err(|error| failed(&path, &error))?;
+        sync_folder(&path)
     }
 
     /// Makes the pack with what describes the transaction. It is synced together with the staged files.
@@ -113,6 +123,29 @@ impl Files {
             // A mark that may not last must not turn the undoing that follows into a finish.
             let _ = fs::remove_file(self.mark());
         })
+    }
+
+    /// True if everything was staged: from then on temporary files are whole.
+    pub(super) fn is_staged(&self) -> bool {
+        self.pack().join("manifest.json").exists()
+    }
+
+    /// Removes a pre-image from the pack; it may be gone already.
+    pub(super) fn forget(&self, index: usize) -> Result<(), Error> {
+        let path = self.pre_image(index);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the commit mark back: the transaction is to be undone.
+    pub(super) fn remove_mark(&self) -> Result<(), Error> {
+        let path = self.mark();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
+            _ => sync_folder(&path),
+        }
     }
 
     /// Removes the pack of a transaction that was undone.
@@ -158,14 +191,29 @@ pub fn open_transactions(run_folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Reads an intent. One that a crash cut off is none: nothing was done yet.
+/// Reads an intent; none if there is none any more. One that can't be read is `record_damaged`: who knows what was done.
 pub(super) fn read_intent(files: &Files) -> Result<Option<Intent>, Error> {
     let path = files.intent();
-    match fs::read(&path) {
-        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(&path, &error)),
-    }
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(&path, &error)),
+    };
+    let intent = serde_json::from_slice(&text);
+    intent.map(Some).map_err(|error| distrusted(&path, &format!("can't be read: {error}")))
+}
+
+/// The error for a journal that must not be acted upon.
+pub(super) fn distrusted(path: &Path, why: &str) -> Error {
+    Error::new(Code::RecordDamaged, format!("the journal file `{}` {why}", path.display()))
+        .hint("nothing was touched; the files before the change are in `packs` of that run, for you to compare")
+}
+
+/// The inodes of the tree's root and of the run's folder.
+pub(super) fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2], Error> {
+    let root = fs::metadata(workspace.root()).map_err(|error| failed(workspace.root(), &error))?;
+    let run = fs::metadata(run_folder).map_err(|error| failed(run_folder, &error))?;
+    Ok([root.ino(), run.ino()])
 }
 
 /// True if the transaction's commit mark is there: it is to be finished, not undone.
@@ -178,15 +226,21 @@ pub fn settle(run_folder: &Path, transaction: &str) -> Result<(), Error> {
     Files::new(run_folder, transaction).remove_entry()
 }
 
-/// The prefix of a transaction's temporary names.
-pub(super) fn temporary_prefix(run: &str, transaction: &str) -> String {
+/// The prefix of a transaction's temporary names, which no other run's has.
+pub(super) fn temporary_prefix(run_folder: &Path, transaction: &str) -> String {
+    let run = run_folder.file_name().unwrap_or_default().to_string_lossy();
     format!("{TEMPORARY}{run}-{transaction}-")
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let file = write_new(path, bytes)?;
+    write_new(path, bytes)?.sync_all().map_err(|error| failed(path, &error))?;
+    sync_folder(path)
+}
+
+/// Waits until the name of a file is on the disk.
+fn sync_folder(path: &Path) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(path);
-    file.sync_all().and_then(|()| File::open(folder)?.sync_all()).map_err(|error| failed(path, &error))
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| failed(path, &error))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> Result<File, Error> {

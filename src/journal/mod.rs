@@ -4,11 +4,14 @@
 //! one sync → `commit` (re-checked, renamed, synced, commit mark). The caller appends the outcome to the run's record and
 //! then calls [`settle`]. A crash before the commit mark is undone by [`recover`], one after it is finished.
 
+mod attributes;
 mod entry;
 mod recovery;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod tree;
 
 pub use entry::{Manifest, is_committed, open_transactions, settle};
-pub use recovery::{Recovered, recover};
+pub use recovery::{Recovered, recover, revoke};
 pub use transaction::{Guards, Target, Transaction, apply};

@@ -6,51 +6,53 @@
 use std::path::Path;
 
 use super::{
-    entry::{Files, Intent, is_committed, read_intent},
+    entry::{Files, Intent, distrusted, is_committed, place, read_intent, temporary_prefix},
     tree,
 };
 use crate::{
     change::Entry,
     error::{Code, Error},
-    path::RepoPath,
+    path::{RepoPath, protected},
     workspace::Workspace,
 };
 
 /// What became of an open transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// True if it was committed: its outcome is to be recorded, then [`super::settle`] is due. False if it was undone.
+    /// True if it was committed; false if it was undone.
     pub committed: bool,
+    /// True if it undid other transactions: undone itself, their changes stand again.
+    pub undoes: bool,
     /// Its files; empty if it had not begun.
     pub entries: Vec<Entry>,
     /// Where in the run it belongs.
     pub position: String,
-    /// Files that are neither as before nor as after: left alone.
+    /// Files that somebody else changed after they had been replaced: left alone.
     pub foreign: Vec<RepoPath>,
 }
 
-/// Recovers one open transaction of a run.
+/// Recovers one open transaction of a run. Its outcome is to be recorded, then [`super::settle`] is due.
+///
+/// `record_damaged` if the journal is not to be trusted or a pre-image is not what it was; then it stays open.
 pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
     let files = Files::new(run_folder, transaction);
-    let Some(intent) = read_intent(&files)? else {
-        files.remove_pack()?;
-        files.remove_entry()?;
-        return Ok(Recovered { committed: false, entries: Vec::new(), position: String::new(), foreign: Vec::new() });
-    };
-    let committed = is_committed(run_folder, transaction);
+    let Some(intent) = read_intent(&files)? else { return Ok(Recovered::default()) };
+    check_intent(workspace, run_folder, transaction, &intent)?;
     let mut recovered = Recovered {
-        committed,
+        committed: is_committed(run_folder, transaction),
+        undoes: intent.undoes,
         entries: intent.entries.clone(),
         position: intent.position.clone(),
         foreign: Vec::new(),
     };
-    if committed {
+    if recovered.committed {
         return Ok(recovered);
     }
     let mut failure = None;
     for index in (0..intent.entries.len()).rev() {
         match restore(workspace, &files, &intent, index) {
-            Ok(true) => {}
+            // A pre-image that is not needed any more must not stay linked to the user's file.
+            Ok(true) => files.forget(index)?,
             Ok(false) => recovered.foreign.push(intent.entries[index].path.clone()),
             // One file that can't be put back must not keep the others from it.
             Err(error) => failure = Some(error),
@@ -60,9 +62,6 @@ pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> R
         return Err(error);
     }
     recovered.foreign.sort();
-    for index in 0..intent.entries.len() {
-        tree::remove(workspace, &intent.temporary(index))?;
-    }
     for folder in intent.folders.iter().rev() {
         tree::remove_empty_folder(workspace, folder)?;
     }
@@ -71,31 +70,69 @@ pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> R
     if recovered.foreign.is_empty() {
         files.remove_pack()?;
     }
-    files.remove_entry()?;
     Ok(recovered)
 }
 
-/// Brings one file back to what it was. False if somebody else changed it meanwhile.
+/// Undoes a transaction that was just committed, as if it had crashed before its mark: its outcome could not be recorded.
+pub fn revoke(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
+    Files::new(run_folder, transaction).remove_mark()?;
+    let recovered = recover(workspace, run_folder, transaction)?;
+    super::settle(run_folder, transaction)?;
+    Ok(recovered)
+}
+
+/// A journal says which files to move where, so that one from elsewhere must not be believed.
+fn check_intent(workspace: &Workspace, run_folder: &Path, transaction: &str, intent: &Intent) -> Result<(), Error> {
+    let path = Files::new(run_folder, transaction).intent();
+    if intent.place != place(workspace, run_folder)? {
+        return Err(distrusted(&path, "was not written here: it belongs to another tree"));
+    }
+    if intent.transaction != transaction || intent.prefix != temporary_prefix(run_folder, transaction) {
+        return Err(distrusted(&path, "was altered"));
+    }
+    let paths = intent.entries.iter().map(|entry| &entry.path).chain(&intent.folders);
+    match paths.filter_map(|path| protected::write_refusal(path).map(|_| path)).next() {
+        Some(protected) => Err(distrusted(&path, &format!("names `{protected}`, which no run writes"))),
+        None => Ok(()),
+    }
+}
+
+/// Brings one file back to what it was. False if somebody else changed it after it had been replaced.
 fn restore(workspace: &Workspace, files: &Files, intent: &Intent, index: usize) -> Result<bool, Error> {
     let entry = &intent.entries[index];
+    let temporary = intent.temporary(index);
+    let aside = tree::stamp(workspace, &temporary)?;
     let now = tree::stamp(workspace, &entry.path)?;
     if now == entry.before {
-        return Ok(true);
+        return tree::remove(workspace, &temporary).map(|()| true);
     }
     if now != entry.after {
-        return Ok(false);
+        // Edited before it was replaced, or after? In the first case nothing of ours is in it.
+        let waiting = aside.is_some() && aside == entry.after;
+        let untouched =
+            waiting || !files.is_staged() || tree::is_kept(workspace, &entry.path, &files.pre_image(index))?;
+        tree::remove(workspace, &temporary)?;
+        return Ok(untouched);
     }
-    let Some(before) = entry.before else {
-        tree::remove(workspace, &entry.path)?;
-        return Ok(true);
-    };
+    // What came out in the exchange lies aside: the pre-image, or what somebody saved in that very moment.
+    if aside.is_some() && aside != entry.after && files.is_staged() {
+        return match entry.after {
+            Some(_) => tree::swap(workspace, &temporary, &entry.path)
+                .and_then(|()| tree::remove(workspace, &temporary))
+                .map(|()| true),
+            None => tree::put_new(workspace, &temporary, &entry.path).map(|()| true),
+        };
+    }
+    tree::remove(workspace, &temporary)?;
+    let Some(before) = entry.before else { return tree::remove(workspace, &entry.path).map(|()| true) };
     if !files.holds(index, &before) {
         return Err(Error::new(
             Code::RecordDamaged,
             format!("the pre-image of `{}` is missing or was altered", entry.path),
         )
         .detail("path", entry.path.as_str())
-        .detail("pack", files.pre_image(index).display().to_string()));
+        .detail("pack", files.pre_image(index).display().to_string())
+        .hint("bring the file back from elsewhere, such as git, then run `nrv recover` again"));
     }
     let mut missing = Vec::new();
     let mut folder = entry.path.parent();
@@ -104,6 +141,6 @@ fn restore(workspace: &Workspace, files: &Files, intent: &Intent, index: usize) 
         missing.push(path);
     }
     missing.iter().rev().try_for_each(|path| tree::make_folder(workspace, path))?;
-    tree::put_back(workspace, &files.pre_image(index), before.mode, &intent.temporary(index), &entry.path)?;
+    tree::put_back(workspace, &files.pre_image(index), before.mode, &temporary, &entry.path)?;
     Ok(true)
 }

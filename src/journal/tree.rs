@@ -2,16 +2,17 @@
 
 use std::{
     fs::File,
-    io::{Read, Write},
+    io::Write,
     os::fd::{AsFd, OwnedFd},
     path::Path,
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, RenameFlags},
+    fs::{Access, AtFlags, Mode, OFlags, RenameFlags, Stat},
     io::Errno,
 };
 
+use super::attributes;
 use crate::{
     change::{Content, Stamp},
     error::{Code, Error},
@@ -32,76 +33,189 @@ pub(super) fn stamp(workspace: &Workspace, path: &RepoPath) -> Result<Option<Sta
     }
 }
 
-/// Links a file into the pack; copies it where a link can't be made. True if it is a link.
-pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name: &str) -> Result<bool, Error> {
-    let folder = workspace.open_parent(path)?;
-    match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
-        Ok(()) => return Ok(true),
-        Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::NOTSUP) => {}
-        Err(errno) => return Err(refused(path, "can't be kept", errno)),
+/// What is seen of a file from outside; two looks that are equal mean that nobody touched it in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    identity: (u64, u64),
+    length: i64,
+    modified: (i64, u64),
+    /// When the file or its attributes changed; linking and renaming change it too.
+    changed: (i64, u64),
+}
+
+impl Look {
+    fn of(stat: &Stat) -> Self {
+        Look {
+            identity: (stat.st_dev, stat.st_ino),
+            length: stat.st_size,
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }
     }
-    let content = workspace.read(path)?;
-    write_new(pack, name, &content, path).map(|()| false)
+
+    /// True if it is the same file with the same bytes, as far as can be seen; it may have been renamed.
+    fn is_same_file(&self, other: &Look) -> bool {
+        (self.identity, self.length, self.modified) == (other.identity, other.length, other.modified)
+    }
 }
 
-/// The hash of a file in the pack.
-pub(super) fn hash_kept(pack: &OwnedFd, name: &str, path: &RepoPath) -> Result<Sha256, Error> {
-    let file = rustix::fs::openat(pack, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| refused(path, "can't be read from the pack", errno))?;
-    let (hash, _) = Sha256::of_reader(File::from(file))
-        .map_err(|error| Error::io(format!("`{path}` can't be read from the pack"), &error))?;
-    Ok(hash)
+/// Looks at a path beneath the root.
+pub(super) fn look(workspace: &Workspace, path: &RepoPath) -> Result<Option<Look>, Error> {
+    let folder = match workspace.open_parent(path) {
+        Ok(folder) => folder,
+        Err(error) if error.code() == Code::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match rustix::fs::statat(&folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(Look::of(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(refused(path, "can't be looked at", errno)),
+    }
 }
 
-/// Writes a temporary file beside its target; something of that name already is an error. Errors name the target.
+/// A pre-image in the pack.
+pub(super) struct Kept {
+    /// The file in the pack.
+    pub(super) file: File,
+    /// The hash of its bytes.
+    pub(super) sha256: Sha256,
+    /// The target when it was hashed, to be recognised just before it is replaced.
+    pub(super) look: Look,
+    /// How many names the pack gave it.
+    pub(super) own_links: u64,
+}
+
+/// Links a file into the pack, or copies it where a link can't be made, and hashes what is there now.
+///
+/// `stale_preimage` if somebody replaced or wrote the file meanwhile.
+pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name: &str) -> Result<Kept, Error> {
+    let stale = || stale(path, "changed while it was kept");
+    let folder = workspace.open_parent(path)?;
+    let before = look(workspace, path)?.ok_or_else(stale)?;
+    let (file, look, own_links) = match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
+        Ok(()) => {
+            let file = open_kept(pack, name, path)?;
+            let look = look(workspace, path)?.ok_or_else(stale)?;
+            // An editor may have put another file in place since.
+            let kept = rustix::fs::fstat(&file).map_err(|errno| refused(path, "can't be kept", errno))?;
+            if Look::of(&kept) != look {
+                return Err(stale());
+            }
+            (file, look, 1)
+        }
+        Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::NOTSUP) => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let original = rustix::fs::openat(&folder, path.file_name(), flags, Mode::empty())
+                .map_err(|errno| refused(path, "can't be read", errno))?;
+            let original = File::from(original);
+            let copy = create(pack, name, path)?;
+            copy_bytes(&original, &copy, path)?;
+            let mode = rustix::fs::fstat(&original).map_err(|errno| refused(path, "can't be kept", errno))?.st_mode;
+            attributes::imitate(&original, &copy, mode & 0o7777, path)?;
+            (open_kept(pack, name, path)?, before, 0)
+        }
+        Err(errno) => return Err(refused(path, "can't be kept", errno)),
+    };
+    let (sha256, _) =
+        Sha256::of_reader(&file).map_err(|error| Error::io(format!("`{path}` can't be read from the pack"), &error))?;
+    if self::look(workspace, path)? != Some(look) {
+        return Err(stale());
+    }
+    Ok(Kept { file, sha256, look, own_links })
+}
+
+fn open_kept(pack: &OwnedFd, name: &str, path: &RepoPath) -> Result<File, Error> {
+    rustix::fs::openat(pack, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map(File::from)
+        .map_err(|errno| refused(path, "can't be read from the pack", errno))
+}
+
+fn copy_bytes(mut from: &File, mut to: &File, path: &RepoPath) -> Result<(), Error> {
+    std::io::copy(&mut from, &mut to).map(drop).map_err(|error| Error::io(format!("`{path}` can't be copied"), &error))
+}
+
+/// Writes a temporary file beside its target, like the file that it is to replace if there is one. Something of that name
+/// already is an error. Errors name the target.
 pub(super) fn stage(
     workspace: &Workspace,
     temporary: &RepoPath,
     target: &RepoPath,
-    content: &Content,
+    (content, like): (&Content, Option<&File>),
 ) -> Result<(), Error> {
     let folder = workspace.open_parent(temporary)?;
-    write_new(&folder, temporary.file_name(), content, target)
+    let mut file = create(&folder, temporary.file_name(), target)?;
+    file.write_all(&content.bytes).map_err(|error| Error::io(format!("`{target}` can't be written"), &error))?;
+    match like {
+        Some(like) => attributes::imitate(like, &file, content.mode, target),
+        None => attributes::set_mode(&file, content.mode, target),
+    }
 }
 
-fn write_new(folder: &OwnedFd, name: &str, content: &Content, path: &RepoPath) -> Result<(), Error> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(content.mode);
-    let fd = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))
-        .map_err(|errno| refused(path, "can't be written", errno))?;
-    // The process's umask must not decide over the mode.
-    rustix::fs::fchmod(&fd, mode).map_err(|errno| refused(path, "can't be given its mode", errno))?;
-    File::from(fd).write_all(&content.bytes).map_err(|error| Error::io(format!("`{path}` can't be written"), &error))
+fn create(folder: &OwnedFd, name: &str, path: &RepoPath) -> Result<File, Error> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))
+        .map(File::from)
+        .map_err(|errno| refused(path, "can't be written", errno))
 }
 
-/// Gives a staged file the owner of the file that it is to replace, as far as this user may.
-pub(super) fn adopt_owner(workspace: &Workspace, from: &RepoPath, to: &RepoPath) -> Result<(), Error> {
-    let folder = workspace.open_parent(from)?;
-    let stat = |path: &RepoPath| rustix::fs::statat(&folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-    let (Ok(old), Ok(new)) = (stat(from), stat(to)) else { return Ok(()) };
-    if (old.st_uid, old.st_gid) == (new.st_uid, new.st_gid) {
+/// Puts a staged file where nothing is.
+pub(super) fn put_new(workspace: &Workspace, from: &RepoPath, to: &RepoPath) -> Result<(), Error> {
+    let folder = workspace.open_parent(to)?;
+    match rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => Err(stale(to, "appeared")),
+        Err(errno) => Err(refused(to, "can't be written", errno)),
+    }
+}
+
+/// Puts a staged file in the place of its target, and takes it back if it was not the target that came out.
+///
+/// The two files change places, so that whoever saved in the last moment is noticed and loses nothing. What came out has
+/// the temporary name then and is the caller's to remove.
+pub(super) fn replace(workspace: &Workspace, from: &RepoPath, to: &RepoPath, expected: &Look) -> Result<(), Error> {
+    if look(workspace, to)?.as_ref() != Some(expected) {
+        return Err(stale(to, "changed just before the commit"));
+    }
+    let folder = workspace.open_parent(to)?;
+    let exchange =
+        || rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::EXCHANGE);
+    match exchange() {
+        Ok(()) => {}
+        // Some file systems can't; there the look has to do.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            return rustix::fs::renameat(&folder, from.file_name(), &folder, to.file_name())
+                .map_err(|errno| refused(to, "can't be replaced", errno));
+        }
+        Err(errno) => return Err(refused(to, "can't be replaced", errno)),
+    }
+    if look(workspace, from)?.is_some_and(|out| out.is_same_file(expected)) {
         return Ok(());
     }
-    let uid = rustix::fs::Uid::from_raw(old.st_uid);
-    let gid = rustix::fs::Gid::from_raw(old.st_gid);
-    match rustix::fs::chownat(&folder, to.file_name(), Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW) {
-        // A user who may write the folder may replace another's file, which then is theirs.
-        Ok(()) | Err(Errno::PERM) => Ok(()),
-        Err(errno) => Err(refused(to, "can't be given its owner", errno)),
-    }
+    exchange().map_err(|errno| refused(to, "can't be given back to whoever changed it", errno))?;
+    Err(stale(to, "changed just before the commit"))
 }
 
-/// Puts a staged file in the place of its target; `new` refuses to replace anything.
-pub(super) fn put(workspace: &Workspace, from: &RepoPath, to: &RepoPath, new: bool) -> Result<(), Error> {
-    let folder = workspace.open_parent(to)?;
-    let flags = if new { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
-    match rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), flags) {
-        Ok(()) => Ok(()),
-        Err(Errno::EXIST) => {
-            Err(Error::new(Code::StalePreimage, format!("`{to}` appeared since the change was proposed")))
-        }
-        Err(errno) => Err(refused(to, "can't be replaced", errno)),
+/// Puts a file aside, where it is the caller's to remove, and brings it back if it was not the expected one.
+pub(super) fn take_away(
+    workspace: &Workspace,
+    path: &RepoPath,
+    aside: &RepoPath,
+    expected: &Look,
+) -> Result<(), Error> {
+    let folder = workspace.open_parent(path)?;
+    let rename = |from: &RepoPath, to: &RepoPath| {
+        rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::NOREPLACE)
+            .map_err(|errno| refused(path, "can't be removed", errno))
+    };
+    if look(workspace, path)?.as_ref() != Some(expected) {
+        return Err(stale(path, "changed just before the commit"));
     }
+    rename(path, aside)?;
+    if look(workspace, aside)?.is_some_and(|out| out.is_same_file(expected)) {
+        return Ok(());
+    }
+    rename(aside, path)?;
+    Err(stale(path, "changed just before the commit"))
 }
 
 /// Moves a file from the pack back to its place. Falls back to a copy across file systems.
@@ -118,15 +232,28 @@ pub(super) fn put_back(
         Err(Errno::XDEV) => {}
         Err(errno) => return Err(refused(to, "can't be put back", errno)),
     }
-    let fd = rustix::fs::open(kept, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    let original = rustix::fs::open(kept, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| refused(to, "can't be read from the pack", errno))?;
-    let mut bytes = Vec::new();
-    File::from(fd)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::io(format!("`{to}` can't be read from the pack"), &error))?;
+    let original = File::from(original);
     remove(workspace, temporary)?;
-    stage(workspace, temporary, to, &Content::new(bytes, mode))?;
-    put(workspace, temporary, to, false)
+    let copy = create(&folder, temporary.file_name(), to)?;
+    copy_bytes(&original, &copy, to)?;
+    attributes::imitate(&original, &copy, mode, to)?;
+    rustix::fs::renameat(&folder, temporary.file_name(), &folder, to.file_name())
+        .map_err(|errno| refused(to, "can't be put back", errno))
+}
+
+/// True if a file is still the one that was linked into the pack.
+pub(super) fn is_kept(workspace: &Workspace, path: &RepoPath, kept: &Path) -> Result<bool, Error> {
+    let Ok(kept) = rustix::fs::lstat(kept) else { return Ok(false) };
+    Ok(look(workspace, path)?.is_some_and(|found| found.identity == Look::of(&kept).identity))
+}
+
+/// Makes two files change places; both must be there.
+pub(super) fn swap(workspace: &Workspace, a: &RepoPath, b: &RepoPath) -> Result<(), Error> {
+    let folder = workspace.open_parent(a)?;
+    rustix::fs::renameat_with(&folder, a.file_name(), &folder, b.file_name(), RenameFlags::EXCHANGE)
+        .map_err(|errno| refused(a, "can't be put back", errno))
 }
 
 /// Removes a file; it may be gone already.
@@ -177,11 +304,7 @@ pub(super) fn sync(folder: impl AsFd) -> Result<(), Error> {
 /// Checks that a target may be replaced without losing anything, and that it is what the change was proposed against
 /// as far as can be told without reading it.
 pub(super) fn check_target(path: &RepoPath, before: Option<&Stamp>, found: Option<&Metadata>) -> Result<(), Error> {
-    let stale = |what: &str| {
-        Err(Error::new(Code::StalePreimage, format!("`{path}` {what} since the change was proposed"))
-            .detail("path", path.as_str())
-            .hint("propose again"))
-    };
+    let stale = |what: &str| Err(stale(path, &format!("{what} since the change was proposed")));
     let unwritable = |what: &str, hint: &str| {
         Err(Error::new(Code::Unwritable, format!("`{path}` {what}")).detail("path", path.as_str()).hint(hint))
     };
@@ -199,6 +322,25 @@ pub(super) fn check_target(path: &RepoPath, before: Option<&Stamp>, found: Optio
         (Some(before), Some(found)) if found.length != before.length || found.mode != before.mode => stale("changed"),
         (Some(_), Some(_)) => Ok(()),
     }
+}
+
+/// An error unless this user may write the file: who may only replace it must not.
+pub(super) fn check_access(workspace: &Workspace, path: &RepoPath) -> Result<(), Error> {
+    let folder = workspace.open_parent(path)?;
+    match rustix::fs::accessat(&folder, path.file_name(), Access::WRITE_OK, AtFlags::EACCESS) {
+        Ok(()) => Ok(()),
+        Err(Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
+            Err(Error::new(Code::Unwritable, format!("`{path}` belongs to somebody else, and you may not write it"))
+                .detail("path", path.as_str())
+                .hint("ask its owner for permission, or exclude it with `!`"))
+        }
+        Err(errno) => Err(refused(path, "can't be written", errno)),
+    }
+}
+
+/// The error for a file that is not what it should be.
+pub(super) fn stale(path: &RepoPath, what: &str) -> Error {
+    Error::new(Code::StalePreimage, format!("`{path}` {what}")).detail("path", path.as_str()).hint("propose again")
 }
 
 fn refused(path: &RepoPath, what: &str, errno: Errno) -> Error {

@@ -98,6 +98,11 @@ impl Locks {
         }
     }
 
+    /// True if the run has a lease file: it is going on, or it died.
+    pub fn has_file(&self, run: &str) -> bool {
+        self.path_of(run).exists()
+    }
+
     fn path_of(&self, run: &str) -> PathBuf {
         self.folder.join(format!("{run}{SUFFIX}"))
     }
@@ -198,10 +203,11 @@ impl Lease {
         }
     }
 
-    /// Gives up every claim but not the lease itself.
-    pub fn release(&mut self) -> Result<(), Error> {
+    /// Gives up every claim but these, which lie within what is claimed. The lease itself stays.
+    pub fn reduce(&mut self, paths: &[String]) -> Result<(), Error> {
         let _global = self.locks.global()?;
-        self.claim.paths.clear();
+        self.claim.paths = paths.to_vec();
+        self.claim.paths.sort();
         self.write()
     }
 
@@ -312,7 +318,7 @@ mod tests {
         let error = acquire(&mut b, "site/sub").unwrap_err();
         assert_eq!((error.code(), error.details()["holder"].as_str()), (Code::LockTimeout, Some("a")));
         acquire(&mut a, "site/own").unwrap();
-        a.release().unwrap();
+        a.reduce(&[]).unwrap();
         acquire(&mut b, "").unwrap();
         assert!(b.fence() > a.fence());
         a.check().unwrap();

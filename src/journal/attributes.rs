@@ -1,0 +1,78 @@
+//! What a file has beside its bytes: owner, extended attributes (access lists among them), permission bits.
+//!
+//! A file that takes another's place takes these over, so that nobody gains or loses access to it.
+
+use std::fs::File;
+
+use rustix::{
+    fs::{Gid, Mode, Uid, XattrFlags},
+    io::Errno,
+};
+
+use crate::{
+    error::{Code, Error},
+    path::RepoPath,
+};
+
+/// Attributes that only the system may set; a file does without them where it refuses.
+const PRIVILEGED: [&[u8]; 2] = [b"security.", b"trusted."];
+
+/// Gives a new file the owner, extended attributes and mode of another one.
+///
+/// `unwritable` if an attribute or the mode can't be kept. Owners are kept as far as this user may.
+pub(super) fn imitate(from: &File, to: &File, mode: u32, path: &RepoPath) -> Result<(), Error> {
+    let failed = |what: &str, errno: Errno| {
+        Error::new(Code::Unwritable, format!("the {what} of `{path}` can't be kept: {errno}"))
+            .detail("path", path.as_str())
+            .hint("exclude the file with `!`")
+    };
+    let old = rustix::fs::fstat(from).map_err(|errno| failed("owner", errno))?;
+    let new = rustix::fs::fstat(to).map_err(|errno| failed("owner", errno))?;
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid) {
+        let group = Some(Gid::from_raw(old.st_gid));
+        let both = rustix::fs::fchown(to, Some(Uid::from_raw(old.st_uid)), group);
+        // Who may not give a file away may still give it to a group of their own.
+        match both.or_else(|_| rustix::fs::fchown(to, None, group)) {
+            Ok(()) | Err(Errno::PERM) => {}
+            Err(errno) => return Err(failed("owner", errno)),
+        }
+    }
+    copy_extended(from, to).map_err(|errno| failed("extended attributes", errno))?;
+    // Last, since writing and changing the owner take bits away.
+    set_mode(to, mode, path)
+}
+
+/// Sets permission bits and makes sure that the file has them.
+pub(super) fn set_mode(file: &File, mode: u32, path: &RepoPath) -> Result<(), Error> {
+    let failed = |why: String| {
+        Error::new(Code::Unwritable, format!("the mode {mode:04o} of `{path}` can't be kept{why}"))
+            .detail("path", path.as_str())
+            .hint("exclude the file with `!`")
+    };
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(|errno| failed(format!(": {errno}")))?;
+    let set = rustix::fs::fstat(file).map_err(|errno| failed(format!(": {errno}")))?.st_mode & 0o7777;
+    if set == mode { Ok(()) } else { Err(failed(format!(": it became {set:04o}"))) }
+}
+
+fn copy_extended(from: &File, to: &File) -> Result<(), Errno> {
+    let mut nothing: [u8; 0] = [];
+    let length = match rustix::fs::flistxattr(from, &mut nothing) {
+        // Most files have none, and some file systems know none.
+        Ok(0) | Err(Errno::NOTSUP) => return Ok(()),
+        Ok(length) => length,
+        Err(errno) => return Err(errno),
+    };
+    let mut names = vec![0; length];
+    let length = rustix::fs::flistxattr(from, names.as_mut_slice())?;
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let size = rustix::fs::fgetxattr(from, name, &mut nothing)?;
+        let mut value = vec![0; size];
+        let size = rustix::fs::fgetxattr(from, name, value.as_mut_slice())?;
+        match rustix::fs::fsetxattr(to, name, &value[..size], XattrFlags::empty()) {
+            Ok(()) => {}
+            Err(_) if PRIVILEGED.iter().any(|prefix| name.starts_with(prefix)) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! Transactions that fail, crash and race at every step.
+#![expect(clippy::disallowed_methods, reason = "tests build trees")]
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use super::{Guards, Target, Transaction, apply, open_transactions, recover, settle};
+use crate::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
+    workspace::Workspace,
+};
+
+struct Bench {
+    folder: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+type Tree = BTreeMap<String, (Vec<u8>, u32)>;
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        for name in ["a/1", "a/2", "b/only", "c"] {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, format!("old {name}")).unwrap();
+        }
+        fs::set_permissions(root.join("a/2"), fs::Permissions::from_mode(0o751)).unwrap();
+        fs::create_dir_all(folder.path().join("run/journal")).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        Bench { folder, workspace }
+    }
+
+    fn changes(&self) -> ChangeSet {
+        let path = |text: &str| RepoPath::parse(text).unwrap();
+        let old = |text: &str| self.workspace.read(&path(text)).unwrap();
+        let edit = |text: &str| {
+            let before = old(text);
+            let after = Content::new(format!("new {text}").into(), before.mode);
+            Change { path: path(text), before: Some(before), after: Some(after) }
+        };
+        let created = Content::new(b"made".to_vec(), 0o640);
+        ChangeSet::new(vec![
+            edit("a/1"),
+            edit("a/2"),
+            Change { path: path("b/only"), before: Some(old("b/only")), after: None },
+            Change { path: path("new/deep/x"), before: None, after: Some(created) },
+            edit("c"),
+        ])
+        .unwrap()
+    }
+
+    fn apply(&self, changes: &ChangeSet, fault: &dyn Fn(&'static str) -> Result<(), Error>) -> Result<(), Error> {
+        let run_folder = self.run_folder();
+        let transaction =
+            Transaction { run_folder: &run_folder, name: "1", position: "3", patch: b"patch", undoes: false };
+        apply(&self.workspace, &transaction, &Target::of(changes), &Guards { before_commit: &|| Ok(()), fault })
+    }
+
+    fn run_folder(&self) -> std::path::PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// Every file and folder below the root.
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        for item in walkdir::WalkDir::new(self.workspace.root()).min_depth(1) {
+            let item = item.unwrap();
+            let name = item.path().strip_prefix(self.workspace.root()).unwrap().display().to_string();
+            let bytes = if item.file_type().is_file() { fs::read(item.path()).unwrap() } else { Vec::new() };
+            tree.insert(name, (bytes, item.metadata().unwrap().permissions().mode() & 0o7777));
+        }
+        tree
+    }
+}
+
+/// The tree before and after, and how many steps lead from one to the other.
+fn ends() -> (Tree, Tree, usize) {
+    let bench = Bench::new();
+    let before = bench.tree();
+    let steps = Cell::new(0);
+    let count = |_: &'static str| {
+        steps.set(steps.get() + 1);
+        Ok(())
+    };
+    bench.apply(&bench.changes(), &count).unwrap();
+    (before, bench.tree(), steps.get())
+}
+
+#[test]
+fn a_transaction_changes_everything_it_names() {
+    let (before, after, _) = ends();
+    assert_eq!(after["a/1"].0, b"new a/1");
+    assert_eq!(after["a/2"].1, 0o751);
+    assert_eq!(after["new/deep/x"], (b"made".to_vec(), 0o640));
+    assert!(!after.contains_key("b") && before.contains_key("b/only"));
+}
+
+#[test]
+fn a_failure_at_any_step_leaves_the_tree_as_it_was() {
+    let (before, _, steps) = ends();
+    for step in 0..steps {
+        let bench = Bench::new();
+        let count = Cell::new(0);
+        let fail = |_: &'static str| {
+            count.set(count.get() + 1);
+            if count.get() > step { Err(Error::new(Code::Io, "injected")) } else { Ok(()) }
+        };
+        let error = bench.apply(&bench.changes(), &fail).unwrap_err();
+        assert_eq!((error.message(), error.details().len()), ("injected", 0), "step {step}");
+        assert_eq!(bench.tree(), before, "step {step}");
+        assert!(open_transactions(&bench.run_folder()).unwrap().is_empty(), "step {step}");
+        assert!(!bench.run_folder().join("packs/1").exists(), "step {step}");
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_is_recovered() {
+    let (before, _, steps) = ends();
+    std::panic::set_hook(Box::new(|_| {}));
+    for step in 0..steps {
+        let bench = Bench::new();
+        let changes = bench.changes();
+        let count = Cell::new(0);
+        let crash = |_: &'static str| {
+            count.set(count.get() + 1);
+            assert!(count.get() <= step, "crash");
+            Ok(())
+        };
+        catch_unwind(AssertUnwindSafe(|| bench.apply(&changes, &crash))).unwrap_err();
+        for transaction in open_transactions(&bench.run_folder()).unwrap() {
+            let recovered = recover(&bench.workspace, &bench.run_folder(), &transaction).unwrap();
+            assert!(!recovered.committed && recovered.foreign.is_empty(), "step {step}");
+            settle(&bench.run_folder(), &transaction).unwrap();
+        }
+        assert_eq!(bench.tree(), before, "step {step}");
+        // Nothing that recovery left may be in the way of the next try.
+        bench.apply(&changes, &|_| Ok(())).unwrap();
+    }
+    let _ = std::panic::take_hook();
+}
+
+#[test]
+fn a_crash_after_the_mark_is_finished() {
+    let bench = Bench::new();
+    bench.apply(&bench.changes(), &|_| Ok(())).unwrap();
+    let after = bench.tree();
+    let recovered = recover(&bench.workspace, &bench.run_folder(), "1").unwrap();
+    assert!(recovered.committed);
+    assert_eq!((recovered.entries.len(), recovered.position.as_str()), (5, "3"));
+    settle(&bench.run_folder(), "1").unwrap();
+    assert_eq!(bench.tree(), after);
+    assert!(open_transactions(&bench.run_folder()).unwrap().is_empty());
+}
+
+#[test]
+fn what_somebody_else_wrote_is_left_alone_and_named() {
+    let bench = Bench::new();
+    let changes = bench.changes();
+    let root = bench.workspace.root().to_owned();
+    let stop = |step: &'static str| {
+        if step == "sync" {
+            fs::write(root.join("a/1"), "theirs").unwrap();
+            return Err(Error::new(Code::Io, "injected"));
+        }
+        Ok(())
+    };
+    let error = bench.apply(&changes, &stop).unwrap_err();
+    assert_eq!(error.details()["files"], serde_json::json!(["a/1"]));
+    assert_eq!(bench.tree()["a/1"].0, b"theirs");
+    assert_eq!(bench.tree()["c"].0, b"old c");
+}
+
+#[test]
+fn a_target_that_can_not_be_replaced_stops_everything() {
+    for (prepare, code) in [
+        ("readonly", Code::Unwritable),
+        ("linked", Code::Unwritable),
+        ("edited", Code::StalePreimage),
+        ("gone", Code::StalePreimage),
+        ("appeared", Code::StalePreimage),
+    ] {
+        let bench = Bench::new();
+        let changes = bench.changes();
+        let root = bench.workspace.root();
+        match prepare {
+            "readonly" => fs::set_permissions(root.join("c"), fs::Permissions::from_mode(0o444)).unwrap(),
+            "linked" => fs::hard_link(root.join("c"), bench.folder.path().join("other")).unwrap(),
+            "edited" => fs::write(root.join("c"), "OLD c").unwrap(),
+            "gone" => fs::remove_file(root.join("c")).unwrap(),
+            _ => {
+                fs::create_dir_all(root.join("new/deep")).unwrap();
+                fs::write(root.join("new/deep/x"), "x").unwrap();
+            }
+        }
+        let before = bench.tree();
+        assert_eq!(bench.apply(&changes, &|_| Ok(())).unwrap_err().code(), code, "{prepare}");
+        assert_eq!(bench.tree(), before, "{prepare}");
+    }
+}
+
+/// An editor that saves by renaming a new file over the old one.
+fn save(root: &Path, name: &str, text: &str) {
+    fs::write(root.join("editor"), text).unwrap();
+    fs::rename(root.join("editor"), root.join(name)).unwrap();
+}
+
+#[test]
+fn whoever_saves_at_any_step_loses_nothing() {
+    let (_, _, steps) = ends();
+    for step in 0..steps {
+        let bench = Bench::new();
+        let root = bench.workspace.root().to_owned();
+        let count = Cell::new(0);
+        let edit = |_: &'static str| {
+            count.set(count.get() + 1);
+            if count.get() == step + 1 {
+                save(&root, "a/2", "mine a/2");
+            }
+            Ok(())
+        };
+        let result = bench.apply(&bench.changes(), &edit);
+        let now = bench.tree();
+        assert_eq!(now["a/2"].0, b"mine a/2", "step {step}: {result:?}");
+        // Either the edit came first and stopped everything, or it came after the file had been replaced.
+        assert_eq!(now["c"].0, if result.is_ok() { b"new c" } else { b"old c" }, "step {step}");
+    }
+}
+
+#[test]
+fn nothing_stays_linked_into_the_pack_after_a_failure() {
+    use std::os::unix::fs::MetadataExt;
+    let bench = Bench::new();
+    let root = bench.workspace.root().to_owned();
+    let edit = |step: &'static str| {
+        if step == "journal" {
+            save(&root, "a/1", "mine");
+        }
+        Ok(())
+    };
+    bench.apply(&bench.changes(), &edit).unwrap_err();
+    for name in ["a/1", "a/2", "b/only", "c"] {
+        assert_eq!(fs::metadata(root.join(name)).unwrap().nlink(), 1, "{name}");
+    }
+    assert!(!bench.run_folder().join("packs/1").exists());
+}
+
+#[test]
+fn a_journal_from_elsewhere_is_not_believed() {
+    let bench = Bench::new();
+    let stop = |step: &'static str| {
+        assert_ne!(step, "sync", "crash");
+        Ok(())
+    };
+    std::panic::set_hook(Box::new(|_| {}));
+    catch_unwind(AssertUnwindSafe(|| bench.apply(&bench.changes(), &stop))).unwrap_err();
+    let _ = std::panic::take_hook();
+    let torn = bench.tree();
+    let intent = bench.run_folder().join("journal/1.json");
+    let good = fs::read_to_string(&intent).unwrap();
+    for bad in [
+        good.replace("\"a/1\"", "\".git/hooks/x\""),
+        good.replace(".nrv-run-1-", "../nrv-run-1-"),
+        good.replace("\"place\":[", "\"place\":[1"),
+        good.replace("\"undoes\"", "\"more\":1,\"undoes\""),
+        String::new(),
+    ] {
+        fs::write(&intent, bad).unwrap();
+        let error = recover(&bench.workspace, &bench.run_folder(), "1").unwrap_err();
+        assert_eq!(error.code(), Code::RecordDamaged);
+        assert_eq!(bench.tree(), torn);
+    }
+    fs::write(&intent, good).unwrap();
+    recover(&bench.workspace, &bench.run_folder(), "1").unwrap();
+    assert_eq!(bench.tree(), ends().0);
+}
+
+#[test]
+fn a_committed_transaction_can_be_revoked() {
+    let bench = Bench::new();
+    let before = bench.tree();
+    bench.apply(&bench.changes(), &|_| Ok(())).unwrap();
+    crate::journal::revoke(&bench.workspace, &bench.run_folder(), "1").unwrap();
+    assert_eq!(bench.tree(), before);
+    assert!(open_transactions(&bench.run_folder()).unwrap().is_empty());
+}
