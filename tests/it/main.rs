@@ -7,6 +7,7 @@ mod determinism;
 mod docs;
 mod html_cases;
 mod json_shapes;
+mod planted;
 mod refusals;
 mod repository;
 mod rollback;
