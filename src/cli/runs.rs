@@ -25,12 +25,13 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
 pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
     let records = folder.records()?;
-    if canonical && out.is_json() {
-        out.document(&host::canonical_records(&folder, &records));
-        return Ok(0);
-    }
     if canonical {
-        for row in host::canonical_records(&folder, &records) {
+        let rows = host::canonical_records(&folder, &records, here.context.workspace.root());
+        if out.is_json() {
+            out.document(&rows);
+            return Ok(0);
+        }
+        for row in rows {
             out.line(&crate::json::canonical(&row)?);
         }
         return Ok(0);

@@ -17,6 +17,7 @@ use crate::{
     },
     error::{Code, Error},
     hash::Sha256,
+    journal::{Target, preflight},
     json,
     ledger::{FileRef, Note},
     workspace::parallel_map,
@@ -256,14 +257,19 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        if !changes.is_empty() {
-            self.admit(tool, changes, &stored.stats, sink)?;
-        }
+        self.admit(tool, &stored.stats, sink)?;
+        // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
+            self.budget.check_change(changes, &stored.stats)?;
             return self.verify_preview(position, stored, sink);
         }
+        self.budget.reserve_change(changes, &stored.stats)?;
         let by = self.consume(position, stored.subject(), sink)?;
         if dry {
+            // What an earlier step of this dry run proposed is not on the disk.
+            let on_disk = |target: &&Target<'_>| !self.proposed.contains_key(target.path);
+            let targets = Target::of(changes);
+            targets.iter().filter(on_disk).try_for_each(|target| preflight(&self.context.workspace, target))?;
             let output = self.verify_preview(position, stored, sink)?;
             self.overlay.add(changes);
             for change in changes.changes() {

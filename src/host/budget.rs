@@ -62,16 +62,19 @@ impl Budget {
 
     /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
     pub(super) fn reserve_change(&mut self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
-        let new_files = changes.changes().iter().filter(|change| !self.files.contains(&change.path)).count() as u64;
-        let lines = stats.iter().map(|stat| stat.lines.total()).sum();
-        let written = changes.changes().iter().filter_map(|change| change.after.as_ref());
-        let bytes = written.map(|content| content.bytes.len() as u64).sum();
-        admit("files", self.files.len() as u64, new_files, self.limits.files)?;
-        let all_lines = admit("diff_lines", self.diff_lines, lines, self.limits.diff_lines)?;
-        self.bytes = admit("bytes", self.bytes, bytes, self.limits.bytes)?;
-        self.diff_lines = all_lines;
+        self.check_change(changes, stats)?;
+        self.diff_lines += lines(stats);
+        self.bytes += bytes(changes);
         self.files.extend(changes.changes().iter().map(|change| change.path.clone()));
         Ok(())
+    }
+
+    /// An error if [`Budget::reserve_change`] would be one. Nothing is reserved: for what is proposed and never written.
+    pub(super) fn check_change(&self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
+        let new_files = changes.changes().iter().filter(|change| !self.files.contains(&change.path)).count() as u64;
+        admit("files", self.files.len() as u64, new_files, self.limits.files)?;
+        admit("diff_lines", self.diff_lines, lines(stats), self.limits.diff_lines)?;
+        admit("bytes", self.bytes, bytes(changes), self.limits.bytes).map(drop)
     }
 
     /// Lines that the run has added and removed so far.
@@ -99,6 +102,16 @@ impl Budget {
             "bytes": row(self.bytes, self.limits.bytes),
         })
     }
+}
+
+fn lines(stats: &[Stat]) -> u64 {
+    stats.iter().map(|stat| stat.lines.total()).sum()
+}
+
+/// How many bytes a change writes.
+fn bytes(changes: &ChangeSet) -> u64 {
+    let written = changes.changes().iter().filter_map(|change| change.after.as_ref());
+    written.map(|content| content.bytes.len() as u64).sum()
 }
 
 /// The new sum, if it stays within the limit.
@@ -135,6 +148,19 @@ mod tests {
         let content = |text: &str| Some(Content::new(text.into(), 0o644));
         let path = RepoPath::parse(path).unwrap();
         ChangeSet::new(vec![Change { path, before: content("a\n"), after: content("b\n") }]).unwrap()
+    }
+
+    #[test]
+    fn checking_a_change_spends_nothing() {
+        let mut budget = budget(1, 1, 2);
+        let (one, two) = (change("a"), change("b"));
+        for _ in 0..3 {
+            budget.check_change(&one, &diff::stat(&one)).unwrap();
+        }
+        assert_eq!((budget.lines(), budget.files().len()), (0, 0));
+        budget.reserve_change(&one, &diff::stat(&one)).unwrap();
+        let error = budget.check_change(&two, &diff::stat(&two)).unwrap_err();
+        assert_eq!(error.details()["budget"], "files");
     }
 
     #[test]

@@ -31,18 +31,11 @@ pub(super) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<Fi
 }
 
 impl Host<'_> {
-    /// Judges a change and reserves what it costs. Nothing is written.
-    pub(super) fn admit(
-        &mut self,
-        adapter: &str,
-        changes: &ChangeSet,
-        stats: &[Stat],
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    /// Judges a change. Nothing is written, and nothing is paid for yet.
+    pub(super) fn admit(&mut self, adapter: &str, stats: &[Stat], sink: &mut dyn Sink) -> Result<(), Error> {
         let subject = Subject::Changes { files: stats, run_lines_so_far: self.budget.lines(), adapter: Some(adapter) };
         let verdict = gate::decide(&subject, &self.policy);
-        self.heed(&verdict, sink)?;
-        self.budget.reserve_change(changes, stats)
+        self.heed(&verdict, sink)
     }
 
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.

@@ -108,6 +108,10 @@ impl Host<'_> {
         if subject.empty {
             return Ok("nothing to confirm".to_owned());
         }
+        let confirm = self.policy.settings().confirm.clone();
+        if self.flags.dry_run && confirm.mode == ConfirmMode::Never {
+            return Err(refused(&label, confirm.mode));
+        }
         if self.flags.dry_run {
             self.confirmations.would_ask.push(json!({"label": label, "subject": subject.id}));
             return Ok("dry run".to_owned());
@@ -116,7 +120,6 @@ impl Host<'_> {
         let id = format!("c{}", self.confirmations.asked);
         let bound = self.bind(&id, &subject)?;
         self.folder.write(&format!("confirmations/{id}.json"), bound.to_string().as_bytes())?;
-        let confirm = self.policy.settings().confirm.clone();
         let automatic = confirm.auto.iter().any(|auto| *auto == label || auto == kind);
         let by = match confirm.mode {
             ConfirmMode::Never => None,

@@ -57,8 +57,9 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         self.context.check_cancelled()?;
-        self.heed(verdict, sink)?;
+        // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
         self.budget.reserve_call()?;
+        self.heed(verdict, sink)?;
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) {
             let data = json!({"call": call.name()});
             self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })?;

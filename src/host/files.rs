@@ -56,16 +56,16 @@ impl Host<'_> {
                 json!({"path": path, "kind": found.kind.as_str(), "size": found.length, "mode": mode(found.mode)}),
             );
         }
-        let content = self.view().read(&path)?;
+        let stamp = self.view().hash(&path)?;
         Ok(json!({
-            "path": path, "kind": "file", "size": content.bytes.len(), "mode": mode(content.mode), "sha256": content.sha256,
+            "path": path, "kind": "file", "size": stamp.length, "mode": mode(stamp.mode), "sha256": stamp.sha256,
         }))
     }
 
     /// A file's hash.
     pub(super) fn sha256(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
-        Ok(self.view().read(&path)?.sha256.to_string())
+        Ok(self.view().hash(&path)?.sha256.to_string())
     }
 
     /// Lines that match, in the order of paths and lines. Files that are not UTF-8 are passed over.

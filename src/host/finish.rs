@@ -82,8 +82,11 @@ impl Finished {
             (State::Done, "dry-run") => {
                 format!("{} would change ({} lines); nothing was written.", files(self.files_changed), self.diff_lines)
             }
-            (State::Done, _) if self.files_changed == 0 => "Nothing to change: the tree is as it should be.".to_owned(),
+            (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
             (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Suspended, _) if self.files_changed == 0 => {
+                "The run is suspended; nothing was changed yet.".to_owned()
+            }
             (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
             (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
             (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {

@@ -36,7 +36,7 @@ pub struct Overview {
     pub unverified: bool,
 }
 
-/// All runs, oldest first.
+/// All runs in the order of their ids: oldest first, as far as the clock never went backwards.
 pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
     context.runs.list()?.iter().map(|id| overview(context, &context.runs.open(id)?)).collect()
 }

@@ -1,5 +1,8 @@
 //! How calls and their replies are recorded, and what of a record is compared between runs.
 
+use std::{path::Path, sync::LazyLock};
+
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::{Host, Position};
@@ -57,16 +60,33 @@ impl Host<'_> {
     }
 }
 
-/// A run's records as they are compared between runs: by position, without times, run id, machine paths and chain hashes.
-pub fn canonical_records(run: &RunFolder, records: &[Record]) -> Vec<Value> {
+/// A run's records as they are compared between runs: by position, without times, run ids, machine paths and chain hashes.
+///
+/// `root` is the workspace's, which differs from machine to machine.
+pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Vec<Value> {
     let mut sorted: Vec<&Record> = records.iter().collect();
     sorted.sort_by_key(|record| (position_key(&record.position), record.seq));
-    let scrub = |text: &str| text.replace(run.id(), "<run>").replace(run.timestamp(), "<time>");
+    let root = machine_path(root);
+    let scrub = |text: &str| {
+        let text = RUN_ID.replace_all(text, "<run>");
+        let text = text.replace(run.id(), "<run>").replace(run.timestamp(), "<time>");
+        root.replace_all(&text, "<root>$end").into_owned()
+    };
     let row = |record: &&Record| {
         let files: Vec<String> = record.files.iter().map(|file| scrub(&file.path)).collect();
         json!({"position": record.position, "kind": record.kind, "data": scrubbed(&record.data, &scrub), "files": files})
     };
     sorted.iter().map(row).collect()
+}
+
+/// The shape of a run's id, as a lock's holder or the run that was rolled back is named.
+static RUN_ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}\b").expect("it is a pattern"));
+
+/// Finds a folder's path, but not that of a neighbour whose name goes on.
+fn machine_path(folder: &Path) -> Regex {
+    let folder = regex::escape(&folder.display().to_string());
+    Regex::new(&format!(r"{folder}(?P<end>[^\w.-]|$)")).expect("the path is escaped")
 }
 
 /// Components compare as numbers where both are.
@@ -83,7 +103,12 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
         Value::String(text) => Value::String(scrub(text)),
         Value::Array(items) => items.iter().map(|item| scrubbed(item, scrub)).collect(),
         Value::Object(map) => {
-            map.iter().map(|(key, value)| (key.clone(), scrubbed(value, scrub))).collect::<Map<_, _>>().into()
+            let entry = |(key, value): (&String, &Value)| match key.as_str() {
+                // How long an error says that it waited is as volatile as any duration.
+                "waited_ms" => (key.clone(), Value::from("<ms>")),
+                _ => (key.clone(), scrubbed(value, scrub)),
+            };
+            map.iter().map(entry).collect::<Map<_, _>>().into()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -92,6 +117,32 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::{Chain, Runs};
+
+    #[test]
+    fn nothing_of_the_machine_or_of_other_runs_is_compared() {
+        let canonical = |now_ms: u64, root: &str, holder: &str, waited_ms: u64| {
+            let folder = tempfile::tempdir().unwrap();
+            let run = Runs::of(folder.path()).create(now_ms, 1).unwrap();
+            let data = json!({
+                "error": {
+                    "message": format!("`{root}/.runs/locks/global` of run `{holder}` and {root}-2"),
+                    "details": {"holder": holder, "waited_ms": waited_ms, "root": root},
+                },
+                "parent": holder, "artifact": format!("dta/{}.1-x.json", run.timestamp()),
+            });
+            let note = Note { kind: "call", data, ..Note::default() };
+            let record = Chain::open(&run).unwrap().append("t".to_owned(), note).unwrap();
+            canonical_records(&run, &[record], Path::new(root))
+        };
+        let one = canonical(0, "/a/b", "20261121T202000Z-7f3a", 40);
+        let data = &one[0]["data"];
+        assert_eq!(data["error"]["message"], "`<root>/.runs/locks/global` of run `<run>` and /a/b-2");
+        assert_eq!(data["error"]["details"], json!({"holder": "<run>", "waited_ms": "<ms>", "root": "<root>"}));
+        assert_eq!((&data["parent"], &data["artifact"]), (&json!("<run>"), &json!("dta/<time>.1-x.json")));
+        let other = canonical(86_400_000, "/a/b", "20251121T202000Z-0001", 41);
+        assert_eq!(one, other);
+    }
 
     #[test]
     fn positions_compare_as_people_count() {

@@ -14,4 +14,4 @@ mod tree;
 
 pub use entry::{Manifest, is_committed, open_transactions, settle};
 pub use recovery::{Recovered, recover, revoke};
-pub use transaction::{Guards, Target, Transaction, apply};
+pub use transaction::{Guards, Target, Transaction, apply, preflight};

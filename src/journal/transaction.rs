@@ -73,16 +73,7 @@ pub fn apply(
     targets: &[Target<'_>],
     guards: &Guards<'_>,
 ) -> Result<(), Error> {
-    for target in targets {
-        if let Some(reason) = protected::write_refusal(target.path) {
-            return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
-        }
-        let found = workspace.stat(target.path)?;
-        tree::check_target(target.path, target.before.as_ref(), found.as_ref())?;
-        if target.before.is_some() {
-            tree::check_access(workspace, target.path)?;
-        }
-    }
+    targets.iter().try_for_each(|target| preflight(workspace, target))?;
     let files = Files::new(transaction.run_folder, transaction.name);
     let intent = intend(workspace, transaction, targets)?;
     (guards.fault)("intent")?;
@@ -91,6 +82,16 @@ pub fn apply(
         work.run()
     });
     result.map_err(|error| undo(workspace, transaction, error))
+}
+
+/// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
+pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
+    if let Some(reason) = protected::write_refusal(target.path) {
+        return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
+    }
+    let found = workspace.stat(target.path)?;
+    tree::check_target(target.path, target.before.as_ref(), found.as_ref())?;
+    if target.before.is_some() { tree::check_access(workspace, target.path) } else { Ok(()) }
 }
 
 fn undo(workspace: &Workspace, transaction: &Transaction<'_>, error: Error) -> Error {

@@ -87,6 +87,8 @@ impl Record {
 #[derive(Debug)]
 pub struct Chain {
     file: File,
+    /// Where the next record begins.
+    length: u64,
     seq: u64,
     last: String,
 }
@@ -105,10 +107,12 @@ impl Chain {
         let file = run.append_to(EVENTS)?;
         let length: u64 = bytes.iter().map(|line| line.len() as u64 + 1).sum();
         file.set_len(length).map_err(|error| Error::io("the record can't be cut to its last whole line", &error))?;
-        Ok(Chain { file, seq, last })
+        Ok(Chain { file, length, seq, last })
     }
 
     /// Appends an event. It survives a crash of the process; [`Chain::sync`] makes it survive a loss of power.
+    ///
+    /// If it can't be written whole, nothing of it stays, so that the next record follows the last whole one.
     pub fn append(&mut self, at: String, note: Note) -> Result<Record, Error> {
         let mut record = Record {
             seq: self.seq + 1,
@@ -124,7 +128,13 @@ impl Chain {
         record.hash = record.computed_hash()?.to_string();
         let mut line = json::canonical(&record)?;
         line.push('\n');
-        self.file.write_all(line.as_bytes()).map_err(|error| Error::io("the record can't be written", &error))?;
+        self.cut()?;
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            // If this fails as well, the next record tries again.
+            let _ = self.cut();
+            return Err(unwritten(&error));
+        }
+        self.length += line.len() as u64;
         self.seq = record.seq;
         self.last.clone_from(&record.hash);
         Ok(record)
@@ -132,7 +142,13 @@ impl Chain {
 
     /// Waits until everything appended is on the disk.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync_data().map_err(|error| Error::io("the record can't be written", &error))
+        self.file.sync_data().map_err(|error| unwritten(&error))
+    }
+
+    /// Takes away what a failed write left behind the last whole record.
+    fn cut(&self) -> Result<(), Error> {
+        let length = self.file.metadata().map_err(|error| unwritten(&error))?.len();
+        if length > self.length { self.file.set_len(self.length).map_err(|error| unwritten(&error)) } else { Ok(()) }
     }
 
     /// The number and hash of the last record.
@@ -152,6 +168,10 @@ impl RunFolder {
         let Some(file) = self.open_file(EVENTS)? else { return Ok(Vec::new()) };
         whole_lines(file)?.iter().map(|line| parse(line)).collect()
     }
+}
+
+fn unwritten(error: &std::io::Error) -> Error {
+    Error::io("the record can't be written", error)
 }
 
 /// The lines of a file that end with a line feed.
@@ -200,5 +220,18 @@ mod tests {
         let records = run.records().unwrap();
         assert_eq!(records.len(), 2);
         assert_eq!(records[1].computed_hash().unwrap().to_string(), records[1].hash);
+    }
+
+    #[test]
+    fn what_a_failed_write_left_is_cut_away_before_the_next_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        let mut chain = Chain::open(&run).unwrap();
+        chain.append("t".to_owned(), note("a", json!(1))).unwrap();
+        // As much of a record as a full disk took.
+        chain.file.write_all(b"{\"at\":\"t\",\"da").unwrap();
+        chain.append("t".to_owned(), note("b", json!(2))).unwrap();
+        let kinds: Vec<String> = run.records().unwrap().into_iter().map(|record| record.kind).collect();
+        assert_eq!(kinds, ["a", "b"]);
     }
 }

@@ -31,7 +31,8 @@ pub struct RunFolder {
     folder: PathBuf,
 }
 
-/// The word that stands for the latest run.
+/// The word that stands for the latest run: the one with the greatest id. Ids begin with the time, so that after a clock
+/// went backwards an older run may be meant; ids alone order runs, and nothing else is asked.
 const LAST: &str = "last";
 
 /// An id that sorts by time: `20261121T202000Z-7f3a`. `salt` tells runs of one millisecond apart.
@@ -109,7 +110,7 @@ impl Runs {
         }
     }
 
-    /// The ids of all runs, oldest first.
+    /// The ids of all runs, sorted: oldest first, as far as the clock never went backwards.
     pub fn list(&self) -> Result<Vec<String>, Error> {
         if !self.folder.exists() {
             return Ok(Vec::new());
@@ -191,9 +192,9 @@ impl RunFolder {
     }
 }
 
-/// Opens a file for appending, mode 0600; it is made if it is missing.
+/// Opens a file for appending and for reading, mode 0600; it is made if it is missing.
 pub(super) fn append_to(path: &Path) -> Result<File, Error> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(|error| failed(path, &error))
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(|error| failed(path, &error))
 }
 
 /// A file's bytes; none if there is no such file.

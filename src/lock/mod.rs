@@ -25,6 +25,15 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(15);
 const SUFFIX: &str = ".lease";
 
+/// How long at most, in milliseconds, the global lock is waited for. It is held for the reading of a few small files, so
+/// that whoever holds it that long hangs.
+const GLOBAL_LIMIT_MS: u64 = 10_000;
+
+/// How long the global lock is waited for at least, even by those who don't want to wait for a claim.
+const GLOBAL_GRACE_MS: u64 = 1_000;
+
+const GLOBAL_PAUSE: Duration = Duration::from_millis(1);
+
 /// What a lease file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +47,7 @@ struct Claim {
 /// The lease files of a workspace.
 #[derive(Clone, Debug)]
 pub struct Locks {
+    runs: PathBuf,
     folder: PathBuf,
 }
 
@@ -70,32 +80,43 @@ enum Obstacle {
 impl Locks {
     /// The locks below `.runs`; the folder `locks` must exist.
     pub fn new(runs: &Path) -> Self {
-        Locks { folder: runs.join("locks") }
+        Locks { runs: runs.to_owned(), folder: runs.join("locks") }
     }
 
     /// The lease of a run that no other process holds; none if one does, that is, if the run is alive.
+    ///
+    /// What a dead run had claimed stays claimed until the lease is retired: its files may be half restored until then.
     pub fn lease(&self, run: &str) -> Result<Option<Lease>, Error> {
         let _global = self.global()?;
         let path = self.path_of(run);
-        let file = open(&path)?;
+        let mut file = open(&path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(failed(&path, &error)),
         }
-        let mut lease = Lease { locks: self.clone(), run: run.to_owned(), file, claim: Claim::default() };
-        lease.write()?;
+        let claim = read_claim(&mut file, &path)?;
+        let mut lease = Lease { locks: self.clone(), run: run.to_owned(), file, claim: claim.clone() };
+        lease.write(claim)?;
         Ok(Some(lease))
     }
 
-    /// True if a process holds the run's lease.
+    /// True if a process holds the run's lease. Makes no file, so that records which may only be read can be listed.
     pub fn is_live(&self, run: &str) -> Result<bool, Error> {
-        let _global = self.global()?;
-        match File::open(self.path_of(run)) {
-            Ok(file) => is_held(&file, &self.path_of(run)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed(&self.path_of(run), &error)),
-        }
+        let path = self.path_of(run);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(failed(&path, &error)),
+        };
+        // Looking takes the lock for a moment; under the global one nobody takes that for a sign of life.
+        let global = self.folder.join("global");
+        let _global = match File::open(&global) {
+            Ok(file) => Some(wait_for(file, &global, OF_GLOBAL)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&global, &error)),
+        };
+        is_held(&file, &path)
     }
 
     /// True if the run has a lease file: it is going on, or it died.
@@ -109,23 +130,28 @@ impl Locks {
 
     /// The global lock; it is held until the file is dropped.
     fn global(&self) -> Result<File, Error> {
+        self.global_within(OF_GLOBAL)
+    }
+
+    fn global_within(&self, wait: Wait<'_>) -> Result<File, Error> {
         let path = self.folder.join("global");
-        let file = open(&path)?;
-        file.lock().map_err(|error| failed(&path, &error))?;
-        Ok(file)
+        wait_for(open(&path)?, &path, wait)
     }
 
     /// The next fencing number. Call it under the global lock.
     fn next_fence(&self) -> Result<u64, Error> {
         let path = self.folder.join("fence");
-        let last = match fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse().unwrap_or(0),
-            Err(error) if error.kind() == ErrorKind::NotFound => 0,
-            Err(error) => return Err(failed(&path, &error)),
-        };
-        let next: u64 = last + 1;
-        fs::write(&path, next.to_string()).map_err(|error| failed(&path, &error))?;
+        let mut file = open(&path)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|error| failed(&path, &error))?;
+        let next = text.trim().parse().unwrap_or(0) + 1;
+        overwrite(&mut file, format!("{next}").as_bytes(), text.as_bytes()).map_err(|error| failed(&path, &error))?;
         Ok(next)
+    }
+
+    /// True if the run's folder is gone: nothing of it can be recovered, so that its lease bounds nothing.
+    fn is_deleted(&self, run: &str) -> bool {
+        fs::symlink_metadata(self.runs.join(run)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// Looks at every lease but `own` for an overlap with `paths`. Call it under the global lock.
@@ -145,10 +171,13 @@ impl Locks {
             if !overlaps {
                 continue;
             }
-            return Ok(match is_held(&file, entry.path())? {
-                true => Obstacle::Live(run.to_owned()),
-                false => Obstacle::Dead(run.to_owned()),
-            });
+            if is_held(&file, entry.path())? {
+                return Ok(Obstacle::Live(run.to_owned()));
+            }
+            if !self.is_deleted(run) {
+                return Ok(Obstacle::Dead(run.to_owned()));
+            }
+            fs::remove_file(entry.path()).map_err(|error| failed(entry.path(), &error))?;
         }
         Ok(Obstacle::None)
     }
@@ -169,28 +198,21 @@ impl Lease {
         paths.sort();
         paths.dedup();
         let watch = Stopwatch::start();
+        let mut buried = None;
         loop {
-            let holder = {
-                let _global = self.locks.global()?;
-                match self.locks.obstacle(&self.run, &paths)? {
-                    Obstacle::None => {
-                        self.claim.fence = self.locks.next_fence()?;
-                        self.claim.paths.extend(paths);
-                        self.claim.paths.sort();
-                        self.claim.paths.dedup();
-                        return self.write();
-                    }
-                    Obstacle::Live(run) => run,
-                    Obstacle::Dead(run) => {
-                        drop(_global);
-                        bury(&run)?;
+            let holder = match self.try_claim(&paths, wait)? {
+                Obstacle::None => return Ok(()),
+                Obstacle::Live(run) => run,
+                Obstacle::Dead(run) => {
+                    bury(&run)?;
+                    if buried.replace(run.clone()).as_ref() != Some(&run) {
                         continue;
                     }
+                    // Somebody else tried to recover it and died too: the wait has its limit all the same.
+                    run
                 }
             };
-            if wait.cancel.load(Ordering::Relaxed) {
-                return Err(Error::new(Code::Cancelled, "cancelled while waiting for a lock"));
-            }
+            check_cancelled(wait)?;
             if watch.elapsed_ms() >= wait.limit_ms {
                 let shown =
                     if paths.iter().any(String::is_empty) { "the workspace".to_owned() } else { paths.join("`, `") };
@@ -203,12 +225,27 @@ impl Lease {
         }
     }
 
+    /// Claims the paths, unless something stands in the way.
+    fn try_claim(&mut self, paths: &[String], wait: Wait<'_>) -> Result<Obstacle, Error> {
+        let limit_ms = wait.limit_ms.clamp(GLOBAL_GRACE_MS, GLOBAL_LIMIT_MS);
+        let _global = self.locks.global_within(Wait { limit_ms, ..wait })?;
+        let obstacle = self.locks.obstacle(&self.run, paths)?;
+        if matches!(obstacle, Obstacle::None) {
+            let mut claim = Claim { fence: self.locks.next_fence()?, paths: [&self.claim.paths, paths].concat() };
+            claim.paths.sort();
+            claim.paths.dedup();
+            self.write(claim)?;
+        }
+        Ok(obstacle)
+    }
+
     /// Gives up every claim but these, which lie within what is claimed. The lease itself stays.
     pub fn reduce(&mut self, paths: &[String]) -> Result<(), Error> {
         let _global = self.locks.global()?;
-        self.claim.paths = paths.to_vec();
-        self.claim.paths.sort();
-        self.write()
+        let mut paths = paths.to_vec();
+        paths.sort();
+        paths.dedup();
+        self.write(Claim { fence: self.claim.fence, paths })
     }
 
     /// The paths that are claimed.
@@ -240,15 +277,61 @@ impl Lease {
         fs::remove_file(&path).map_err(|error| failed(&path, &error))
     }
 
-    fn write(&mut self) -> Result<(), Error> {
+    /// Replaces the claim. If that fails, the old one stands, here and in the file.
+    fn write(&mut self, claim: Claim) -> Result<(), Error> {
         let path = self.locks.path_of(&self.run);
-        let text = serde_json::to_vec(&self.claim).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        self.file
-            .set_len(0)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| self.file.write_all(&text))
-            .map_err(|error| failed(&path, &error))
+        let text =
+            |claim: &Claim| serde_json::to_vec(claim).map_err(|error| Error::new(Code::Internal, error.to_string()));
+        overwrite(&mut self.file, &text(&claim)?, &text(&self.claim)?).map_err(|error| failed(&path, &error))?;
+        self.claim = claim;
+        Ok(())
     }
+}
+
+/// Nobody cancels the wait for the global lock but those who wait for a claim.
+const OF_GLOBAL: Wait<'static> = {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    Wait { limit_ms: GLOBAL_LIMIT_MS, cancel: &NEVER }
+};
+
+/// Locks a file as soon as nobody else does. Polls, because the system's own wait has neither bound nor end.
+fn wait_for(file: File, path: &Path, wait: Wait<'_>) -> Result<File, Error> {
+    let watch = Stopwatch::start();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(error)) => return Err(failed(path, &error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        check_cancelled(wait)?;
+        if watch.elapsed_ms() >= wait.limit_ms {
+            return Err(Error::new(Code::LockTimeout, format!("another process holds `{}`", path.display()))
+                .detail("waited_ms", watch.elapsed_ms())
+                .hint("it is held for moments only: look for an `nrv` that was stopped or hangs"));
+        }
+        thread::sleep(GLOBAL_PAUSE);
+    }
+}
+
+fn check_cancelled(wait: Wait<'_>) -> Result<(), Error> {
+    if wait.cancel.load(Ordering::Relaxed) {
+        return Err(Error::new(Code::Cancelled, "cancelled while waiting for a lock"));
+    }
+    Ok(())
+}
+
+/// Writes a file's new content over its old one, which is never missing: if the disk is full, the old one is put back.
+fn overwrite(file: &mut File, new: &[u8], old: &[u8]) -> std::io::Result<()> {
+    let mut put = |text: &[u8]| {
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(text)?;
+        file.set_len(text.len() as u64)
+    };
+    put(new).inspect_err(|_| {
+        // The first error is the one to tell; the old content needs no new space.
+        let _ = put(old);
+    })
 }
 
 /// True if one of two prefixes lies at or beneath the other.
@@ -267,11 +350,12 @@ fn is_held(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A lease that its owner had no time to write claims nothing.
+/// A lease that its owner had no time to write claims nothing. What follows the claim is a rest of a longer one.
 fn read_claim(file: &mut File, path: &Path) -> Result<Claim, Error> {
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(|error| failed(path, &error))?;
-    Ok(serde_json::from_slice(&text).unwrap_or_default())
+    let first = serde_json::Deserializer::from_slice(&text).into_iter().next();
+    Ok(first.and_then(Result::ok).unwrap_or_default())
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -291,6 +375,8 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{MemfdFlags, SealFlags};
+
     use super::*;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -305,6 +391,14 @@ mod tests {
 
     fn acquire(lease: &mut Lease, path: &str) -> Result<(), Error> {
         lease.acquire(&[path.to_owned()], SHORT, &mut |run| panic!("`{run}` is not dead"))
+    }
+
+    /// A run with a folder and a claim.
+    fn dying(locks: &Locks, path: &str) -> Lease {
+        fs::create_dir(locks.runs.join("dead")).unwrap();
+        let mut lease = locks.lease("dead").unwrap().unwrap();
+        acquire(&mut lease, path).unwrap();
+        lease
     }
 
     #[test]
@@ -327,8 +421,7 @@ mod tests {
     #[test]
     fn a_live_run_has_one_lease_and_a_dead_one_is_buried_first() {
         let (_folder, locks) = locks();
-        let mut dead = locks.lease("dead").unwrap().unwrap();
-        acquire(&mut dead, "x").unwrap();
+        let dead = dying(&locks, "x");
         assert!(locks.is_live("dead").unwrap());
         assert!(locks.lease("dead").unwrap().is_none());
         drop(dead);
@@ -341,6 +434,83 @@ mod tests {
         };
         next.acquire(&["x/y".to_owned()], SHORT, &mut bury).unwrap();
         assert_eq!(buried, ["dead"]);
+    }
+
+    #[test]
+    fn a_dead_runs_claim_stands_until_its_lease_is_retired() {
+        let (_folder, locks) = locks();
+        drop(dying(&locks, "x"));
+        let taken = locks.lease("dead").unwrap().unwrap();
+        taken.check().unwrap();
+        let mut third = locks.lease("third").unwrap().unwrap();
+        let error = acquire(&mut third, "x/y").unwrap_err();
+        assert_eq!((error.code(), error.details()["holder"].as_str()), (Code::LockTimeout, Some("dead")));
+        taken.retire().unwrap();
+        acquire(&mut third, "x/y").unwrap();
+    }
+
+    #[test]
+    fn a_recovery_that_never_succeeds_ends_with_the_wait() {
+        let (_folder, locks) = locks();
+        drop(dying(&locks, "x"));
+        let mut next = locks.lease("next").unwrap().unwrap();
+        let error = next.acquire(&["x".to_owned()], SHORT, &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.code(), Code::LockTimeout);
+    }
+
+    #[test]
+    fn a_lease_without_its_runs_folder_holds_nobody_up() {
+        let (_folder, locks) = locks();
+        drop(dying(&locks, "x"));
+        fs::remove_dir(locks.runs.join("dead")).unwrap();
+        let mut next = locks.lease("next").unwrap().unwrap();
+        acquire(&mut next, "x").unwrap();
+        assert!(!locks.path_of("dead").exists());
+    }
+
+    #[test]
+    fn asking_who_is_alive_makes_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let locks = Locks::new(folder.path());
+        assert!(!locks.is_live("a").unwrap());
+        fs::create_dir(folder.path().join("locks")).unwrap();
+        fs::write(locks.path_of("a"), "{}").unwrap();
+        assert!(!locks.is_live("a").unwrap());
+        assert_eq!(fs::read_dir(folder.path().join("locks")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_wait_for_the_global_lock_has_an_end() {
+        let (_folder, locks) = locks();
+        let mut lease = locks.lease("a").unwrap().unwrap();
+        let held = locks.global().unwrap();
+        assert_eq!(locks.global_within(SHORT).unwrap_err().code(), Code::LockTimeout);
+        let cancelled = AtomicBool::new(true);
+        let wait = Wait { limit_ms: 60_000, cancel: &cancelled };
+        let error = lease.acquire(&["x".to_owned()], wait, &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled);
+        drop(held);
+        acquire(&mut lease, "x").unwrap();
+    }
+
+    #[test]
+    fn a_claim_is_never_missing_while_it_is_replaced() {
+        // A file that can't grow, as on a full disk.
+        let handle = rustix::fs::memfd_create("lease", MemfdFlags::ALLOW_SEALING).unwrap();
+        let mut full = File::from(handle);
+        full.write_all(b"old").unwrap();
+        rustix::fs::fcntl_add_seals(&full, SealFlags::GROW).unwrap();
+        overwrite(&mut full, b"longer", b"old").unwrap_err();
+        let mut left = String::new();
+        full.rewind().unwrap();
+        full.read_to_string(&mut left).unwrap();
+        assert_eq!(left, "old");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.lease");
+        // What a crash between writing and cutting leaves.
+        fs::write(&path, "{\"fence\":2,\"paths\":[\"x\"]},\"b\"]}").unwrap();
+        let claim = read_claim(&mut File::open(&path).unwrap(), &path).unwrap();
+        assert_eq!((claim.fence, claim.paths), (2, vec!["x".to_owned()]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod view;
 mod walk;
 
 use std::{
+    fs::File,
     io::Read,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
@@ -19,8 +20,9 @@ use rustix::{
 };
 
 use crate::{
-    change::Content,
+    change::{Content, Stamp},
     error::{Code, Error},
+    hash::Sha256,
     path::RepoPath,
 };
 
@@ -28,6 +30,15 @@ pub use glob::Globs;
 pub use parallel::parallel_map;
 pub use view::{Overlay, View};
 pub use walk::Listing;
+
+/// How many bytes of a file are held in memory at most.
+const MAX_READ: u64 = 1 << 30;
+
+/// How many bytes of a file are hashed at most: a file with holes may claim to be longer than anybody waits.
+const MAX_HASHED: u64 = 64 << 30;
+
+/// How much memory is asked for before anything is read.
+const MAX_RESERVED: u64 = 1 << 20;
 
 /// A folder that runs work in.
 #[derive(Debug)]
@@ -145,7 +156,33 @@ impl Workspace {
     }
 
     /// A regular file's bytes and mode, with what else is known of exactly the file that was read.
+    ///
+    /// A file of more than a gibibyte is `unreadable`: its length may be a hole that no memory holds.
     pub fn read_with_metadata(&self, path: &RepoPath) -> Result<(Content, Metadata), Error> {
+        let (file, metadata) = self.open_file(path, MAX_READ)?;
+        let mut bytes = Vec::new();
+        let expected = usize::try_from(metadata.length.min(MAX_RESERVED)).unwrap_or(0);
+        bytes.try_reserve(expected).map_err(|_| too_large(path, MAX_READ))?;
+        // It may have grown since it was measured.
+        file.take(MAX_READ + 1).read_to_end(&mut bytes).map_err(|error| unread(path, &error))?;
+        if bytes.len() as u64 > MAX_READ {
+            return Err(too_large(path, MAX_READ));
+        }
+        Ok((Content::new(bytes, metadata.mode), metadata))
+    }
+
+    /// A regular file's hash, mode and length. The file is not held in memory.
+    pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
+        let (file, metadata) = self.open_file(path, MAX_HASHED)?;
+        let (sha256, length) = Sha256::of_reader(file.take(MAX_HASHED + 1)).map_err(|error| unread(path, &error))?;
+        if length > MAX_HASHED {
+            return Err(too_large(path, MAX_HASHED));
+        }
+        Ok(Stamp { sha256, mode: metadata.mode, length })
+    }
+
+    /// Opens a regular file that is no longer than a limit.
+    fn open_file(&self, path: &RepoPath, limit: u64) -> Result<(File, Metadata), Error> {
         // Without NONBLOCK, opening a pipe would wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = open_beneath(self.handle(), path, flags).map_err(|errno| refused(path, errno))?;
@@ -154,11 +191,10 @@ impl Workspace {
             let what = metadata.kind.as_str();
             return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file")));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.length).unwrap_or(0));
-        std::fs::File::from(file)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Error::io(format!("`{path}` can't be read"), &error))?;
-        Ok((Content::new(bytes, metadata.mode), metadata))
+        if metadata.length > limit {
+            return Err(too_large(path, limit));
+        }
+        Ok((File::from(file), metadata))
     }
 
     /// The handle of the folder that holds a path, opened beneath the root with no link on the way.
@@ -179,6 +215,17 @@ fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Owned
             result => return result,
         }
     }
+}
+
+fn too_large(path: &RepoPath, limit: u64) -> Error {
+    Error::new(Code::Unreadable, format!("`{path}` is too large to be read"))
+        .detail("path", path.as_str())
+        .detail("limit", limit)
+        .hint("leave it out with a glob that begins with `!`")
+}
+
+fn unread(path: &RepoPath, error: &std::io::Error) -> Error {
+    Error::io(format!("`{path}` can't be read"), error)
 }
 
 fn refused(path: &RepoPath, errno: Errno) -> Error {
@@ -221,6 +268,29 @@ mod tests {
         assert_eq!(workspace.read(&path("sub")).unwrap_err().code(), Code::Unreadable);
         assert_eq!(workspace.stat(&path("in")).unwrap().unwrap().kind, Kind::Link);
         assert_eq!(workspace.stat(&path("none/x")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_no_memory_holds_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let sparse = |name: &str, length: u64| fs::File::create(folder.path().join(name)).unwrap().set_len(length);
+        sparse("huge", 8 << 40).unwrap();
+        sparse("large", (1 << 30) + 1).unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        for name in ["huge", "large"] {
+            let error = workspace.read(&path(name)).unwrap_err();
+            assert_eq!((error.code(), error.hint_text().is_some()), (Code::Unreadable, true), "{name}");
+        }
+        assert_eq!(workspace.hash(&path("huge")).unwrap_err().code(), Code::Unreadable);
+    }
+
+    #[test]
+    fn a_streamed_hash_is_that_of_the_content() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "A").unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        assert_eq!(workspace.hash(&path("a")).unwrap(), workspace.read(&path("a")).unwrap().stamp());
+        assert_eq!(workspace.hash(&path("none")).unwrap_err().code(), Code::NotFound);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Globs, Listing, Workspace};
 use crate::{
-    change::{ChangeSet, Content},
+    change::{ChangeSet, Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
 };
@@ -69,6 +69,14 @@ impl<'a> View<'a> {
             Some(Some(content)) => Ok(content.clone()),
             Some(None) => Err(Error::new(Code::NotFound, format!("`{path}` does not exist"))),
             None => self.workspace.read(path),
+        }
+    }
+
+    /// As [`Workspace::hash`], with proposed contents.
+    pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
+        match self.overlay.get(path) {
+            Some(_) => self.read(path).map(|content| content.stamp()),
+            None => self.workspace.hash(path),
         }
     }
 

@@ -205,6 +205,8 @@ fn a_block_can_not_be_caught() {
     let budget =
         "const WORKFLOW = #{ name: \"x\", budget: #{ calls: 2 } };\nloop { try { nrv.ui.step(\"on\"); } catch { } }";
     bench.ends(budget, 6, "budget_exhausted", 2);
+    let stopped_by_a_gate = budget.replace("nrv.ui.step(\"on\")", "nrv.files.read(\"../x\")");
+    bench.ends(&stopped_by_a_gate, 6, "budget_exhausted", 2);
 }
 
 #[test]
