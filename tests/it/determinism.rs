@@ -26,7 +26,7 @@ fn artefacts(threads: &str, seed: &str) -> [Vec<u8>; 5] {
     site.nrv(&shared).exits(0);
     let record = canonical();
     let migrated = site.migrate(&["--threads", threads, "--seed", seed]).exits(0);
-    assert!(migrated.stderr.contains("Nothing to change"));
+    assert!(migrated.stderr.contains("Nothing was changed"));
     [dry_patch, dry_record, read("*/packs/t1/patch"), record, canonical()]
 }
 

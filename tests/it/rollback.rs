@@ -86,7 +86,7 @@ fn a_changed_mode_is_later_work_too() {
 #[test]
 fn a_second_run_changes_nothing_and_says_so() {
     let Bench { site, after, .. } = migrated();
-    let ran = site.migrate(&["--json"]).exits(0).says("Nothing to change");
+    let ran = site.migrate(&["--json"]).exits(0).says("Nothing was changed");
     assert_eq!((&ran.json()["files_changed"], &ran.json()["result"]["moved"]), (&0.into(), &0.into()));
     assert!(site.tree() == after);
     site.migrate(&["--dry-run", "--exit-code"]).exits(0).says("Nothing would change");
