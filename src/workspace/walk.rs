@@ -63,6 +63,8 @@ impl Workspace {
     fn walker(&self, globs: &Globs, threads: usize) -> WalkBuilder {
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
+        // In a repository, ignore files count as git reads them: up to the repository's root and no further.
+        let in_repository = is_in_repository(&root);
         let mut builder = WalkBuilder::new(self.root());
         builder
             .threads(threads.max(1))
@@ -71,8 +73,8 @@ impl Workspace {
             .ignore(false)
             .git_global(false)
             .git_exclude(true)
-            .require_git(false)
-            .parents(false)
+            .require_git(in_repository)
+            .parents(in_repository)
             .filter_entry(move |entry| {
                 let Ok(relative) = entry.path().strip_prefix(&root) else { return false };
                 let hidden = entry.file_name().to_str().is_some_and(protected::is_hidden_folder);
@@ -102,6 +104,12 @@ impl Workspace {
         let wanted = globs.matches(&path) && !protected::is_temporary(path.file_name());
         wanted.then_some(Found::Path(path))
     }
+}
+
+/// True if a folder or one above it, as they are without links, is a repository.
+fn is_in_repository(folder: &Path) -> bool {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    real.ancestors().any(|folder| folder.join(".git").exists())
 }
 
 /// True if one of the two lies at or beneath the other.
@@ -154,6 +162,33 @@ mod tests {
         fs::write(folder.path().join(".gitignore"), "out/\n").unwrap();
         fs::write(folder.path().join("sub/.gitignore"), "*.html\n").unwrap();
         assert_eq!(list(&folder, &["**/*.html"], 2), ["keep.html"]);
+    }
+
+    #[test]
+    fn ignore_files_count_up_to_the_root_of_the_repository() {
+        let folder = tree(&[
+            "r/.git/x",
+            "r/w/a.html",
+            "r/w/out/b.html",
+            "r/w/anchored.html",
+            "r/w/c.tmp.html",
+            "r/w/keep.tmp.html",
+        ]);
+        // Above the repository, so that it says nothing.
+        fs::write(folder.path().join(".gitignore"), "*.html\n").unwrap();
+        fs::write(folder.path().join("r/.gitignore"), "out/\n/w/anchored.html\n*.tmp.html\n").unwrap();
+        fs::write(folder.path().join("r/w/.gitignore"), "!keep.tmp.html\n").unwrap();
+        let workspace = Workspace::open(&folder.path().join("r/w")).unwrap();
+        let listing = workspace.list(&Globs::parse(&["**/*.html"]).unwrap(), 2).unwrap();
+        assert_eq!(listing.paths.iter().map(RepoPath::as_str).collect::<Vec<_>>(), ["a.html", "keep.tmp.html"]);
+    }
+
+    #[test]
+    fn ignore_files_above_a_folder_without_a_repository_say_nothing() {
+        let folder = tree(&["w/a.html"]);
+        fs::write(folder.path().join(".gitignore"), "*.html\n").unwrap();
+        let workspace = Workspace::open(&folder.path().join("w")).unwrap();
+        assert_eq!(workspace.list(&Globs::parse(&["*.html"]).unwrap(), 1).unwrap().paths.len(), 1);
     }
 
     #[test]
