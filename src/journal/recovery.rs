@@ -65,7 +65,7 @@ pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> R
     for folder in intent.folders.iter().rev() {
         tree::remove_empty_folder(workspace, folder)?;
     }
-    tree::sync(workspace.handle())?;
+    tree::sync_around(workspace, intent.entries.iter().map(|entry| &entry.path))?;
     // What could not be put back stays in the pack.
     if recovered.foreign.is_empty() {
         files.remove_pack()?;

@@ -293,3 +293,26 @@ fn a_committed_transaction_can_be_revoked() {
     assert_eq!(bench.tree(), before);
     assert!(open_transactions(&bench.run_folder()).unwrap().is_empty());
 }
+
+#[test]
+fn owner_mode_and_extended_attributes_go_over_to_the_new_file() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let bench = Bench::new();
+    let file = bench.workspace.root().join("a/2");
+    // Only the superuser may give a file away; for others the owner is their own before and after.
+    let _ = chown(&file, Some(1234), Some(4321));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o4751)).unwrap();
+    let flags = rustix::fs::XattrFlags::empty();
+    let has_attributes = rustix::fs::setxattr(&file, "user.note", b"kept", flags).is_ok();
+    let owner =
+        |file: &Path| fs::metadata(file).map(|found| (found.uid(), found.gid(), found.mode() & 0o7777)).unwrap();
+    let before = owner(&file);
+    bench.apply(&bench.changes(), &|_| Ok(())).unwrap();
+    assert_eq!((owner(&file), fs::read(&file).unwrap()), (before, b"new a/2".to_vec()));
+    if has_attributes {
+        let mut value = [0; 8];
+        assert_eq!(rustix::fs::getxattr(&file, "user.note", &mut value[..]).unwrap(), 4);
+    }
+    crate::journal::revoke(&bench.workspace, &bench.run_folder(), "1").unwrap();
+    assert_eq!((owner(&file), fs::read(&file).unwrap()), (before, b"old a/2".to_vec()));
+}

@@ -157,14 +157,18 @@ impl Work<'_> {
         self.stage_all(&kept)?;
         self.fault("journal")?;
         self.files.write_pack(self.intent, self.transaction.patch)?;
-        tree::sync(self.workspace.handle())?;
+        self.sync()?;
         tree::sync(&pack)?;
         (self.guards.before_commit)()?;
         self.replace_all(&kept)?;
         self.fault("sync")?;
-        tree::sync(self.workspace.handle())?;
+        self.sync()?;
         self.fault("mark")?;
         self.files.write_mark()
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        tree::sync_around(self.workspace, self.targets.iter().map(|target| target.path))
     }
 
     fn fault(&self, step: &'static str) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! The few operations on the user's tree, each beneath the root's handle with no link on the way.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::Write,
     os::fd::{AsFd, OwnedFd},
@@ -290,6 +291,24 @@ pub(super) fn remove_empty_folder(workspace: &Workspace, path: &RepoPath) -> Res
         Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::BUSY) => Ok(false),
         Err(errno) => Err(refused(path, "can't be removed", errno)),
     }
+}
+
+/// Waits until everything on the file systems that hold some paths is on the disk: once for each of them.
+pub(super) fn sync_around<'p>(workspace: &Workspace, paths: impl Iterator<Item = &'p RepoPath>) -> Result<(), Error> {
+    let mut synced = BTreeSet::new();
+    for path in paths {
+        let folder = match workspace.open_parent(path) {
+            Ok(folder) => folder,
+            // Removed with its last file; its parent's file system is the root's or another path's.
+            Err(error) if error.code() == Code::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let stat = rustix::fs::fstat(&folder).map_err(|errno| refused(path, "can't be synced", errno))?;
+        if synced.insert(stat.st_dev) {
+            sync(&folder)?;
+        }
+    }
+    if synced.is_empty() { sync(workspace.handle()) } else { Ok(()) }
 }
 
 /// Waits until everything on a folder's file system is on the disk.
