@@ -54,19 +54,23 @@ pub(super) fn set_mode(file: &File, mode: u32, path: &RepoPath) -> Result<(), Er
     if set == mode { Ok(()) } else { Err(failed(format!(": it became {set:04o}"))) }
 }
 
+/// The kernel's limit on the names of a file's attributes together.
+const MOST_NAMES: usize = 1 << 16;
+
 fn copy_extended(from: &File, to: &File) -> Result<(), Errno> {
-    let mut nothing: [u8; 0] = [];
-    let length = match rustix::fs::flistxattr(from, &mut nothing) {
-        // Most files have none, and some file systems know none.
-        Ok(0) | Err(Errno::NOTSUP) => return Ok(()),
-        Ok(length) => length,
-        Err(errno) => return Err(errno),
+    // Most files have few attributes or none.
+    let mut names = vec![0; 256];
+    let length = match rustix::fs::flistxattr(from, names.as_mut_slice()) {
+        Err(Errno::RANGE) => {
+            names.resize(MOST_NAMES, 0);
+            rustix::fs::flistxattr(from, names.as_mut_slice())?
+        }
+        // Some file systems know none.
+        Err(Errno::NOTSUP) => 0,
+        length => length?,
     };
-    let mut names = vec![0; length];
-    let length = rustix::fs::flistxattr(from, names.as_mut_slice())?;
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let size = rustix::fs::fgetxattr(from, name, &mut nothing)?;
-        let mut value = vec![0; size];
+        let mut value = vec![0; rustix::fs::fgetxattr_query(from, name)?];
         let size = rustix::fs::fgetxattr(from, name, value.as_mut_slice())?;
         match rustix::fs::fsetxattr(to, name, &value[..size], XattrFlags::empty()) {
             Ok(()) => {}
