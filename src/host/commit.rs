@@ -70,7 +70,15 @@ impl Host<'_> {
             // Nobody would know how to undo what is not in the record.
             let revoked = journal::revoke(&self.context.workspace, self.folder.path(), &name);
             return Err(match revoked {
-                Ok(_) => error,
+                Ok(_) => {
+                    let data = json!({"transaction": name});
+                    // If not even this can be written, the record does not know of the change at all.
+                    let note = Note { position: position.to_string(), kind: "revoked", data, ..Note::default() };
+                    if let Err(second) = self.note(note) {
+                        tracing::warn!("{second}");
+                    }
+                    error
+                }
                 Err(second) => error.detail("undo_error", second.message()).hint("`nrv recover` undoes the change"),
             });
         }

@@ -75,7 +75,7 @@ fn committed_files(records: &[Record]) -> u64 {
 /// True if the last change was not followed by a verification or by its undoing.
 fn is_unverified(records: &[Record]) -> bool {
     let last = |kind: &str| records.iter().rfind(|record| record.kind == kind).map_or(0, |record| record.seq);
-    last("committed") > last("dta_verified").max(last("undone"))
+    last("committed") > last("dta_verified").max(last("undone")).max(last("revoked"))
 }
 
 fn subject(asked: &Value) -> String {

@@ -227,14 +227,18 @@ fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
 fn standing_transactions(records: &[Record]) -> Result<Vec<Committed>, Error> {
     let mut standing: Vec<Committed> = Vec::new();
     for record in records {
-        let kind = record.kind.as_str();
-        if !matches!(kind, "committed" | "undone") {
-            continue;
+        let name = record.data["transaction"].as_str().unwrap_or_default();
+        match record.kind.as_str() {
+            "committed" | "undone" => {}
+            "revoked" => {
+                standing.retain(|committed| committed.transaction != name);
+                continue;
+            }
+            _ => continue,
         }
         let entries = serde_json::from_value(record.data["entries"].clone())
             .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
-        let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();
-        standing.push(Committed { transaction, entries });
+        standing.push(Committed { transaction: name.to_owned(), entries });
     }
     Ok(standing)
 }

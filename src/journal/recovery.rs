@@ -35,6 +35,15 @@ pub struct Recovered {
 ///
 /// `record_damaged` if the journal is not to be trusted or a pre-image is not what it was; then it stays open.
 pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
+    let recovered = restore_all(workspace, run_folder, transaction)?;
+    // What could not be put back stays in the pack.
+    if !recovered.committed && recovered.foreign.is_empty() {
+        Files::new(run_folder, transaction).remove_pack()?;
+    }
+    Ok(recovered)
+}
+
+fn restore_all(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
     let files = Files::new(run_folder, transaction);
     let Some(intent) = read_intent(&files)? else { return Ok(Recovered::default()) };
     check_intent(workspace, run_folder, transaction, &intent)?;
@@ -66,17 +75,15 @@ pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> R
         tree::remove_empty_folder(workspace, folder)?;
     }
     tree::sync_around(workspace, intent.entries.iter().map(|entry| &entry.path))?;
-    // What could not be put back stays in the pack.
-    if recovered.foreign.is_empty() {
-        files.remove_pack()?;
-    }
     Ok(recovered)
 }
 
 /// Undoes a transaction that was just committed, as if it had crashed before its mark: its outcome could not be recorded.
+///
+/// Manifest and patch stay in the pack, since the record may name them already.
 pub fn revoke(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
     Files::new(run_folder, transaction).remove_mark()?;
-    let recovered = recover(workspace, run_folder, transaction)?;
+    let recovered = restore_all(workspace, run_folder, transaction)?;
     super::settle(run_folder, transaction)?;
     Ok(recovered)
 }
