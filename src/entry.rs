@@ -19,7 +19,7 @@ pub const VERIFIER: &str = "__verify";
 /// A verifier reads the tree and the record, and nothing else; it writes nothing.
 fn confine(request: &Request) {
     // What the kernel lacks is no reason to stop: the verifier's own code writes nothing either way.
-    let _ = lockdown::read_only(&[request.root.clone(), request.run_folder.clone()]);
+    let _ = lockdown::read_only(&request.readable());
 }
 
 /// Becomes what the first argument names, if that is a hidden subcommand; embedders call it first in their `main`.

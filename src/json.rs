@@ -10,6 +10,7 @@ use crate::{
 
 /// The largest integer that RFC 8785 writes exactly; larger ones travel as strings.
 const MAX_EXACT: u64 = 1 << 53;
+const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
 
 /// Writes a value as canonical JSON: sorted keys, no white space, shortest numbers.
 ///
@@ -42,10 +43,10 @@ fn check_integers(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// The value with integers that canonical JSON would round written as strings.
+/// The value with integers that canonical JSON would round written as strings; so are floats that it would write as such.
 pub fn exact(value: &Value) -> Value {
     match value {
-        Value::Number(number) if is_rounded(number) => Value::String(number.to_string()),
+        Value::Number(number) if is_rounded(number) || looks_rounded(number) => Value::String(number.to_string()),
         Value::Array(items) => items.iter().map(exact).collect(),
         Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), exact(value))).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
@@ -55,6 +56,12 @@ pub fn exact(value: &Value) -> Value {
 fn is_rounded(number: &Number) -> bool {
     let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
     magnitude.is_some_and(|magnitude| magnitude > MAX_EXACT)
+}
+
+/// True for a float without a fraction that canonical JSON writes without an exponent, as if it were an integer.
+fn looks_rounded(number: &Number) -> bool {
+    let magnitude = number.as_f64().unwrap_or(0.0).abs();
+    number.is_f64() && magnitude > MAX_EXACT_FLOAT && magnitude < 1e21
 }
 
 #[cfg(test)]
@@ -78,6 +85,11 @@ mod tests {
     #[test]
     fn large_integers_are_kept_exactly() {
         assert_eq!(exact(&json!([9_223_372_036_854_775_807_u64, 1])), json!(["9223372036854775807", 1]));
+        for number in [json!(1e17), json!(-1e20), json!(1e21), json!(0.5), json!(9e15)] {
+            let text = canonical(&exact(&number)).unwrap();
+            let again: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(canonical(&again).unwrap(), text, "what was written once is read and written alike");
+        }
     }
 
     /// A dependency that turns on `serde_json/preserve_order` would change every hash.

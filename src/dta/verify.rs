@@ -23,7 +23,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
-    workspace::{Overlay, View, Workspace},
+    workspace::{self, Overlay, View, Workspace},
 };
 
 /// The baseline is what was written when it was taken.
@@ -93,6 +93,15 @@ pub struct Report {
     pub counts: Counts,
     /// How many links were tried over the network.
     pub sample_size: u64,
+}
+
+impl Request {
+    /// What the verifier has to be able to read: the tree, what is ignored in it, the record.
+    pub fn readable(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.root.clone(), self.run_folder.clone()];
+        paths.extend(workspace::ignore_files_above(&self.root));
+        paths
+    }
 }
 
 impl Report {

@@ -29,7 +29,7 @@ use crate::{
 pub use glob::Globs;
 pub use parallel::parallel_map;
 pub use view::{Overlay, View};
-pub use walk::Listing;
+pub use walk::{Listing, ignore_files_above};
 
 /// How many bytes of a file are held in memory at most.
 const MAX_READ: u64 = 1 << 30;

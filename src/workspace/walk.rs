@@ -1,6 +1,10 @@
 //! Listing files: sorted, in parallel, with gitignore semantics.
 
-use std::{os::unix::ffi::OsStrExt, path::Path, sync::mpsc};
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::mpsc,
+};
 
 use ignore::{WalkBuilder, WalkState};
 
@@ -64,7 +68,7 @@ impl Workspace {
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
         // In a repository, ignore files count as git reads them: up to the repository's root and no further.
-        let in_repository = is_in_repository(&root);
+        let in_repository = repository_of(&root).is_some();
         let mut builder = WalkBuilder::new(self.root());
         builder
             .threads(threads.max(1))
@@ -106,10 +110,23 @@ impl Workspace {
     }
 }
 
-/// True if a folder or one above it, as they are without links, is a repository.
-fn is_in_repository(folder: &Path) -> bool {
+/// The files above a workspace's root that say what is ignored, whether they exist or not: who confines itself to the root
+/// has to be able to read them, or lists other files than everybody else.
+pub fn ignore_files_above(root: &Path) -> Vec<PathBuf> {
+    let Some((real, repository)) = repository_of(root) else { return Vec::new() };
+    let above = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&repository));
+    let mut files: Vec<PathBuf> = above.map(|folder| folder.join(".gitignore")).collect();
+    if repository != real {
+        files.push(repository.join(".git/info/exclude"));
+    }
+    files
+}
+
+/// A folder without links on the way, and the repository that it is or lies in.
+fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    real.ancestors().any(|folder| folder.join(".git").exists())
+    let repository = real.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
+    Some((real, repository))
 }
 
 /// True if one of the two lies at or beneath the other.

@@ -173,6 +173,9 @@ fn a_run_killed_at_any_moment_changed_everything_or_nothing() {
             _ => Moment::Transaction,
         };
         bench.round(moment, &mut chance, &mut tally);
+        if tally.rounds % 20 == 0 {
+            eprintln!("{tally:?}");
+        }
     }
     eprintln!("{files} files, a run takes {:?}: {tally:?}", bench.took);
     assert!(tally.recovered > 0, "no round was killed in the middle of a transaction: {tally:?}");

@@ -346,3 +346,22 @@ fn a_failed_run_does_not_undo_over_later_work() {
     expected.get_mut(VICTIM).unwrap().2 = b"later work".to_vec();
     assert!(site.tree() == expected);
 }
+
+#[test]
+fn what_the_repository_above_the_workspace_ignores_is_left_alone() {
+    let site = Site::new(4);
+    site.write(".gitignore", "out/\n");
+    site.write("site/nrv.toml", "");
+    site.commit();
+    site.write("site/out/p.html", page("p", OLD, SECOND));
+    let before = site.tree();
+    let input = site.root().parent().expect("it is in a folder").join("input.json");
+    fs::write(&input, invocation("**/*.html", OLD, NEW).to_string()).expect("it can be written");
+    let input = input.display().to_string();
+    site.nrv(&["--root", "site", "dta", "run", "link_updater", "--yes", "--input", &input]).exits(0);
+    let mut expected = site.moved(&before, OLD, NEW);
+    expected.extend(before.into_iter().filter(|(name, _)| name.starts_with("site/out")));
+    let mut after = site.tree();
+    after.retain(|name, _| !name.starts_with("site/.runs"));
+    assert!(after == expected);
+}
