@@ -205,12 +205,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The known name nearest to `unknown`, if one is near enough to be what was meant.
+/// The known name nearest to `unknown`, if one is near enough to be what was meant: a third of the letters may differ.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len().max(unknown.len()) / 4)
+        .filter(|(distance, name)| match unknown.chars().count().max(name.chars().count()) {
+            // Two names of one letter are strangers, whatever the letters; of two, only swapped ones are alike.
+            0..=2 => name.chars().rev().eq(unknown.chars()),
+            longer => *distance <= longer / 3,
+        })
         .min()
         .map(|(_, name)| name)
 }
@@ -231,6 +235,11 @@ mod tests {
     #[test]
     fn nearest_takes_typos_and_leaves_strangers() {
         assert_eq!(nearest("propse", ["apply", "propose"]), Some("propose"));
+        assert_eq!(nearest("raed", ["apply", "read"]), Some("read"));
+        assert_eq!(nearest("link_updatr", ["link_updater"]), Some("link_updater"));
+        assert_eq!(nearest("fi", ["in", "if"]), Some("if"));
         assert_eq!(nearest("xyz", ["apply", "propose"]), None);
+        assert_eq!(nearest("g", ["E", "PI"]), None);
+        assert_eq!(nearest("abcd", ["axyd"]), None);
     }
 }

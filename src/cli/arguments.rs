@@ -2,7 +2,10 @@
 
 use std::{num::NonZero, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+
+/// The largest integer up to which JSON numbers are exact everywhere, 2^53.
+const LARGEST_SEED: u64 = 1 << 53;
 
 /// Run plan → apply → verify workflows that can be trusted
 #[derive(Debug, Parser)]
@@ -95,8 +98,8 @@ pub(super) struct Mutation {
     /// Start although the tree has uncommitted changes
     #[arg(long)]
     pub(super) allow_dirty: bool,
-    /// With --dry-run, exit with 8 if something would change
-    #[arg(long, requires = "dry_run")]
+    /// In a dry run, exit with 8 if something would change
+    #[arg(long)]
     pub(super) exit_code: bool,
 }
 
@@ -120,7 +123,9 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(super) args: Option<PathBuf>,
     /// Seed of everything that the run chooses by chance
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    ///
+    /// Larger ones would not survive JSON, in which a run's record is kept.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
     pub(super) seed: u64,
     #[command(flatten)]
     pub(super) mutation: Mutation,
@@ -173,7 +178,7 @@ pub(super) struct DtaRunArguments {
     #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
     pub(super) input: Option<PathBuf>,
     /// Answer requests on stdin, one JSON document a line; touches no file
-    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty"])]
+    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty", "exit_code", "keep"])]
     pub(super) jsonl: bool,
     #[command(flatten)]
     pub(super) mutation: Mutation,

@@ -8,7 +8,7 @@ use super::{
     Here,
     arguments::DtaRunArguments,
     output::Output,
-    run::{conclude, exit_code, flags, parse_json, summarise},
+    run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     table,
     terminal::Terminal,
 };
@@ -58,6 +58,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
     let invocation = dta::parse(adapter, &input)?;
     let mut flags = flags(arguments.mutation, arguments.keep);
     flags.dry_run |= invocation.mode == dta::contract::Mode::DryRun;
+    needs_dry_run(arguments.mutation, flags)?;
     let globs = invocation.target.globs(here.context.view())?;
     let request = Request {
         asked: Asked::Adapter { tool: arguments.name.clone(), input: input.clone() },
@@ -98,13 +99,14 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
         cancel: options.cancel.as_ref(),
         progress: &|_, _| {},
     };
-    for line in std::io::stdin().lock().lines() {
+    for line in std::io::stdin().lock().split(b'\n') {
+        // As bytes: a line that is not UTF-8 is one bad request, not the end of all.
         let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let id = serde_json::from_str::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
-        let answer = serde_json::from_str::<jsonl::Request>(&line)
+        let id = serde_json::from_slice::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
+        let answer = serde_json::from_slice::<jsonl::Request>(&line)
             .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
             .and_then(|request| jsonl::answer(adapter, &ctx, &request));
         match answer {

@@ -38,21 +38,33 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe is no reason to say anything else.
-            let _ = error.print();
+            let printed = error.print();
             let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return ExitCode::from(if asked_for { 0 } else { Code::Usage.exit_code() });
+            return ExitCode::from(match printed {
+                _ if !asked_for => Code::Usage.exit_code(),
+                // A closed pipe is no reason to say anything else.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Code::Io.exit_code(),
+                Ok(()) | Err(_) => 0,
+            });
         }
     };
     log_to_stderr(cli.global.verbose);
     let mut out = Output::new(&cli.global);
     let result = dispatch(&cli, &mut out);
-    match result {
-        Ok(code) => ExitCode::from(code),
+    let code = match result {
+        Ok(code) => code,
         Err(error) => {
             out.error(&error);
-            ExitCode::from(error.code().exit_code())
+            error.code().exit_code()
         }
+    };
+    match out.take_failure() {
+        Some(error) => {
+            out.explain(&error);
+            // What went wrong before says more.
+            ExitCode::from(if code == 0 { error.code().exit_code() } else { code })
+        }
+        None => ExitCode::from(code),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{IsTerminal, Write},
+    io::{ErrorKind, IsTerminal, Write},
 };
 
 use anstream::{AutoStream, ColorChoice};
@@ -24,6 +24,7 @@ pub(super) struct Output {
     json: bool,
     color: Color,
     sources: BTreeMap<String, String>,
+    unwritten: Option<std::io::Error>,
 }
 
 impl Output {
@@ -39,6 +40,7 @@ impl Output {
             json: global.json,
             color: global.color,
             sources: BTreeMap::new(),
+            unwritten: None,
         }
     }
 
@@ -64,14 +66,29 @@ impl Output {
 
     /// Text to stdout, as it is.
     pub(super) fn data(&mut self, text: &str) {
-        // A reader that went away has all that it wanted.
-        let _ = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        self.note(written);
     }
 
     /// Bytes to stdout, not even looked at for colours.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        self.note(written);
+    }
+
+    /// Why stdout does not have all that was written to it, told once.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.unwritten.take().map(|error| Error::io("stdout can't be written", &error))
+    }
+
+    /// Remembers the first failure; a reader that went away has all that it wanted.
+    fn note(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.unwritten.get_or_insert(error);
+        }
     }
 
     /// A line to stdout.

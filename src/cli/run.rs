@@ -29,6 +29,10 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         out.data(&help);
         return Ok(0);
     };
+    let flags = flags(arguments.mutation, arguments.keep);
+    if !arguments.help {
+        needs_dry_run(arguments.mutation, flags)?;
+    }
     if arguments.locked {
         out.warn("`--locked` has no effect, since this version has no approvals");
     }
@@ -53,7 +57,7 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
     let invocation = Invocation {
         args: script::complete(&loaded.header, &arguments.arg, json.as_ref())?,
         seed: arguments.seed,
-        flags: flags(arguments.mutation, arguments.keep),
+        flags,
     };
     let finished = script::run(&here.context, &loaded, invocation, &mut Terminal { out, cancel: here.cancel() })?;
     Ok(conclude(&finished, arguments.mutation, out))
@@ -90,6 +94,15 @@ pub(super) fn flags(mutation: Mutation, keep: bool) -> Flags {
     Flags { dry_run: mutation.dry_run, yes: mutation.yes, keep, allow_dirty: mutation.allow_dirty }
 }
 
+/// Refuses `--exit-code` where something may be changed: 8 means that something would be.
+pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Error> {
+    if mutation.exit_code && !flags.dry_run {
+        return Err(Error::new(Code::Usage, "`--exit-code` says what a dry run would change, and this is none")
+            .hint("add `--dry-run`"));
+    }
+    Ok(())
+}
+
 /// Tells how a run ended; the exit code of the command.
 pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
     if out.is_json() {
@@ -118,7 +131,8 @@ pub(super) fn summarise(finished: &Finished, out: &mut Output) {
         out.say(&format!("Would ask: {}.", escape(label)));
     }
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
-    if let (Some(patch), false) = (&finished.patch, out.is_json()) {
+    // The patch of a run that failed is not what it would have come to.
+    if let (Some(patch), None, false) = (&finished.patch, &finished.error, out.is_json()) {
         out.line(patch);
     }
 }

@@ -97,10 +97,11 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
             limit_error("call_depth", format!("functions call each other more than {} levels deep", limits.call_depth))
         }
         EvalAltResult::ErrorDataTooLarge(what, _) => {
-            let (name, most) = match what.as_str() {
-                "Length of string" => ("string", limits.string),
-                "Size of object map" => ("map", limits.map),
-                _ => ("array", limits.array),
+            let name = source::limit_name(&what);
+            let most = match name {
+                "string" => limits.string,
+                "map" => limits.map,
+                _ => limits.array,
             };
             limit_error(name, format!("a value grew beyond the limit of {} for a {name}", most.unwrap_or_default()))
         }

@@ -24,6 +24,7 @@ pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     if let Some(ast) = ast {
         found.doc = doc(&ast);
         header(&ast, main, &mut found);
+        inner_headers(&ast, &mut found);
         imports(&ast, &mut found);
     }
     found.errors.sort_by_key(|error| error.location().map(|place| (place.line, place.column)));
@@ -67,6 +68,22 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
         };
         found.errors.push(source::at(error, &found.path, *position));
     }
+}
+
+/// Refuses a `WORKFLOW` in a block or a function: nobody would read it.
+fn inner_headers(ast: &AST, found: &mut Inspection) {
+    let outer: Vec<_> = ast.statements().iter().map(Stmt::position).collect();
+    ast.walk(&mut |nodes: &[ASTNode<'_>]| {
+        if let Some(ASTNode::Stmt(Stmt::Var(definition, _, position))) = nodes.last()
+            && definition.0.name == HEADER
+            && !outer.contains(position)
+        {
+            let error = Error::new(Code::ScriptSyntax, "`WORKFLOW` must stand at top level")
+                .hint("move it out of the block or function");
+            found.errors.push(source::at(error, &found.path, *position));
+        }
+        true
+    });
 }
 
 /// Collects the imports, in functions too; one whose path is computed is an error.
@@ -133,6 +150,9 @@ mod tests {
             ("const WORKFLOW = [];", "1:1 `WORKFLOW` must be a map, not an array"),
             ("let WORKFLOW = #{};", "1:1 `WORKFLOW` must be a `const`"),
             ("const WORKFLOW = #{};\nconst WORKFLOW = #{};", "2:1 `WORKFLOW` is defined twice"),
+            ("if true {\n  const WORKFLOW = #{};\n}", "2:3 `WORKFLOW` must stand at top level"),
+            ("fn f() { const WORKFLOW = #{}; 1 }", "1:10 `WORKFLOW` must stand at top level"),
+            ("let f = || { const WORKFLOW = #{}; 1 };", "1:14 `WORKFLOW` must stand at top level"),
         ] {
             assert_eq!(header_of(text), Err(expected.to_owned()), "{text}");
         }

@@ -4,7 +4,7 @@ use rhai::{AST, Engine, ParseErrorType, Position, Scope};
 
 use crate::{
     error::{Code, Error, Location},
-    guest::lint,
+    guest::{engine::limit_error, lint},
 };
 
 /// A place in a source.
@@ -35,9 +35,22 @@ pub(super) fn explain(kind: &ParseErrorType, position: Position, path: &str) -> 
         }
         ParseErrorType::Reserved(word) => Error::new(Code::ScriptSyntax, format!("`{word}` is a reserved word"))
             .hint("choose another name; as a map's key write it in quotes"),
+        ParseErrorType::LiteralTooLarge(what, most) => {
+            let name = limit_name(what);
+            limit_error(name, format!("a literal is larger than `script.limits.{name}` allows, which is {most}"))
+        }
         other => Error::new(Code::ScriptSyntax, super::fault::sentence(&other.to_string())),
     };
     at(error, path, position)
+}
+
+/// The limit that the engine means when it says that something is too large.
+pub(super) fn limit_name(what: &str) -> &'static str {
+    match what {
+        "Length of string" => "string",
+        "Size of object map" | "Number of properties in object map literal" => "map",
+        _ => "array",
+    }
 }
 
 /// The error with its place, if that is known.

@@ -21,15 +21,20 @@ const COMPLETE: ABI = ABI::V6;
 /// Folders that a program needs to load its libraries from.
 const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
+/// The descriptor of stderr.
+const LAST_STANDARD: i32 = 2;
+
 /// Open files that a worker may have; it has stdin, stdout and stderr.
 const OPEN_FILES: u64 = 8;
 
 /// Confines the process of a script: no file, no network, no other process, bounded memory and processor time.
 ///
-/// `start_threads` is called once, after files are denied and before system calls are; the filter then holds for all
-/// threads. Call it on the first thread, while there is no other.
+/// Files that the process was given beside stdin, stdout and stderr are closed: they are the user's shell's, not the
+/// script's. `start_threads` is called once, after files are denied and before system calls are; the filter then holds for all
+/// threads. Call it on the first thread, while there is no other, and before anything is opened.
 pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
     let mut missing = Vec::new();
+    close_inherited(&mut missing);
     tie_to_parent(&mut missing);
     note(
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
@@ -52,12 +57,32 @@ pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
 
 /// Confines the process of a verifier: it reads and lists beneath the roots, writes nothing and has no network.
 ///
-/// Call it on the first thread, while there is no other.
+/// Inherited files are closed, as for a script. Call it on the first thread, while there is no other, and before anything
+/// is opened.
 pub fn read_only(roots: &[PathBuf]) -> Isolation {
     let mut missing = Vec::new();
+    close_inherited(&mut missing);
     tie_to_parent(&mut missing);
     let landlock = confine(roots, &mut missing);
     Isolation { landlock, seccomp: false, missing }
+}
+
+/// Closes every file above stderr.
+///
+/// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not look at files that are
+/// open already. Here nothing of the process's own is open yet, so nothing is closed under anybody's hands; that is also why
+/// it is done here and not in the host, where other threads have files.
+fn close_inherited(missing: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+        missing.push("`/proc` is not readable: files that the caller had open stay open".to_owned());
+        return;
+    };
+    // Collected first: the listing has a descriptor of its own, which is closed when it ends.
+    let open: Vec<i32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > LAST_STANDARD) {
+        // One that is not open any more, such as the listing's, is what is wanted.
+        let _ = nix::unistd::close(descriptor);
+    }
 }
 
 /// Asks the kernel to end this process with its parent, and gives up what it could gain by `exec`.

@@ -8,10 +8,14 @@ use crate::{
     script::Header,
 };
 
+/// How far references and branches of a schema are followed.
+const MAX_NESTING: usize = 16;
+
 /// Takes what was given, fills in defaults, and checks the whole.
 ///
 /// `pairs` are `NAME=VALUE` as typed, taken as what the schema's `type` says: a repeated one is an array's next item, and
-/// arrays and objects may be written as JSON. `json` is a map; a pair of the same name wins.
+/// arrays and objects may be written as JSON. Without a `type` the text is one of the values of `enum` or `const`, or what the
+/// first branch of `anyOf` or `oneOf` takes, or a string. `json` is a map; a pair of the same name wins.
 pub fn complete(header: &Header, pairs: &[String], json: Option<&Value>) -> Result<Value, Error> {
     let none = Map::new();
     let schema = header.args.clone().unwrap_or_else(|| serde_json::json!({"type": "object"}));
@@ -28,7 +32,7 @@ pub fn complete(header: &Header, pairs: &[String], json: Option<&Value>) -> Resu
                 Error::new(Code::Usage, format!("the argument `{pair}` has no value")).hint("write `--arg NAME=VALUE`")
             );
         };
-        let value = coerce(name, text, known.get(name))?;
+        let value = Typed { name, text, root: &schema }.value(known.get(name), 0)?;
         match (typed.get_mut(name), value) {
             (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
             (Some(_), _) => {
@@ -74,37 +78,100 @@ fn refuse_unknown(args: &Map<String, Value>, known: &Map<String, Value>, schema:
 }
 
 fn check(args: &Value, schema: &Value) -> Result<(), Error> {
-    let schema = Schema::compile(schema)?;
-    let Err(error) = schema.check(args) else { return Ok(()) };
-    let violations = schema.violations(args);
+    let compiled = Schema::compile(schema)?;
+    let Err(error) = compiled.check(args) else { return Ok(()) };
+    let violations = compiled.violations(args);
     let name = violations.first().and_then(|first| first.pointer.split('/').nth(1));
     let message = match name {
         Some(name) => format!("the argument `{name}` is wrong: {error}"),
         None => format!("the arguments are wrong: {error}"),
     };
-    let changed = Error::new(error.code(), message);
-    Err(error.details().iter().fold(changed, |changed, (key, value)| changed.detail(key, value.clone())))
+    let changed = Error::new(Code::Usage, message);
+    let changed = error.details().iter().fold(changed, |changed, (key, value)| changed.detail(key, value.clone()));
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let missing: Vec<_> =
+        required.filter(|name| args.get(name).is_none()).map(|name| format!("--arg {name}=…")).collect();
+    let known = "`nrv run SCRIPT --help` shows what the script takes";
+    Err(changed.hint(match missing.as_slice() {
+        [] => known.to_owned(),
+        missing => format!("add `{}`; {known}", missing.join(" ")),
+    }))
 }
 
-/// What was typed as what the schema asks for.
-fn coerce(name: &str, text: &str, schema: Option<&Value>) -> Result<Value, Error> {
-    let json = || serde_json::from_str::<Value>(text);
-    match kind(schema) {
-        "array" => match json() {
-            Ok(array @ Value::Array(_)) => Ok(array),
-            _ => {
-                let items = schema.and_then(|schema| schema.get("items"));
-                coerce(name, text, items).map(|item| Value::Array(vec![item]))
-            }
-        },
-        "integer" => {
-            json().ok().filter(|value| value.is_i64() || value.is_u64()).ok_or_else(|| wrong(name, text, "an integer"))
+/// The schema that a local `$ref` leads to, or the schema itself.
+fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let mut schema = schema;
+    // References that lead in a circle are never at their end.
+    for _ in 0..MAX_NESTING {
+        let pointer = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        match pointer.and_then(|pointer| root.pointer(pointer)) {
+            Some(target) => schema = target,
+            None => break,
         }
-        "number" => json().ok().filter(Value::is_number).ok_or_else(|| wrong(name, text, "a number")),
-        "boolean" => json().ok().filter(Value::is_boolean).ok_or_else(|| wrong(name, text, "`true` or `false`")),
-        "object" => json().ok().filter(Value::is_object).ok_or_else(|| wrong(name, text, "a JSON object")),
-        "null" => json().ok().filter(Value::is_null).ok_or_else(|| wrong(name, text, "`null`")),
-        _ => Ok(Value::String(text.to_owned())),
+    }
+    schema
+}
+
+/// A text that was typed for an argument, and the whole schema that says what it means.
+#[derive(Clone, Copy)]
+struct Typed<'a> {
+    name: &'a str,
+    text: &'a str,
+    root: &'a Value,
+}
+
+impl Typed<'_> {
+    /// The text as what a schema asks for.
+    fn value(self, schema: Option<&Value>, depth: usize) -> Result<Value, Error> {
+        let schema = schema.map(|schema| resolved(schema, self.root));
+        let chosen = schema.filter(|schema| schema.get("type").is_none() && depth < MAX_NESTING);
+        if let Some(value) = chosen.and_then(|schema| self.listed(schema).or_else(|| self.of_branch(schema, depth))) {
+            return Ok(value);
+        }
+        let json = |fits: fn(&Value) -> bool, expected: &str| {
+            serde_json::from_str::<Value>(self.text).ok().filter(fits).ok_or_else(|| self.wrong(expected))
+        };
+        match kind(schema) {
+            "array" => json(Value::is_array, "an array").or_else(|_| {
+                let items = schema.and_then(|schema| schema.get("items")).filter(|_| depth < MAX_NESTING);
+                self.value(items, depth + 1).map(|item| Value::Array(vec![item]))
+            }),
+            "integer" => json(|value| value.is_i64() || value.is_u64(), "an integer"),
+            "number" => json(Value::is_number, "a number"),
+            "boolean" => json(Value::is_boolean, "`true` or `false`"),
+            "object" => json(Value::is_object, "a JSON object"),
+            "null" => json(Value::is_null, "`null`"),
+            _ => Ok(Value::String(self.text.to_owned())),
+        }
+    }
+
+    /// The value of `enum` or `const` that was typed, as a string or as JSON.
+    fn listed(self, schema: &Value) -> Option<Value> {
+        let listed = || schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
+        let json = serde_json::from_str::<Value>(self.text).ok();
+        let text = listed().find(|value| value.as_str() == Some(self.text));
+        text.or_else(|| listed().find(|value| Some(*value) == json.as_ref())).cloned()
+    }
+
+    /// What the first branch of `anyOf` or `oneOf` makes of the text, if it accepts that.
+    fn of_branch(self, schema: &Value, depth: usize) -> Option<Value> {
+        let branches = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        let mut values = branches.filter_map(|branch| {
+            let value = self.value(Some(branch), depth + 1).ok()?;
+            let mut alone = Map::from_iter([("allOf".to_owned(), Value::Array(vec![branch.clone()]))]);
+            for key in ["$schema", "$defs", "definitions"] {
+                alone.extend(self.root.get(key).map(|value| (key.to_owned(), value.clone())));
+            }
+            Schema::compile(&Value::Object(alone)).ok().filter(|schema| schema.accepts(&value)).map(|_| value)
+        });
+        values.next()
+    }
+
+    fn wrong(self, expected: &str) -> Error {
+        let Typed { name, text, .. } = self;
+        Error::new(Code::Usage, format!("the argument `{name}` must be {expected}, not `{text}`"))
+            .detail("argument", name)
+            .detail("pointer", format!("/{}", name.replace('~', "~0").replace('/', "~1")))
     }
 }
 
@@ -117,12 +184,6 @@ pub(super) fn kind(schema: Option<&Value>) -> &str {
         }
         _ => "string",
     }
-}
-
-fn wrong(name: &str, text: &str, expected: &str) -> Error {
-    Error::new(Code::Usage, format!("the argument `{name}` must be {expected}, not `{text}`"))
-        .detail("argument", name)
-        .detail("pointer", format!("/{}", name.replace('~', "~0").replace('/', "~1")))
 }
 
 #[cfg(test)]
@@ -191,15 +252,64 @@ mod tests {
         fails(&["to=1", "n=many"], None, Code::Usage, "the argument `n` must be an integer, not `many` ()");
         fails(&["to=1", "counts=x"], None, Code::Usage, "the argument `counts` must be an integer, not `x` ()");
         fails(&["to=1", "form=x"], None, Code::Usage, "the script has no argument `form` (did you mean `from`?)");
-        fails(&[], None, Code::InvalidInput, "the arguments are wrong: the field `to` is missing ()");
+        fails(
+            &[],
+            None,
+            Code::Usage,
+            "the arguments are wrong: the field `to` is missing \
+             (add `--arg to=…`; `nrv run SCRIPT --help` shows what the script takes)",
+        );
         let json = json!({"to": "x", "from": ["a", 1]});
         fails(
             &[],
             Some(json),
-            Code::InvalidInput,
-            "the argument `from` is wrong: `/from/1`: must be a string, not a number ()",
+            Code::Usage,
+            "the argument `from` is wrong: `/from/1`: must be a string, not a number \
+             (`nrv run SCRIPT --help` shows what the script takes)",
         );
         fails(&[], Some(json!([])), Code::Usage, "the arguments are not a JSON object ()");
+    }
+
+    /// What becomes of a text for an argument of that schema, or why nothing does.
+    #[track_caller]
+    fn becomes(schema: Value, text: &str, expected: Result<Value, Code>) {
+        let defs =
+            json!({"count": {"type": "integer"}, "again": {"$ref": "#/$defs/count"}, "loop": {"$ref": "#/$defs/loop"}});
+        let args = json!({"type": "object", "properties": {"x": schema}, "$defs": defs});
+        let header = Header { args: Some(args), ..Header::default() };
+        let found = complete(&header, &[format!("x={text}")], None);
+        assert_eq!(found.map(|args| args["x"].clone()).map_err(|error| error.code()), expected, "{text}");
+    }
+
+    #[test]
+    fn references_in_the_schema_are_followed() {
+        becomes(json!({"$ref": "#/$defs/count"}), "3", Ok(json!(3)));
+        becomes(json!({"$ref": "#/$defs/again"}), "3", Ok(json!(3)));
+        becomes(json!({"$ref": "#/$defs/count"}), "x", Err(Code::Usage));
+        becomes(json!({"type": "array", "items": {"$ref": "#/$defs/count"}}), "3", Ok(json!([3])));
+    }
+
+    #[test]
+    fn listed_values_keep_their_type() {
+        let list = json!({"enum": ["a", 1, "2", 2, true, null]});
+        for (text, value) in
+            [("a", json!("a")), ("1", json!(1)), ("2", json!("2")), ("true", json!(true)), ("null", json!(null))]
+        {
+            becomes(list.clone(), text, Ok(value));
+        }
+        becomes(list, "b", Err(Code::Usage));
+        becomes(json!({"const": 7}), "7", Ok(json!(7)));
+    }
+
+    #[test]
+    fn the_first_branch_that_takes_the_text_decides() {
+        let either =
+            json!({"anyOf": [{"$ref": "#/$defs/count"}, {"type": "boolean"}, {"type": "string", "minLength": 2}]});
+        for (text, value) in [("3", json!(3)), ("true", json!(true)), ("two", json!("two"))] {
+            becomes(either.clone(), text, Ok(value));
+        }
+        becomes(either, "x", Err(Code::Usage));
+        becomes(json!({"oneOf": [{"type": "integer", "maximum": 5}, {"type": "string"}]}), "7", Ok(json!("7")));
     }
 
     #[test]

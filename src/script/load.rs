@@ -18,6 +18,9 @@ use crate::{
     worker::Stop,
 };
 
+/// What some editors begin a text with.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// What it takes to load scripts.
 pub struct Loader<'a> {
     /// The binary that knows the worker subcommand.
@@ -146,6 +149,11 @@ impl Graph<'_> {
             Target::File(path) => (self.loader.read)(path),
         };
         let inspected = text.and_then(|text| {
+            // To the parser it would be a character like any other.
+            let text = match text.strip_prefix(BYTE_ORDER_MARK) {
+                Some(rest) => rest.to_owned(),
+                None => text,
+            };
             self.found.insert(name.clone(), Source { text: text.clone(), ..Source::default() });
             self.inspect(&name, &text, import.is_none())
         });

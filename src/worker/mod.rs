@@ -3,20 +3,24 @@
 //! It knows frames and nothing else: not how the process is started or ended, not what a call means. Whatever the other side
 //! sends, this side answers with a value: a frame that is none ends the conversation.
 
+mod queue;
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     time::Duration,
 };
 
-use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam::channel::{Receiver, RecvTimeoutError};
 
+use serde_json::Value;
+
+use self::queue::{Incoming, Queue};
 use crate::{
     call::Call,
     clock::Stopwatch,
     error::{Code, Error, Location},
     frame::{FromWorker, Inspection, Isolation, Limits, Outcome, RunRequest, ToWorker},
 };
-use serde_json::Value;
 
 /// The largest frame.
 const MAX_FRAME: u64 = 256 << 20;
@@ -26,9 +30,6 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// How long a script that was asked to stop may take.
 pub const GRACE: Duration = Duration::from_millis(300);
-
-/// Frames that may wait to be taken; then the worker is held up by its pipe.
-const WAITING: usize = 64;
 
 /// Says why to stop, once there is a reason.
 pub type Stop<'a> = &'a dyn Fn() -> Option<Error>;
@@ -70,16 +71,11 @@ pub enum Ended {
     Stopped(Box<Error>),
 }
 
-enum Incoming {
-    Frame(Box<FromWorker>),
-    Malformed(String),
-}
-
 impl Session {
     /// Begins a conversation; a thread reads from `reader` until it ends.
     pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
-        let (sender, frames) = crossbeam::channel::bounded(WAITING);
-        std::thread::spawn(move || receive(BufReader::new(reader), &sender));
+        let (queue, frames) = Queue::new();
+        std::thread::spawn(move || receive(BufReader::new(reader), &queue));
         Session { frames, writer: Box::new(writer) }
     }
 
@@ -134,11 +130,11 @@ impl Session {
     fn frame(&mut self, stop: Stop<'_>) -> Result<FromWorker, Ended> {
         loop {
             match self.frames.recv_timeout(TICK) {
-                Ok(Incoming::Frame(frame)) => match stop() {
-                    Some(reason) => return Err(self.stop(reason)),
-                    None => return Ok(*frame),
+                Ok(incoming) => match (incoming.frame(), stop()) {
+                    (Err(why), _) => return Err(Ended::Malformed(why)),
+                    (Ok(_), Some(reason)) => return Err(self.stop(reason)),
+                    (Ok(frame), None) => return Ok(frame),
                 },
-                Ok(Incoming::Malformed(why)) => return Err(Ended::Malformed(why)),
                 Err(RecvTimeoutError::Disconnected) => return Err(Ended::Closed),
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(reason) = stop() {
@@ -155,8 +151,8 @@ impl Session {
         if self.send(&ToWorker::Cancel {}).is_ok() {
             // What still arrives is dropped: the script is stopped, whatever it says.
             while let Some(left) = GRACE.checked_sub(watch.elapsed()) {
-                match self.frames.recv_timeout(left) {
-                    Ok(Incoming::Frame(frame)) if !matches!(*frame, FromWorker::Failed { .. }) => {}
+                match self.frames.recv_timeout(left).map(|incoming| incoming.frame()) {
+                    Ok(Ok(frame)) if !matches!(frame, FromWorker::Failed { .. }) => {}
                     _ => break,
                 }
             }
@@ -190,28 +186,21 @@ fn unexpected(frame: &FromWorker) -> Ended {
     Ended::Malformed(format!("a `{name}` frame came where it has no meaning"))
 }
 
-/// Reads frames until the pipe ends, something is no frame, or nobody listens.
-fn receive(mut reader: impl BufRead, sender: &Sender<Incoming>) {
-    let mut line = Vec::new();
+/// Reads frames until the pipe ends, one is too large, or nobody listens.
+fn receive(mut reader: impl BufRead, queue: &Queue) {
     loop {
-        line.clear();
+        let mut line = Vec::new();
         match (&mut reader).take(MAX_FRAME + 1).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let incoming = if line.len() as u64 > MAX_FRAME {
-            Incoming::Malformed(format!("a frame is larger than {MAX_FRAME} bytes"))
-        } else if line.last() != Some(&b'\n') {
-            // The process died while it wrote.
+        line.shrink_to_fit();
+        if line.len() as u64 > MAX_FRAME {
+            queue.refuse(format!("a frame is larger than {MAX_FRAME} bytes"));
             return;
-        } else {
-            match serde_json::from_slice(&line) {
-                Ok(frame) => Incoming::Frame(Box::new(frame)),
-                Err(error) => Incoming::Malformed(error.to_string()),
-            }
-        };
-        let last = matches!(incoming, Incoming::Malformed(_));
-        if sender.send(incoming).is_err() || last {
+        }
+        // Without its end, the process died while it wrote.
+        if line.last() != Some(&b'\n') || !queue.add(line) {
             return;
         }
     }
@@ -251,6 +240,20 @@ mod tests {
         }
         let ready = "{\"done\":{\"result\":1}}\n";
         assert!(matches!(session(ready).inspect("a", "", true, GO_ON), Err(Ended::Malformed(_))));
+    }
+
+    #[test]
+    fn output_that_nobody_takes_holds_the_worker_up() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let (told, written) = mpsc::channel();
+        let frame = format!("{{\"print\":{{\"text\":\"{}\"}}}}\n", "x".repeat(16 << 20));
+        std::thread::spawn(move || while writer.write_all(frame.as_bytes()).is_ok() && told.send(()).is_ok() {});
+        let mut session = Session::new(reader, io::sink());
+        let next = |patience| written.recv_timeout(Duration::from_millis(patience)).is_ok();
+        // Three wait, one is in the reader's hands.
+        assert!((0..4).all(|_| next(60_000)) && !next(200));
+        assert!(matches!(session.event(GO_ON), Ok(Event::Print(_))));
+        assert!(next(60_000) && !next(200));
     }
 
     /// A pipe that never gives anything, until its other end is dropped.

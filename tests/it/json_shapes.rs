@@ -44,6 +44,7 @@ fn an_adapters_output_fits_its_schema() {
     let mut dry = input.clone();
     dry["mode"] = json!("dry-run");
     fits(&run(&site, &[], &dry).exits(0).json());
+    fits(&run(&site, &["--exit-code"], &dry).exits(8).json());
     let output = run(&site, &[], &input).exits(0).json();
     fits(&output);
     assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(5)));
@@ -147,7 +148,7 @@ fn every_command_writes_exactly_one_document() {
     for (arguments, code) in [
         (&["run", "bad.rhai"][..], 1),
         (&["run", "missing.rhai"], 1),
-        (&["run", "scripts/migrate_links.rhai"], 1),
+        (&["run", "scripts/migrate_links.rhai"], 2),
         (&["runs", "list"], 0),
         (&["runs", "show", "last"], 0),
         (&["runs", "show", "last", "--canonical"], 0),

@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod abuse;
+mod command_line;
 mod concurrency;
 mod crash;
 mod determinism;

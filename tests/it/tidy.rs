@@ -55,6 +55,7 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("ignore", &["workspace"]),
     ("landlock", &["process"]),
     ("libc", &["process"]),
+    ("nix", &["process"]),
     ("rustix", &["cli", "guest", "journal", "process", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),

@@ -1,4 +1,10 @@
 //! Scripts in a worker process: what they may do, and everything that they may try in vain.
+#![expect(clippy::disallowed_methods, reason = "a test starts a worker by hand")]
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
 
 use nrv::{
     call::Call,
@@ -6,6 +12,7 @@ use nrv::{
     error::{Code, Error},
     script::diagnostic,
 };
+use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
 
 use crate::support::script::{Script, limits, program};
@@ -15,6 +22,27 @@ fn a_worker_is_locked_down() {
     let worker = nrv::script::session::Worker::start(&program(), &limits(), &|| None).unwrap();
     let isolation = worker.isolation();
     assert!(isolation.landlock && isolation.seccomp && isolation.missing.is_empty(), "{isolation:?}");
+}
+
+#[test]
+fn a_worker_has_no_file_of_its_callers() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" __worker 9>&2 2>/dev/null", env!("CARGO_BIN_EXE_nrv")]);
+    let mut worker = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer).spawn().unwrap();
+    // The command keeps its own copy of the pipe's end.
+    drop(command);
+    let hello = json!({"hello": {"limits": limits()}}).to_string() + "\n";
+    worker.stdin.as_mut().unwrap().write_all(hello.as_bytes()).unwrap();
+    let mut ready = String::new();
+    BufReader::new(worker.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+    assert!(ready.contains("\"missing\":[]"), "{ready}");
+    let mut ends = [PollFd::new(&reader, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut ends, Some(&at_once)).unwrap();
+    assert_eq!(ends[0].revents(), PollFlags::HUP, "the worker holds a descriptor of its caller's");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]
@@ -161,6 +189,20 @@ fn a_flood_of_output_ends_at_its_operations() {
 }
 
 #[test]
+fn what_a_script_prints_is_bounded() {
+    let large = "let s = \"\"; s.pad(1500000, \"é\");\n";
+    let ran = Script::new(&format!("{large}print(s); 1")).gives(&json!(1));
+    let (text, cut) = ran.printed[0].split_once('…').unwrap();
+    assert_eq!((text.len(), cut), (1 << 20, " (1951424 more bytes)"));
+
+    let ran = Script::new(&format!("{large}try {{ for i in 0..100 {{ print(s); }} }} catch {{}} 1")).run();
+    let error = ran.result.unwrap_err();
+    assert_eq!((error.code(), &error.details()["limit"]), (Code::ScriptLimit, &json!("output")), "{error:?}");
+    assert_eq!((error.message(), ran.printed.len()), ("the script prints more than 16 MiB", 15));
+    assert_eq!(error.location().unwrap().line, 2);
+}
+
+#[test]
 fn recursion_ends_at_its_depth() {
     let error = Script::new("fn f(x) { f(x + 1) }\ntry { f(1) } catch { 1 }").fails(Code::ScriptLimit, "main.rhai:2:7");
     assert_eq!(error.details()["limit"], "script.limits.call_depth");
@@ -176,6 +218,27 @@ fn sizes_are_bounded_when_asked() {
             (Code::ScriptLimit, &json!(format!("script.limits.{limit}")))
         );
     }
+}
+
+#[test]
+fn a_literal_that_is_too_large_names_its_limit() {
+    for (text, place, limit) in [
+        ("1;\nlet s = \"123456789\";", "main.rhai:2:9", "string"),
+        ("1;\nlet a = [1, 2, 3, 4, 5, 6];", "main.rhai:2:25", "array"),
+        ("1;\nlet m = #{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 };", "main.rhai:2:45", "map"),
+    ] {
+        let script =
+            Script::new(text).limit(|limits| (limits.string, limits.array, limits.map) = (Some(8), Some(5), Some(5)));
+        let error = script.fails(Code::ScriptLimit, place);
+        assert_eq!(error.details()["limit"], format!("script.limits.{limit}"), "{text}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_not_part_of_a_script() {
+    let script = Script::new("\u{feff}//! Doc.\nimport \"m\" as m;\nm::f()").file("m.rhai", "\u{feff}fn f() { 5 }");
+    script.gives(&json!(5));
+    assert_eq!(script.load().unwrap().doc.as_deref(), Some("Doc."));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -45,6 +45,12 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     register,
 };
 
+/// Bytes of one print that reach the host; the rest is cut off.
+const MAX_PRINT: usize = 1 << 20;
+
+/// Bytes that a script may print in all.
+const MAX_OUTPUT: usize = 16 << 20;
+
 /// What a native function of ours gives.
 pub(super) type Reply = Result<Dynamic, Box<EvalAltResult>>;
 
@@ -62,6 +68,7 @@ struct State {
     ending: Mutex<Option<Error>>,
     said: Mutex<BTreeSet<Code>>,
     random: Mutex<Stream>,
+    printed: AtomicUsize,
     run: String,
     seed: u64,
     mode: String,
@@ -82,6 +89,7 @@ impl Host {
             ending: Mutex::default(),
             said: Mutex::default(),
             random: Mutex::new(Stream::new(request.seed, "script")),
+            printed: AtomicUsize::new(0),
             run: request.run.clone(),
             seed: request.seed,
             mode: request.mode.clone(),
@@ -150,9 +158,25 @@ impl Host {
         }
     }
 
-    /// Hands a printed line to the host.
+    /// Hands a printed text to the host: its first [`MAX_PRINT`] bytes, and no more than [`MAX_OUTPUT`] of all prints.
+    ///
+    /// Beyond, the script ends. Each print counts its line feed, so that empty ones end too.
     pub(in crate::guest) fn print(&self, text: &str) {
-        lock(&self.0.link).print(text);
+        if self.has_ended() {
+            return;
+        }
+        let kept = text.floor_char_boundary(MAX_PRINT);
+        let printed = self.0.printed.fetch_add(kept + 1, Ordering::Relaxed) + kept + 1;
+        if printed > MAX_OUTPUT {
+            let message = format!("the script prints more than {} MiB", MAX_OUTPUT >> 20);
+            let error = Error::new(Code::ScriptLimit, message).detail("limit", "output");
+            self.end(error.hint("print less; what a caller needs is the script's result"));
+        } else if kept < text.len() {
+            let cut = format!("{}… ({} more bytes)", &text[..kept], text.len() - kept);
+            lock(&self.0.link).print(&cut);
+        } else {
+            lock(&self.0.link).print(text);
+        }
     }
 
     /// The run's stream of chance for scripts.

@@ -50,7 +50,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// if nrv.run.mode == "dry-run" { print("nothing is written"); }
         /// ```
         mode [get] -> "string";
-        /// The run's seed; a string if it is beyond 63 bits.
+        /// The run's seed: what `--seed` gave, from 0 to 2^53; 0 without it.
         ///
         /// ```rhai
         /// print(nrv.run.seed);
