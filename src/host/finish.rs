@@ -78,6 +78,10 @@ impl Finished {
     pub fn sentence(&self) -> String {
         let files = |n: usize| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
         match (self.state, self.mode.as_str()) {
+            (
+                State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
+                "dry-run",
+            ) => "The dry run did not come to its end; nothing was written.".to_owned(),
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
                 format!("{} would change ({} lines); nothing was written.", files(self.files_changed), self.diff_lines)
