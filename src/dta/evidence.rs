@@ -64,6 +64,17 @@ pub struct Examined<'a> {
     pub changed: bool,
 }
 
+/// How many files a listing of the target found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Files of the adapter's domain that the record does not list as skipped.
+    pub read: u64,
+    /// Files that the record lists as skipped.
+    pub skipped: u64,
+    /// Files outside of the adapter's domain.
+    pub ignored: u64,
+}
+
 /// The record, and the contents that it speaks of.
 pub struct Evidence<'a> {
     pub(super) adapter: &'a dyn Adapter,
@@ -73,6 +84,7 @@ pub struct Evidence<'a> {
     pub manifest: &'a ManifestRecord,
     images: Images<'a>,
     failures: Mutex<Option<Vec<Failure>>>,
+    found: Mutex<Option<Found>>,
 }
 
 enum Item<'a> {
@@ -87,7 +99,7 @@ impl<'a> Evidence<'a> {
         (baseline, manifest): (&'a BaselineRecord, &'a ManifestRecord),
         images: Images<'a>,
     ) -> Self {
-        Evidence { adapter, baseline, manifest, images, failures: Mutex::new(None) }
+        Evidence { adapter, baseline, manifest, images, failures: Mutex::new(None), found: Mutex::new(None) }
     }
 
     /// Reads every file of the target once, compares its hash with the record, and gives it to `work`.
@@ -108,6 +120,11 @@ impl<'a> Evidence<'a> {
         }
         *self.failures.lock().unwrap_or_else(PoisonError::into_inner) = Some(failures);
         measured
+    }
+
+    /// How many files `examine` found under the target; none if it has not looked, or could not.
+    pub fn found(&self) -> Option<Found> {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What `examine` found wrong; looks now if the adapter never looked.
@@ -222,7 +239,15 @@ impl<'a> Evidence<'a> {
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();
         found.extend(listing.unnameable.iter().map(String::as_str));
         let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
-        expected.extend(self.baseline.skipped.iter().map(|skipped| skipped.path.as_str()));
+        let skipped = || self.baseline.skipped.iter().map(|skipped| skipped.path.as_str());
+        expected.extend(skipped());
+        let left_alone = skipped().filter(|path| found.contains(path)).count() as u64;
+        let domain_files = listing.paths.iter().filter(owned).count();
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Found {
+            read: (found.len() as u64).saturating_sub(left_alone),
+            skipped: left_alone,
+            ignored: (listing.paths.len() - domain_files) as u64,
+        });
         if self.applied() {
             for entry in &self.manifest.entries {
                 match entry.after {

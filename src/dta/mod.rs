@@ -100,9 +100,28 @@ pub fn parse(adapter: &dyn Adapter, input: &Value) -> Result<Invocation, Error> 
             .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()));
         error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))
     })?;
-    serde_json::from_value(input.clone()).map_err(|error| {
+    serde_json::from_value(whole_numbers(adapter, input.clone())?).map_err(|error| {
         Error::new(Code::InvalidInput, format!("the input of `{}` can't be used: {error}", adapter.name()))
     })
+}
+
+/// Writes `1.0` as `1` in the constraints: to a JSON Schema both are integers.
+fn whole_numbers(adapter: &dyn Adapter, mut input: Value) -> Result<Value, Error> {
+    let constraints = input.get_mut("constraints").and_then(Value::as_object_mut);
+    for (name, value) in constraints.into_iter().flatten() {
+        let Some(number) = value.as_f64().filter(|_| !value.is_u64()) else { continue };
+        // Beyond that not every integer is a number of this kind.
+        if number.fract() != 0.0 || !(0.0..=9_007_199_254_740_992.0).contains(&number) {
+            let wrong = format!("the input of `{}` is wrong: `{value}` is no whole number", adapter.name());
+            return Err(Error::new(Code::InvalidInput, wrong)
+                .detail("pointer", format!("/constraints/{name}"))
+                .hint("give an integer from 0 to 9007199254740992"));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range and whole")]
+        let whole = number as u64;
+        *value = Value::from(whole);
+    }
+    Ok(input)
 }
 
 #[cfg(test)]
@@ -143,6 +162,19 @@ mod tests {
             }
         }
         assert!(find("link_updatr").err().unwrap().hint_text().unwrap().contains("link_updater"));
+    }
+
+    #[test]
+    fn an_integer_may_have_a_fraction_of_zero() {
+        let mut input = input();
+        input["constraints"] = json!({"max_files": 1e3, "timeout_ms": 1000.0, "seed": 1.0});
+        let parsed = parse(find("link_updater").unwrap(), &input).unwrap().constraints;
+        assert_eq!((parsed.max_files, parsed.timeout_ms, parsed.seed), (1000, 1000, 1));
+        refused("/constraints/seed", json!(1.5));
+        refused("/constraints/seed", json!(1e300));
+        input["constraints"]["seed"] = json!(-1.5);
+        let error = whole_numbers(find("link_updater").unwrap(), input).unwrap_err();
+        assert!(error.details().iter().any(|(name, at)| name == "pointer" && *at == json!("/constraints/seed")));
     }
 
     #[test]

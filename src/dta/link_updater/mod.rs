@@ -6,8 +6,12 @@
 //! no slash (`http:/host`) depends on the page's own address and stays; one that begins with `//` is read as on an
 //! https page.
 //!
+//! A page in which browsers must mend tags around `<svg>`, `<math>`, `<select>` or the like, so that text could be markup,
+//! is skipped with that reason.
+//!
 //! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
 
+mod foreign;
 mod origin;
 mod params;
 mod pieces;

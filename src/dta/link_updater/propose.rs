@@ -9,7 +9,7 @@ use super::{
     origin::{self, Moves, Rewrite},
     params::{OnSkip, Params},
     pieces::pieces,
-    scan::{self, Value},
+    scan::{self, Pulse, Value},
     value::Decoded,
 };
 use crate::{
@@ -26,6 +26,13 @@ use crate::{
 
 /// Larger files are left alone.
 const LARGEST: u64 = 64 << 20;
+
+/// Why a page is skipped whose tree could be another one in a browser.
+const UNCLEAR: &str = "what is text and what is markup in it depends on how browsers mend its tags, near an `<svg>`, \
+    `<math>`, `<select>` or the like";
+
+/// Values between two questions whether to go on.
+const STRIDE: usize = 1000;
 
 /// What came of one file.
 struct Page {
@@ -58,7 +65,10 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, domain: &[&str]) ->
     let pages = workspace::parallel_map(ctx.threads, &paths, |path| {
         ctx.check_cancelled()?;
         check_time(clock, input.constraints.timeout_ms)?;
-        let page = page(ctx, &moves, path);
+        let page = page(ctx, &moves, path, &|| {
+            ctx.check_cancelled()?;
+            check_time(clock, input.constraints.timeout_ms)
+        });
         (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
         page
     });
@@ -148,7 +158,7 @@ fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
     .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
 }
 
-fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath) -> Result<Page, Error> {
+fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath, pulse: Pulse<'_>) -> Result<Page, Error> {
     let nothing = Page { hash: None, skipped: None, links: 0, updates: 0, change: None };
     if ctx.view.length(path)?.is_some_and(|length| length > LARGEST) {
         return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
@@ -158,15 +168,16 @@ fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath) -> Result<Page, Error
     if let Some(reason) = unreadable(&before.bytes) {
         return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
-    let scan = scan::scan(&before.bytes).map_err(|error| error.detail("path", path.as_str()))?;
+    let scan = scan::scan(&before.bytes, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     if scan.is_unclear {
-        return Ok(Page { hash, skipped: Some("a `<title` in it may be HTML's or that of an SVG"), ..nothing });
+        return Ok(Page { hash, skipped: Some(UNCLEAR), ..nothing });
     }
     let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
     if is_xml && scan.differs_as_xml {
         return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
     }
-    let moved = rewrite(&before.bytes, &scan.values, moves).map_err(|error| error.detail("path", path.as_str()))?;
+    let moved =
+        rewrite(&before.bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
         Change { path: path.clone(), before: Some(before), after: Some(after) }
@@ -189,11 +200,14 @@ fn unreadable(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Moves the links of a page. Every byte outside the origins of moved links stays.
-fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves) -> Result<Moved, Error> {
+fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Result<Moved, Error> {
     let mut moved = Moved::default();
     let mut new = Vec::new();
     let mut copied = 0;
-    for value in values {
+    for (n, value) in values.iter().enumerate() {
+        if n % STRIDE == 0 {
+            pulse()?;
+        }
         let raw = &bytes[value.range.clone()];
         let decoded = Decoded::new(raw);
         let pieces = pieces(value.form, &decoded.text);
@@ -256,14 +270,14 @@ fn check_splice(
 /// The URLs that this side sees in a page, and the page with its links moved; none if it leaves the page alone.
 #[cfg(test)]
 pub(super) fn links_and_page_for_tests(bytes: &[u8], params: &Params) -> Option<(Vec<String>, Vec<u8>)> {
-    let scan::Scan { values, is_unclear, .. } = scan::scan(bytes).expect("the page can be parsed");
+    let scan::Scan { values, is_unclear, .. } = scan::scan(bytes, &|| Ok(())).expect("the page can be parsed");
     let mut links = Vec::new();
     for value in &values {
         let decoded = Decoded::new(&bytes[value.range.clone()]);
         links.extend(pieces(value.form, &decoded.text).into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");
-    let moved = rewrite(bytes, &values, &moves).expect("the links can be moved");
+    let moved = rewrite(bytes, &values, &moves, &|| Ok(())).expect("the links can be moved");
     (!is_unclear).then(|| (links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }
 
@@ -276,7 +290,7 @@ mod tests {
     fn moved(html: &[u8]) -> Result<Moved, Error> {
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
         let moves = Moves::compile(&Params::parse(&params).unwrap()).unwrap();
-        rewrite(html, &scan::scan(html).unwrap().values, &moves)
+        rewrite(html, &scan::scan(html, &|| Ok(())).unwrap().values, &moves, &|| Ok(()))
     }
 
     #[track_caller]
@@ -332,7 +346,7 @@ mod tests {
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://1.example.com"});
         let moves = Moves::compile(&Params::parse(&params).unwrap()).unwrap();
         let html = b"<a href=http://u&#64old.example.com>";
-        let error = rewrite(html, &scan::scan(html).unwrap().values, &moves).unwrap_err();
+        let error = rewrite(html, &scan::scan(html, &|| Ok(())).unwrap().values, &moves, &|| Ok(())).unwrap_err();
         assert_eq!(error.code(), Code::Internal);
     }
 }

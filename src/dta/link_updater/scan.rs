@@ -1,10 +1,10 @@
 //! Finds the attribute values of a page that hold URLs, as exact byte ranges, with a streaming parser.
 //!
-//! The parser's simulation of a tree knows everything that matters here but two things: that `<svg/>` ends at once, and
-//! that `<script src=>` begins text although its last attribute lacks a value. It is told so by tags that are put into
-//! what it reads, not into the file.
+//! What the parser's simulation of a tree does not know it is told by tags that are put into what it reads, not into the
+//! file: that `<svg/>` ends at once, that `<script src=>` begins text although its last attribute lacks a value, and that
+//! a `<noscript>` inside another holds markup. Where its tree could differ from a browser's, the page is unclear.
 
-use std::{cell::RefCell, ops::Range};
+use std::{cell::RefCell, collections::BTreeSet, ops::Range};
 
 use lol_html::{
     HtmlRewriter, Settings, doc_comments, element,
@@ -12,15 +12,25 @@ use lol_html::{
     html_content::{Attribute, Element},
 };
 
-use super::table::{self, Form};
+use super::{
+    foreign::{self, Foreign, Kind, Start},
+    table::{self, Form},
+};
 use crate::error::{Code, Error};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
+const MATH: &str = "http://www.w3.org/1998/Math/MathML";
 const HTML: &str = "http://www.w3.org/1999/xhtml";
 
 /// Elements whose content is text, not markup.
-const RAW_TEXT: &[&str] =
+pub(super) const RAW_TEXT: &[&str] =
     &["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp", "plaintext"];
+
+/// How much is read before somebody is asked whether to go on.
+const STRIDE: usize = 16 << 10;
+
+/// Says whether to go on: an error if the run was cancelled or took too long.
+pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 
 /// A value with URLs in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,37 +48,26 @@ pub(super) struct Scan {
     pub(super) values: Vec<Value>,
     /// True if an XML parser would see other elements: the page must not be read as HTML if it is XML.
     pub(super) differs_as_xml: bool,
-    /// True if it can't be told what is text: a `<title` that lacks its last value may be HTML's or that of an SVG.
+    /// True if it can't be told what is text: something in or around an `<svg>` or the like is not closed as it should be.
     pub(super) is_unclear: bool,
 }
 
 /// Finds every value with URLs. What stands in `<noscript>` is markup too, for those who run no scripts.
-pub(super) fn scan(bytes: &[u8]) -> Result<Scan, Error> {
+pub(super) fn scan(bytes: &[u8], pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut state = State { bytes, empties_foreign: may_empty_foreign(bytes), ..State::default() };
-    state.zone(0..bytes.len())?;
+    state.zone(0..bytes.len(), pulse)?;
+    if state.scan.is_unclear {
+        // Nor can it be told then where a `<noscript>` begins text.
+        return Ok(state.scan);
+    }
     let islands = std::mem::take(&mut state.noscripts);
     state.in_noscript = true;
     for start in islands {
-        let end = start + end_of_noscript(&bytes[start..]);
-        let mut at = Some(start);
-        while let Some(start) = at {
-            at = state.zone(start..end)?;
-        }
+        pulse()?;
+        state.zone(start..start + foreign::end_of_text(&bytes[start..], b"noscript"), pulse)?;
     }
     state.scan.values.sort_by_key(|value| value.range.start);
     Ok(state.scan)
-}
-
-/// The length of a noscript element's text.
-fn end_of_noscript(bytes: &[u8]) -> usize {
-    let name = b"noscript";
-    memchr::memmem::find_iter(bytes, b"</")
-        .find(|at| {
-            let rest = &bytes[at + 2..];
-            let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>');
-            rest.len() > name.len() && rest[..name.len()].eq_ignore_ascii_case(name) && ends(&rest[name.len()])
-        })
-        .unwrap_or(bytes.len())
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +77,9 @@ struct State<'a> {
     /// Where the text of each `<noscript>` begins.
     noscripts: Vec<usize>,
     in_noscript: bool,
-    has_svg: bool,
+    foreign: Foreign,
+    /// Where the last start tag ended, and the element's name if its content is text.
+    last: (usize, Option<String>),
     /// True if there may be an `<svg/>` or `<math/>`.
     empties_foreign: bool,
     /// What to add to the parser's positions to get those of the file.
@@ -87,18 +88,22 @@ struct State<'a> {
     correction: Option<(usize, String)>,
     /// True while the parser reads a correction.
     correcting: bool,
-    /// Where to go on after a `<noscript>` inside a noscript zone.
-    resume: Option<usize>,
 }
 
 impl State<'_> {
-    /// Scans a part of the file by itself. Gives where to go on if it ended early.
-    fn zone(&mut self, zone: Range<usize>) -> Result<Option<usize>, Error> {
+    /// Scans a part of the file by itself.
+    fn zone(&mut self, zone: Range<usize>, pulse: Pulse<'_>) -> Result<(), Error> {
         self.base = isize::try_from(zone.start).map_err(|_| broken("it is too large"))?;
+        self.foreign = Foreign::default();
+        self.last = (zone.start, None);
+        self.correction = None;
         let bytes = self.bytes;
         let state = RefCell::new(self);
         let settings = Settings::new()
-            .append_element_content_handler(element!("*", |element| state.borrow_mut().element(element)))
+            .append_element_content_handler(element!("*", |element| {
+                state.borrow_mut().element(element);
+                Ok(())
+            }))
             .append_document_content_handler(doc_comments!(|comment| {
                 let mut state = state.borrow_mut();
                 state.scan.differs_as_xml |= comment.text().starts_with("[CDATA[");
@@ -106,52 +111,85 @@ impl State<'_> {
             }))
             .with_strict(false);
         let rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-        let result = feed(rewriter, bytes, zone, &state);
+        feed(rewriter, bytes, zone.clone(), &state, pulse)?;
         let state = state.into_inner();
-        match (result, state.resume.take()) {
-            (_, Some(resume)) => Ok(Some(resume)),
-            (Ok(()), None) => Ok(None),
-            (Err(error), None) => Err(broken(&error.to_string())),
+        let (end, text_of) = std::mem::take(&mut state.last);
+        let rest = &bytes[end.min(zone.end)..zone.end];
+        if state.in_noscript {
+            // Where no scripts run, nothing else would end an unclosed comment.
+            state.foreign.finish(rest, text_of.as_deref());
+        } else if state.foreign.is_engaged() {
+            state.foreign.between(rest, text_of.as_deref());
         }
-    }
-
-    fn element(&mut self, element: &mut Element<'_, '_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let name = element.tag_name();
-        let namespace = element.namespace_uri();
-        if std::mem::take(&mut self.correcting) {
-            return Ok(());
-        }
-        let end = self.position(element.source_location().bytes().end);
-        let is_raw_text = namespace == HTML && RAW_TEXT.contains(&name.as_str());
-        if element.is_self_closing() {
-            self.correction = matches!(name.as_str(), "svg" | "math").then(|| (end, format!("</{name}>")));
-            self.scan.differs_as_xml |= is_raw_text;
-        } else if is_raw_text && self.lacks_last_value(element.attributes(), end) {
-            self.correction = Some((end, format!("<{name}>")));
-            self.scan.is_unclear |= name == "title" && self.has_svg;
-        }
-        self.has_svg |= namespace == SVG;
-        self.attributes(&name, namespace == SVG, element.attributes());
-        if name == "noscript" && namespace == HTML {
-            if self.in_noscript {
-                self.resume = Some(end);
-                return Err("the rest is scanned by itself".into());
-            }
-            self.noscripts.push(end);
-        }
+        state.scan.is_unclear |= state.foreign.is_unclear;
         Ok(())
     }
 
+    fn element(&mut self, element: &mut Element<'_, '_>) {
+        if std::mem::take(&mut self.correcting) {
+            return;
+        }
+        let name = element.tag_name();
+        let location = element.source_location().bytes();
+        let (start, end) = (self.position(location.start), self.position(location.end));
+        let kind = self.follow(&name, start, element);
+        self.last = (end, None);
+        if kind == Kind::Html && RAW_TEXT.contains(&name.as_str()) {
+            self.scan.differs_as_xml |= element.is_self_closing();
+            if name == "noscript" && self.in_noscript {
+                self.correction = Some((end, "</noscript>".to_owned()));
+            } else {
+                if name == "noscript" {
+                    self.noscripts.push(end);
+                }
+                if !element.is_self_closing() && self.lacks_last_value(element.attributes(), end) {
+                    self.correction = Some((end, format!("<{name}>")));
+                }
+                self.last.1 = Some(name.clone());
+            }
+        } else if element.is_self_closing() && matches!(name.as_str(), "svg" | "math") {
+            self.correction = Some((end, format!("</{name}>")));
+        }
+        self.attributes(&name, kind == Kind::Svg, element.attributes());
+    }
+
+    /// What the element is to a browser; the page is unclear if the parser takes it for something else.
+    fn follow(&mut self, name: &str, start: usize, element: &Element<'_, '_>) -> Kind {
+        if self.foreign.is_engaged() && self.last.0 <= start {
+            let (end, text_of) = std::mem::take(&mut self.last);
+            self.foreign.between(&self.bytes[end..start], text_of.as_deref());
+        }
+        let mut tag =
+            Start { name, is_self_closing: element.is_self_closing(), has_font_style: false, has_html_encoding: false };
+        if matches!(name, "font" | "annotation-xml") {
+            tag.has_font_style =
+                element.attributes().iter().any(|one| matches!(one.name().as_str(), "color" | "face" | "size"));
+            let encoding = first(element.attributes(), "encoding").map(|value| value.to_ascii_lowercase());
+            tag.has_html_encoding = matches!(encoding.as_deref(), Some("text/html" | "application/xhtml+xml"));
+        }
+        let kind = self.foreign.start(tag);
+        let agrees = match kind {
+            Kind::Html => element.namespace_uri() == HTML,
+            Kind::Svg => element.namespace_uri() == SVG,
+            Kind::Math => element.namespace_uri() == MATH,
+            // The parser is already inside.
+            Kind::Point | Kind::TextPoint => element.is_self_closing() || element.namespace_uri() == HTML,
+        };
+        self.foreign.is_unclear |= !agrees;
+        kind
+    }
+
     fn attributes(&mut self, element: &str, in_svg: bool, attributes: &[Attribute<'_>]) {
-        for (index, attribute) in attributes.iter().enumerate() {
+        // Of several attributes of one name only the first counts.
+        let mut seen = BTreeSet::new();
+        for attribute in attributes {
             let name = attribute.name();
-            let form = match name.as_str() {
-                "content" if element == "meta" => meta_form(attributes),
-                name => table::form(element, in_svg, name),
-            };
-            let (Some(form), Some(location)) = (form, attribute.value_source_location()) else { continue };
-            // Of several attributes of one name only the first counts.
-            if attributes[..index].iter().all(|earlier| earlier.name() != name) {
+            let known = name == "content" && element == "meta";
+            if !(known || table::form(element, in_svg, &name).is_some()) || !seen.insert(name.clone()) {
+                continue;
+            }
+            let form = if known { meta_form(attributes) } else { table::form(element, in_svg, &name) };
+            if let (Some(form), Some(location)) = (form, attribute.value_source_location()) {
                 let range = location.bytes();
                 self.scan.values.push(Value { range: self.position(range.start)..self.position(range.end), form });
             }
@@ -172,11 +210,14 @@ impl State<'_> {
     }
 }
 
+/// The value of the first attribute of that name.
+fn first(attributes: &[Attribute<'_>], name: &str) -> Option<String> {
+    let attribute = attributes.iter().find(|attribute| attribute.name() == name)?;
+    Some(htmlize::unescape_attribute(attribute.value()).into_owned())
+}
+
 fn meta_form(attributes: &[Attribute<'_>]) -> Option<Form> {
-    let first = |name: &str| {
-        let attribute = attributes.iter().find(|attribute| attribute.name() == name)?;
-        Some(htmlize::unescape_attribute(attribute.value()).into_owned())
-    };
+    let first = |name: &str| first(attributes, name);
     table::meta_form(first("http-equiv").as_deref(), first("property").as_deref(), first("name").as_deref())
 }
 
@@ -186,26 +227,37 @@ fn feed<O: FnMut(&[u8])>(
     bytes: &[u8],
     zone: Range<usize>,
     state: &RefCell<&mut State<'_>>,
-) -> Result<(), RewritingError> {
-    let empties_foreign = state.borrow().empties_foreign;
+    pulse: Pulse<'_>,
+) -> Result<(), Error> {
+    let (empties_foreign, in_noscript) = (state.borrow().empties_foreign, state.borrow().in_noscript);
     let may_need = |end: &usize| match bytes[zone.start..*end - 1].trim_ascii_end() {
+        _ if in_noscript => true,
         [.., b'='] => true,
         [.., b'/'] => empties_foreign,
         _ => false,
     };
+    let failed = |error: RewritingError| broken(&error.to_string());
     let mut at = zone.start;
-    for end in memchr::memchr_iter(b'>', &bytes[zone.clone()]).map(|at| zone.start + at + 1).filter(may_need) {
-        rewriter.write(&bytes[at..end])?;
-        at = end;
+    let mut asked = at;
+    let ends = memchr::memchr_iter(b'>', &bytes[zone.clone()]).map(|at| zone.start + at + 1).filter(may_need);
+    for end in ends.chain([zone.end]) {
+        while at < end {
+            let next = end.min(at + STRIDE);
+            rewriter.write(&bytes[at..next]).map_err(failed)?;
+            at = next;
+            if at - asked >= STRIDE {
+                pulse()?;
+                asked = at;
+            }
+        }
         let correction = state.borrow_mut().correction.take().filter(|(tag_end, _)| *tag_end == end);
         if let Some((_, tag)) = correction {
             state.borrow_mut().correcting = !tag.starts_with("</");
-            rewriter.write(tag.as_bytes())?;
+            rewriter.write(tag.as_bytes()).map_err(failed)?;
             state.borrow_mut().base -= tag.len().cast_signed();
         }
     }
-    rewriter.write(&bytes[at..zone.end])?;
-    rewriter.end()
+    rewriter.end().map_err(failed)
 }
 
 fn may_empty_foreign(bytes: &[u8]) -> bool {
@@ -227,7 +279,7 @@ mod tests {
 
     #[track_caller]
     fn check(html: &str, expected: &[&str]) {
-        let scan = scan(html.as_bytes()).unwrap();
+        let scan = scan(html.as_bytes(), &|| Ok(())).unwrap();
         let found: Vec<&str> = scan.values.iter().map(|value| &html[value.range.clone()]).collect();
         assert_eq!(found, expected, "{html}");
     }
@@ -290,10 +342,10 @@ mod tests {
     #[test]
     fn what_xml_would_read_otherwise_is_told() {
         for html in ["<script src=x /><p>", "<p><![CDATA[ <a href=x> ]]>", "<title/>"] {
-            assert!(scan(html.as_bytes()).unwrap().differs_as_xml, "{html}");
+            assert!(scan(html.as_bytes(), &|| Ok(())).unwrap().differs_as_xml, "{html}");
         }
         for html in ["<p/><svg><title/></svg>", "<script>//<![CDATA[\n//]]></script>", "<svg><![CDATA[x]]></svg>"] {
-            assert!(!scan(html.as_bytes()).unwrap().differs_as_xml, "{html}");
+            assert!(!scan(html.as_bytes(), &|| Ok(())).unwrap().differs_as_xml, "{html}");
         }
     }
 }

@@ -38,31 +38,27 @@ const ATTRIBUTES: &[(&str, Form, &[&str])] = &[
     ("srcset", Form::Srcset, &["image", "img", "source"]),
 ];
 
-/// `property` or `name` of a `<meta>` whose content is a URL.
-const METAS: &[&str] = &[
-    "og:audio",
-    "og:audio:secure_url",
-    "og:audio:url",
-    "og:image",
-    "og:image:secure_url",
-    "og:image:url",
-    "og:see_also",
-    "og:url",
-    "og:video",
-    "og:video:secure_url",
-    "og:video:url",
-    "twitter:image",
-    "twitter:image0",
-    "twitter:image1",
-    "twitter:image2",
-    "twitter:image3",
-    "twitter:image:src",
-    "twitter:player",
-    "twitter:player:stream",
-    "twitter:url",
+/// Last parts of an `og:` or `twitter:` name whose content is a URL.
+const META_PARTS: &[&str] = &[
+    "audio",
+    "iframe",
+    "image",
+    "image0",
+    "image1",
+    "image2",
+    "image3",
+    "player",
+    "secure_url",
+    "see_also",
+    "src",
+    "stream",
+    "url",
+    "video",
 ];
 
 /// How the attribute of an element holds URLs; none if it does not. Names are lower-case.
+///
+/// `xlink:href` counts on any element: pages are made of parts, and an SVG's part may stand where no `<svg>` is around it.
 pub(super) fn form(element: &str, in_svg: bool, attribute: &str) -> Option<Form> {
     if attribute == "xlink:href" || (in_svg && attribute == "href") {
         return Some(Form::Url);
@@ -76,6 +72,55 @@ pub(super) fn meta_form(http_equiv: Option<&str>, property: Option<&str>, name: 
     if http_equiv.is_some_and(|value| value.eq_ignore_ascii_case("refresh")) {
         return Some(Form::Refresh);
     }
-    let is_url = |value: &str| METAS.iter().any(|meta| value.trim().eq_ignore_ascii_case(meta));
-    [property, name].into_iter().flatten().any(is_url).then_some(Form::Url)
+    [property, name].into_iter().flatten().any(names_url).then_some(Form::Url)
+}
+
+/// True for `og:image:secure_url` or `twitter:app:url:iphone`, not for `og:image:width`.
+fn names_url(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    let mut parts = name.split(':');
+    let is_known = matches!(parts.next(), Some("og" | "twitter"));
+    let parts: Vec<&str> = parts.collect();
+    let says_url = parts.last().is_some_and(|last| META_PARTS.contains(last));
+    is_known && (says_url || matches!(parts.as_slice(), ["app", "url", _]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metas_with_urls_are_known_by_a_rule() {
+        for name in [
+            "og:url",
+            "OG:Image",
+            " og:video:iframe ",
+            "og:audio:secure_url",
+            "og:see_also",
+            "twitter:image0",
+            "twitter:image:src",
+            "twitter:player:stream",
+            "twitter:app:url:iphone",
+            "twitter:app:url:googleplay",
+        ] {
+            assert_eq!(meta_form(None, Some(name), None), Some(Form::Url), "{name}");
+            assert_eq!(meta_form(None, None, Some(name)), Some(Form::Url), "{name}");
+        }
+        for name in [
+            "og:image:width",
+            "og:image:alt",
+            "og:video:type",
+            "og:title",
+            "og",
+            "url",
+            "image",
+            "fb:url",
+            "twitter:site",
+            "twitter:creator",
+            "twitter:app:id:iphone",
+            "twitter:player:height",
+        ] {
+            assert_eq!(meta_form(None, Some(name), Some(name)), None, "{name}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The adapter as a whole: on disk, in several threads, and against damage of every kind.
 
+mod hostile;
+
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::atomic::AtomicBool};
 
 use proptest::prelude::*;
@@ -102,6 +104,7 @@ fn the_verifier_takes_only_the_parameters_from_the_other_side() {
         include_str!("verify.rs"),
         include_str!("verify/aim.rs"),
         include_str!("verify/markup.rs"),
+        include_str!("verify/nest.rs"),
         include_str!("verify/sift.rs"),
     ];
     for source in sources {
@@ -111,7 +114,13 @@ fn the_verifier_takes_only_the_parameters_from_the_other_side() {
             line.strip_prefix("super::").or_else(|| line.strip_prefix("dta::link_updater::"))
         });
         for sibling in siblings {
-            assert!(sibling.starts_with("params::") || sibling.starts_with("aim::") || sibling == "*;", "{sibling}");
+            assert!(
+                sibling.starts_with("params::")
+                    || sibling.starts_with("aim::")
+                    || sibling.starts_with("nest::")
+                    || sibling == "*;",
+                "{sibling}"
+            );
         }
     }
 }
@@ -233,7 +242,11 @@ fn what_was_done_as_promised_passes() {
             "links_to_update_zero",
         ];
         assert_eq!(report.checks, checks);
-        assert_eq!(report.counts["link_updates"], 2);
+        let counts = json!({
+            "files": 2, "files_ignored": 1, "files_scanned": 3, "files_skipped": 1, "link_updates": 2,
+            "links_in_changed_files": 3, "links_to_update": 0, "links_total": 4,
+        });
+        assert_eq!(serde_json::to_value(&report.counts).unwrap(), counts);
     }
 }
 

@@ -5,21 +5,23 @@
 
 mod aim;
 mod markup;
+mod nest;
 mod sift;
 
 use self::{
     aim::{Aim, Link},
-    markup::Page,
+    markup::{Page, Pulse},
     sift::Sieve,
 };
 use super::params::Params;
 use crate::{
+    clock::Stopwatch,
     dta::{
         Context,
         contract::{Counts, Failure, Invocation},
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
-    error::Error,
+    error::{Code, Error},
 };
 
 /// The numbers of the record are those of the pages.
@@ -45,12 +47,19 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     let aim = Aim::new(&Params::parse(&input.params)?.moves()?)?;
     let sieve = Sieve::new(aim.hosts());
     let skipped = &evidence.baseline.skipped;
+    let clock = Stopwatch::start();
+    let pulse = || {
+        ctx.check_cancelled()?;
+        check_time(clock, input.constraints.timeout_ms)
+    };
     let tallies = evidence.examine(ctx, |page| {
+        pulse()?;
         let left_alone = skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(page.path)).is_ok();
-        examine(page, left_alone, &aim, &sieve)
+        examine(page, left_alone, (&aim, &sieve), &pulse)
     });
     let mut total = Tally::default();
     for tally in tallies {
+        let tally = tally?;
         total.changed += tally.changed;
         total.links_before += tally.links_before;
         total.links_after += tally.links_after;
@@ -59,12 +68,20 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         total.failures.extend(tally.failures);
     }
     total.failures.extend(compare(&total, evidence));
-    let counts = [
+    let mut counts = vec![
         ("files", total.changed),
         ("link_updates", total.moved),
         ("links_to_update", total.left),
         ("links_in_changed_files", total.links_after),
     ];
+    // The hashes of all other files are those of the baseline, so the number of their links is too.
+    let elsewhere = evidence.baseline.counts.get("links_total").and_then(|n| n.checked_sub(total.links_before));
+    counts.extend(elsewhere.map(|n| ("links_total", n + total.links_after)));
+    if let Some(found) = evidence.found() {
+        counts.push(("files_scanned", found.read));
+        counts.push(("files_skipped", found.skipped));
+        counts.push(("files_ignored", found.ignored));
+    }
     Ok(Measured {
         checks: vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH, TARGETS_MATCH, LINKS_TO_UPDATE_ZERO],
         failures: total.failures,
@@ -73,22 +90,44 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     })
 }
 
-fn examine(page: &Examined<'_>, left_alone: bool, aim: &Aim, sieve: &Sieve) -> Tally {
+fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
+    if clock.elapsed_ms() <= most_ms {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::BudgetExhausted,
+        format!("measuring the pages took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
+    )
+    .detail("timeout_ms", most_ms)
+    .hint("raise `constraints.timeout_ms` or narrow `target.glob`"))
+}
+
+fn examine(
+    page: &Examined<'_>,
+    left_alone: bool,
+    (aim, sieve): (&Aim, &Sieve),
+    pulse: Pulse<'_>,
+) -> Result<Tally, Error> {
     let fail = |check: &str, reason: &str| Tally {
         failures: vec![Failure::at(check, page.path, reason)],
         changed: u64::from(page.changed),
         ..Tally::default()
     };
     match (page.before, page.after) {
-        (Some(before), Some(after)) if page.changed && !left_alone => changed(page, before, after, aim),
-        (_, _) if page.changed => fail(NOTHING_ELSE_CHANGED, "only links in pages that can be read were to change"),
-        (_, Some(after)) if !left_alone && sieve.may_hold(after) => unchanged(page, after, aim),
-        (_, _) => Tally::default(),
+        (Some(before), Some(after)) if page.changed && !left_alone => {
+            let (old, new) = (Page::parse(before, pulse)?, Page::parse(after, pulse)?);
+            Ok(changed(page, &old, &new, aim))
+        }
+        (_, _) if page.changed => Ok(fail(NOTHING_ELSE_CHANGED, "only links in pages that can be read were to change")),
+        (_, Some(after)) if !left_alone && sieve.may_hold(after) => {
+            Ok(unchanged(page, Page::parse(after, pulse)?.links, aim))
+        }
+        (_, _) => Ok(Tally::default()),
     }
 }
 
-fn unchanged(page: &Examined<'_>, bytes: &[u8], aim: &Aim) -> Tally {
-    let left: Vec<Link> = Page::parse(bytes).links.into_iter().filter(|link| aim.wants(link)).collect();
+fn unchanged(page: &Examined<'_>, links: Vec<Link>, aim: &Aim) -> Tally {
+    let left: Vec<Link> = links.into_iter().filter(|link| aim.wants(link)).collect();
     let report = |link: &Link| Failure::at(LINKS_TO_UPDATE_ZERO, page.path, format!("`{}` did not move", link.shown()));
     Tally {
         left: left.len() as u64,
@@ -98,8 +137,7 @@ fn unchanged(page: &Examined<'_>, bytes: &[u8], aim: &Aim) -> Tally {
     }
 }
 
-fn changed(page: &Examined<'_>, before: &[u8], after: &[u8], aim: &Aim) -> Tally {
-    let (old, new) = (Page::parse(before), Page::parse(after));
+fn changed(page: &Examined<'_>, old: &Page, new: &Page, aim: &Aim) -> Tally {
     let mut tally = Tally {
         changed: 1,
         links_before: old.links.len() as u64,
@@ -107,6 +145,10 @@ fn changed(page: &Examined<'_>, before: &[u8], after: &[u8], aim: &Aim) -> Tally
         moved: old.links.iter().filter(|link| aim.wants(link)).count() as u64,
         ..Tally::default()
     };
+    if old.doubtful || new.doubtful {
+        let reason = "browsers may see other tags in it, so it was to be left alone";
+        tally.failures.push(Failure::at(NOTHING_ELSE_CHANGED, page.path, reason));
+    }
     if old.rest != new.rest {
         let reason = "something outside its links is different";
         tally.failures.push(Failure::at(NOTHING_ELSE_CHANGED, page.path, reason));
@@ -174,7 +216,15 @@ pub(super) fn links_and_failures_for_tests(
 ) -> (Vec<String>, Vec<Failure>) {
     let aim = Aim::new(&params.moves().expect("the params mean something")).expect("the origins can be parsed");
     let path = crate::path::RepoPath::parse("p.html").expect("it is a path");
-    let links = Page::parse(before).links.iter().map(|link| String::from_utf8_lossy(&link.0).into_owned()).collect();
+    let read = |bytes| Page::parse(bytes, &|| Ok(())).expect("nothing stops it");
+    let (old, new) = (read(before), read(after));
+    let links = old.links.iter().map(|link| String::from_utf8_lossy(&link.0).into_owned()).collect();
     let page = Examined { path: &path, before: Some(before), after: Some(after), changed: true };
-    (links, changed(&page, before, after, &aim).failures)
+    (links, changed(&page, &old, &new, &aim).failures)
+}
+
+/// Reads a page as far as `pulse` lets it.
+#[cfg(test)]
+pub(super) fn read_for_tests(bytes: &[u8], pulse: Pulse<'_>) -> Result<(), Error> {
+    Page::parse(bytes, pulse).map(|_| ())
 }

@@ -1,11 +1,29 @@
 //! Reads a page with a tokenizer of its own: the URLs in its attributes, and everything else to compare.
 
+use std::collections::BTreeSet;
+
 use html5gum::{
     Emitter, ForwardingEmitter, Span, State, Tokenizer,
     emitters::callback::{Callback, CallbackEmitter, CallbackEvent},
 };
 
 use super::aim::Link;
+use super::nest::{Nest, Opened, Space};
+use crate::error::Error;
+
+/// Events between two questions whether to go on.
+const EVENTS: u32 = 1 << 12;
+
+/// What a tokenizer says about a tag, comment or script that does not end.
+const UNFINISHED: &[html5gum::Error] = &[
+    html5gum::Error::EofInCdata,
+    html5gum::Error::EofInComment,
+    html5gum::Error::EofInScriptHtmlCommentLikeText,
+    html5gum::Error::EofInTag,
+];
+
+/// Says whether to go on.
+pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 
 /// What a page holds.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,14 +32,18 @@ pub(super) struct Page {
     pub(super) links: Vec<Link>,
     /// Everything else: tags, text, comments, other attributes, what stands around the URLs.
     pub(super) rest: Vec<u8>,
+    /// True if a browser might see other tags; such a page is to be left alone.
+    pub(super) doubtful: bool,
+    /// True while something is open that would go on after the part that is read.
+    unfinished: bool,
 }
 
 impl Page {
-    /// Reads a page.
-    pub(super) fn parse(bytes: &[u8]) -> Self {
+    /// Reads a page; an error if `pulse` gives one.
+    pub(super) fn parse(bytes: &[u8], pulse: Pulse<'_>) -> Result<Self, Error> {
         let mut page = Page::default();
-        read(bytes, false, &mut page);
-        page
+        read(bytes, false, pulse, &mut page)?;
+        Ok(page)
     }
 
     fn note(&mut self, kind: u8, bytes: &[u8]) {
@@ -42,25 +64,27 @@ impl Page {
     }
 }
 
-fn read(bytes: &[u8], in_noscript: bool, page: &mut Page) {
-    let reader = Reader { page, in_noscript, nodes: Vec::new(), tag: None, noscript: false };
-    let emitter = Switch(CallbackEmitter::new(reader));
-    // Reading from memory can't fail, and the emitter gives no tokens.
-    for _ in Tokenizer::new_with_emitter(bytes, emitter) {}
-}
-
-/// Namespaces that matter to a tokenizer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Space {
-    Html,
-    Svg,
-    Math,
+fn read(bytes: &[u8], in_noscript: bool, pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+    page.unfinished = false;
+    let reader =
+        Reader { page: &mut *page, in_noscript, pulse, events: 0, nest: Nest::default(), tag: None, noscript: false };
+    let mut tokens = Tokenizer::new_with_emitter(bytes, Switch(CallbackEmitter::new(reader)));
+    // Reading from memory can't fail, and the only token is that somebody wants it to stop.
+    match tokens.next() {
+        Some(Ok(stop)) => return Err(stop),
+        Some(Err(never)) => match never {},
+        None => drop(tokens),
+    }
+    // Where no scripts run, the end of a noscript element does not end what is open in it.
+    page.doubtful |= in_noscript && page.unfinished;
+    Ok(())
 }
 
 #[derive(Debug, Default)]
 struct Tag {
     name: Vec<u8>,
     attributes: Vec<(Vec<u8>, Vec<u8>)>,
+    names: BTreeSet<Vec<u8>>,
     /// True while the last attribute is one whose name was there before.
     repeated: bool,
     self_closing: bool,
@@ -70,25 +94,44 @@ impl Tag {
     fn get(&self, name: &[u8]) -> Option<&[u8]> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
     }
+
+    fn opened(&self) -> Opened<'_> {
+        let encoding = self.get(b"encoding").unwrap_or_default();
+        let known = [&b"text/html"[..], b"application/xhtml+xml"];
+        Opened {
+            name: &self.name,
+            closed: self.self_closing,
+            styled: [&b"color"[..], b"face", b"size"].iter().any(|name| self.names.contains(*name)),
+            holds_html: known.iter().any(|known| encoding.eq_ignore_ascii_case(known)),
+        }
+    }
 }
 
 struct Reader<'p> {
     page: &'p mut Page,
     in_noscript: bool,
-    /// Foreign elements and the HTML islands inside them; empty in plain HTML.
-    nodes: Vec<Space>,
+    pulse: Pulse<'p>,
+    /// How many there were, so that not each of them asks.
+    events: u32,
+    nest: Nest,
     tag: Option<Tag>,
     /// True while the text of a `<noscript>` is read.
     noscript: bool,
 }
 
-impl Callback<std::convert::Infallible, ()> for Reader<'_> {
-    fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<std::convert::Infallible> {
+impl Callback<Error, ()> for Reader<'_> {
+    fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<Error> {
+        self.events = self.events.wrapping_add(1);
+        if self.events.is_multiple_of(EVENTS)
+            && let Err(stop) = (self.pulse)()
+        {
+            return Some(stop);
+        }
         match event {
             CallbackEvent::OpenStartTag { name } => self.tag = Some(Tag { name: name.to_vec(), ..Tag::default() }),
             CallbackEvent::AttributeName { name } => {
                 if let Some(tag) = &mut self.tag {
-                    tag.repeated = tag.get(name).is_some();
+                    tag.repeated = !tag.names.insert(name.to_vec());
                     if !tag.repeated {
                         tag.attributes.push((name.to_vec(), Vec::new()));
                     }
@@ -111,58 +154,40 @@ impl Callback<std::convert::Infallible, ()> for Reader<'_> {
             }
             CallbackEvent::EndTag { name } => {
                 self.tag = None;
+                self.noscript = false;
                 self.page.note(b'e', name);
-                self.end(name);
+                self.nest.end(name);
+                self.page.doubtful |= self.nest.doubtful;
+                self.page.unfinished = self.nest.in_select();
             }
-            CallbackEvent::String { value } if std::mem::take(&mut self.noscript) => read(value, true, self.page),
+            CallbackEvent::String { value } if std::mem::take(&mut self.noscript) => {
+                return read(value, true, self.pulse, self.page).err();
+            }
             CallbackEvent::String { value } => self.page.note(b't', value),
             CallbackEvent::Comment { value } => self.page.note(b'c', value),
             CallbackEvent::Doctype { name, .. } => self.page.note(b'y', name),
-            CallbackEvent::Error(_) => {}
+            CallbackEvent::Error(error) => self.page.unfinished |= UNFINISHED.contains(&error),
         }
         None
     }
 }
 
 impl Reader<'_> {
-    fn space(&self) -> Space {
-        self.nodes.last().copied().unwrap_or(Space::Html)
-    }
-
     /// A start tag is complete: follows the namespaces, takes its URLs, and says how to go on reading.
     fn start(&mut self) -> Option<State> {
         let tag = self.tag.take()?;
-        let state = self.enter(&tag);
+        let opened = tag.opened();
+        let space = self.nest.start(opened);
+        self.page.doubtful |= self.nest.doubtful;
         self.page.note(b's', &tag.name);
-        let in_svg = match tag.name.as_slice() {
-            b"svg" => true,
-            b"math" => false,
-            _ => self.space() == Space::Svg,
-        };
+        // What hosts HTML has no links of its own.
+        let in_svg = space == Space::Svg && !matches!(tag.name.as_slice(), b"desc" | b"title" | b"foreignobject");
         for (name, value) in &tag.attributes {
             self.page.take(value, &urls(&tag, in_svg, name, value));
         }
+        let state = if space == Space::Html { self.raw_text(&tag.name) } else { None };
+        self.page.unfinished = state.is_some() || self.nest.in_select();
         state
-    }
-
-    fn enter(&mut self, tag: &Tag) -> Option<State> {
-        let name = tag.name.as_slice();
-        let entered = match (self.space(), name) {
-            (_, b"svg") => Some(Space::Svg),
-            (_, b"math") => Some(Space::Math),
-            (Space::Html, _) => return self.raw_text(name),
-            (Space::Svg, b"desc" | b"title" | b"foreignobject") => Some(Space::Html),
-            (Space::Math, b"mi" | b"mo" | b"mn" | b"ms" | b"mtext") => Some(Space::Html),
-            (Space::Math, b"annotation-xml") if holds_html(tag) => Some(Space::Html),
-            (Space::Svg | Space::Math, _) => {
-                if breaks_out(tag) {
-                    self.nodes.pop();
-                }
-                None
-            }
-        };
-        self.nodes.extend(entered.filter(|_| !tag.self_closing));
-        None
     }
 
     fn raw_text(&mut self, name: &[u8]) -> Option<State> {
@@ -171,45 +196,13 @@ impl Reader<'_> {
             b"script" => Some(State::ScriptData),
             b"plaintext" => Some(State::PlainText),
             b"style" | b"xmp" | b"iframe" | b"noembed" | b"noframes" => Some(State::RawText),
-            b"noscript" if self.in_noscript => {
-                self.nodes.clear();
-                None
-            }
-            b"noscript" => {
+            b"noscript" if !self.in_noscript => {
                 self.noscript = true;
                 Some(State::RawText)
             }
             _ => None,
         }
     }
-
-    fn end(&mut self, name: &[u8]) {
-        self.noscript = false;
-        let outer = self.nodes.len().checked_sub(2).map_or(Space::Html, |at| self.nodes[at]);
-        let leaves = match (self.space(), name) {
-            (Space::Svg, b"svg" | b"p" | b"br") | (Space::Math, b"math" | b"p" | b"br") => true,
-            (Space::Html, b"desc" | b"title" | b"foreignobject") => outer == Space::Svg,
-            (Space::Html, b"mi" | b"mo" | b"mn" | b"ms" | b"mtext" | b"annotation-xml") => outer == Space::Math,
-            (Space::Html | Space::Svg | Space::Math, _) => false,
-        };
-        if leaves {
-            self.nodes.pop();
-        }
-    }
-}
-
-fn holds_html(tag: &Tag) -> bool {
-    let encoding = tag.get(b"encoding").unwrap_or_default();
-    [&b"text/html"[..], b"application/xhtml+xml"].iter().any(|known| encoding.eq_ignore_ascii_case(known))
-}
-
-/// Tags that end foreign content.
-fn breaks_out(tag: &Tag) -> bool {
-    const NAMES: &str = " b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li \
-        listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var ";
-    let name = String::from_utf8_lossy(&tag.name);
-    let font = || name == "font" && [&b"color"[..], b"face", b"size"].iter().any(|known| tag.get(known).is_some());
-    NAMES.contains(&format!(" {name} ")) || font()
 }
 
 /// Where the URLs of an attribute are.
@@ -252,18 +245,13 @@ fn meta(tag: &Tag, value: &[u8]) -> Vec<(usize, usize)> {
     }
     let is_url = |name: &[u8]| {
         let name = String::from_utf8_lossy(name).trim().to_ascii_lowercase();
-        let media = |rest: &str| matches!(rest, "image" | "video" | "audio");
-        match name.split_once(':') {
-            Some(("og", "url" | "see_also")) => true,
-            Some(("og", rest)) => {
-                media(rest.trim_end_matches(":secure_url").trim_end_matches(":url"))
-                    && !rest.ends_with(":url:secure_url")
-            }
-            Some(("twitter", rest)) => matches!(
-                rest,
-                "url" | "image" | "image:src" | "image0" | "image1" | "image2" | "image3" | "player" | "player:stream"
-            ),
-            Some(_) | None => false,
+        let Some(("og" | "twitter", rest)) = name.split_once(':') else { return false };
+        if let Some(system) = rest.strip_prefix("app:url:") {
+            return !system.contains(':');
+        }
+        match rest.rsplit(':').next().unwrap_or_default() {
+            "image" | "video" | "audio" | "image0" | "image1" | "image2" | "image3" => true,
+            last => matches!(last, "url" | "secure_url" | "src" | "player" | "stream" | "iframe" | "see_also"),
         }
     };
     let named = [&b"property"[..], b"name"].iter().filter_map(|attribute| tag.get(attribute)).any(is_url);
@@ -362,10 +350,10 @@ fn refresh(value: &[u8]) -> Vec<(usize, usize)> {
 }
 
 /// Tells the tokenizer what a tree would tell it.
-struct Switch<'p>(CallbackEmitter<Reader<'p>>);
+struct Switch<'p>(CallbackEmitter<Reader<'p>, Error>);
 
 impl ForwardingEmitter for Switch<'_> {
-    type Token = std::convert::Infallible;
+    type Token = Error;
 
     fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
         &mut self.0
@@ -382,7 +370,7 @@ impl ForwardingEmitter for Switch<'_> {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.0.callback_mut().space() != Space::Html
+        self.0.callback_mut().nest.space() != Space::Html
     }
 }
 
@@ -392,7 +380,7 @@ mod tests {
 
     #[track_caller]
     fn check(html: &str, expected: &[&str]) {
-        let page = Page::parse(html.as_bytes());
+        let page = Page::parse(html.as_bytes(), &|| Ok(())).unwrap();
         let found: Vec<String> = page.links.iter().map(Link::shown).collect();
         assert_eq!(found, expected, "{html}");
     }
@@ -402,8 +390,9 @@ mod tests {
         check("<A\nHREF = 'x&amp;' Href=y><img src=a srcset=\"b 1x, c\"alt=c>", &["x&", "a", "b", "c"]);
         check("<p href=x xlink:href=y data-src=z><base href=''>", &["y"]);
         check(
-            "<meta content='0;url=x' http-equiv=REFRESH><meta name=og:image content=y><meta name=x content=z>",
-            &["x", "y"],
+            "<meta content='0;url=x' http-equiv=REFRESH><meta name=og:image content=y><meta name=x content=z>\
+             <meta name=twitter:app:url:ipad content=v><meta name=og:image:width content=w>",
+            &["x", "y", "v"],
         );
         check("<a ping=' a b '><form action=c></form href=x><a href=z", &["a", "b", "c"]);
     }
@@ -430,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_rest_is_everything_but_urls() {
-        let rest = |html: &str| Page::parse(html.as_bytes()).rest;
+        let rest = |html: &str| Page::parse(html.as_bytes(), &|| Ok(())).unwrap().rest;
         assert_eq!(rest("<a href='x' class=y>z</a>"), rest("<a href=\"w\" class=y>z</a>"));
         for other in [
             "<a href='x' class=z>z</a>",

@@ -1,0 +1,321 @@
+//! Follows what is open around and inside `<svg>` and `<math>`, to tell whether a page can be read in one way only.
+//!
+//! Whether `<style>` begins text or holds markup depends on the tree. The streaming parser guesses the tree from few
+//! names; a browser knows it. Where the two could part, the page is unclear. It must never guess in favour of a page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::scan::RAW_TEXT;
+
+/// Tags that end foreign content; `<font>` only with certain attributes.
+const BREAKS_OUT: &[&str] = &[
+    "b",
+    "big",
+    "blockquote",
+    "body",
+    "br",
+    "center",
+    "code",
+    "dd",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "embed",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "hr",
+    "i",
+    "img",
+    "li",
+    "listing",
+    "menu",
+    "meta",
+    "nobr",
+    "ol",
+    "p",
+    "pre",
+    "ruby",
+    "s",
+    "small",
+    "span",
+    "strike",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tt",
+    "u",
+    "ul",
+    "var",
+];
+
+/// HTML elements without content.
+const VOID: &[&str] = &[
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img", "input", "keygen",
+    "link", "meta", "param", "source", "track", "wbr",
+];
+
+/// End tags that may close an element that no tag of the same name began, or make one.
+const CLOSES_OTHERS: &[&str] = &["br", "colgroup", "h1", "h2", "h3", "h4", "h5", "h6", "p", "tbody", "tr"];
+
+/// What an open element is to the tags inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Of HTML.
+    Html,
+    /// Of SVG.
+    Svg,
+    /// Of MathML.
+    Math,
+    /// Of SVG or MathML, with HTML inside.
+    Point,
+    /// Of MathML, with HTML inside but for two elements.
+    TextPoint,
+}
+
+/// What a start tag says, names in lower case.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start<'a> {
+    /// The element.
+    pub(super) name: &'a str,
+    /// True if it ends with `/>`.
+    pub(super) is_self_closing: bool,
+    /// True if it has a `color`, `face` or `size`.
+    pub(super) has_font_style: bool,
+    /// True if its `encoding` is one of HTML.
+    pub(super) has_html_encoding: bool,
+}
+
+/// What is open, as far as it matters.
+#[derive(Debug, Default)]
+pub(super) struct Foreign {
+    /// From the outermost `<svg>` or `<math>` on; empty outside.
+    open: Vec<(String, Kind)>,
+    /// How many of `open` are of HTML.
+    html: usize,
+    /// How many of each name are in `open`.
+    counts: BTreeMap<String, usize>,
+    /// Names of HTML elements that began before.
+    began: BTreeSet<String>,
+    /// In `<select>` and `<frameset>` browsers drop tags, older ones more of them.
+    in_select: bool,
+    /// True if a `</select>` might not end it.
+    select_stays: bool,
+    in_frameset: bool,
+    /// In a `<template>`, before something tells what it is a template of.
+    in_bare_template: bool,
+    /// True if a browser could have another tree.
+    pub(super) is_unclear: bool,
+}
+
+impl Foreign {
+    /// True while end tags matter.
+    pub(super) fn is_engaged(&self) -> bool {
+        self.in_select || !self.open.is_empty()
+    }
+
+    /// What stands around the next tag.
+    pub(super) fn around(&self) -> Kind {
+        self.open.last().map_or(Kind::Html, |(_, kind)| *kind)
+    }
+
+    /// Takes a start tag, and tells what its element is.
+    pub(super) fn start(&mut self, tag: Start<'_>) -> Kind {
+        let around = self.around();
+        match around {
+            Kind::Html | Kind::Point => return self.html(tag),
+            Kind::TextPoint => {
+                self.is_unclear |= matches!(tag.name, "mglyph" | "malignmark");
+                return self.html(tag);
+            }
+            Kind::Svg | Kind::Math => {}
+        }
+        if BREAKS_OUT.contains(&tag.name) || (tag.name == "font" && tag.has_font_style) {
+            while matches!(self.around(), Kind::Svg | Kind::Math) {
+                self.pop();
+            }
+            return self.html(tag);
+        }
+        let kind = match (around, tag.name) {
+            (Kind::Svg, "desc" | "title" | "foreignobject") => Kind::Point,
+            (Kind::Math, "mi" | "mo" | "mn" | "ms" | "mtext") => Kind::TextPoint,
+            (Kind::Math, "annotation-xml") if tag.has_html_encoding => Kind::Point,
+            (Kind::Math, "svg") => {
+                self.is_unclear |= self.open.last().is_none_or(|(name, _)| name != "annotation-xml");
+                Kind::Svg
+            }
+            (Kind::Svg, "math") => {
+                self.is_unclear = true;
+                Kind::Svg
+            }
+            (_, _) => around,
+        };
+        if !tag.is_self_closing {
+            self.push(tag.name, kind);
+        }
+        kind
+    }
+
+    fn html(&mut self, tag: Start<'_>) -> Kind {
+        let kind = match tag.name {
+            "svg" => Kind::Svg,
+            "math" => Kind::Math,
+            _ => Kind::Html,
+        };
+        if kind != Kind::Html || RAW_TEXT.contains(&tag.name) {
+            let dropped_in_select = self.in_select && !matches!(tag.name, "script" | "textarea");
+            let dropped_in_frameset = self.in_frameset && tag.name != "noframes";
+            self.is_unclear |= dropped_in_select || dropped_in_frameset;
+        }
+        match tag.name {
+            "select" => self.in_select = true,
+            "frameset" => self.in_frameset = true,
+            "template" => {
+                self.select_stays |= self.in_select;
+                self.in_bare_template = true;
+            }
+            "table" | "colgroup" => self.in_bare_template = false,
+            // A browser drops nearly everything that follows.
+            "col" => self.is_unclear |= self.in_bare_template,
+            _ => {}
+        }
+        match kind {
+            Kind::Html => {
+                if !self.open.is_empty() && !VOID.contains(&tag.name) {
+                    self.push(tag.name, kind);
+                }
+                if !self.began.contains(tag.name) {
+                    self.began.insert(tag.name.to_owned());
+                }
+            }
+            Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint if !tag.is_self_closing => self.push(tag.name, kind),
+            Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint => {}
+        }
+        kind
+    }
+
+    /// Takes an end tag.
+    pub(super) fn end(&mut self, name: &str) {
+        if name == "select" && !self.select_stays && matches!(self.around(), Kind::Html) {
+            self.in_select = false;
+        }
+        match self.open.last() {
+            None => {}
+            // What HTML closes by itself is not followed: elements must be closed by their own tags.
+            Some((top, Kind::Html)) if top == name => self.pop(),
+            Some((_, Kind::Html)) => self.is_unclear = true,
+            Some((_, Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint)) => self.end_foreign(name),
+        }
+    }
+
+    /// Looks for the element outwards up to the next of HTML. There the tag would close that, whatever lies inside.
+    fn end_foreign(&mut self, name: &str) {
+        if self.counts.get(name).is_some_and(|count| *count > 0) {
+            while let Some((top, kind)) = self.open.last() {
+                let found = top == name;
+                if *kind == Kind::Html {
+                    self.is_unclear = true;
+                    return;
+                }
+                self.pop();
+                if found {
+                    return;
+                }
+            }
+        }
+        let is_nested = self.html > 0;
+        let may_close = CLOSES_OTHERS.contains(&name) || self.began.contains(name);
+        self.is_unclear |= is_nested || (may_close && !matches!(name, "body" | "html"));
+    }
+
+    fn push(&mut self, name: &str, kind: Kind) {
+        *self.counts.entry(name.to_owned()).or_default() += 1;
+        self.html += usize::from(kind == Kind::Html);
+        self.open.push((name.to_owned(), kind));
+    }
+
+    fn pop(&mut self) {
+        if let Some((name, kind)) = self.open.pop() {
+            self.html -= usize::from(kind == Kind::Html);
+            self.counts.entry(name).and_modify(|count| *count -= 1);
+        }
+    }
+
+    /// Takes what stands between two start tags, of which `text_of` names the first if its content is text.
+    pub(super) fn between(&mut self, bytes: &[u8], text_of: Option<&str>) {
+        let mut at = 0;
+        if let Some(name) = text_of {
+            let end = end_of_text(bytes, name.as_bytes());
+            // A script may go on after the first end tag in it.
+            self.is_unclear |= name == "script" && memchr::memmem::find(&bytes[..end], b"<!--").is_some();
+            at = end;
+        }
+        while let Some(found) = memchr::memchr(b'<', &bytes[at..]) {
+            at += found;
+            match self.token(&bytes[at..]) {
+                Some(length) => at += length,
+                // A tag begins within something that is no tag: one of the two is wrong.
+                None => {
+                    self.is_unclear = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes what stands after the last start tag of a part that has to end where it ends, whoever reads it.
+    pub(super) fn finish(&mut self, bytes: &[u8], text_of: Option<&str>) {
+        let is_open = |name: &str| end_of_text(bytes, name.as_bytes()) == bytes.len();
+        self.is_unclear |= text_of.is_some_and(is_open);
+        self.between(bytes, text_of);
+        self.is_unclear |= self.in_select;
+    }
+
+    /// The length of what begins with `<`; none if it does not end.
+    fn token(&mut self, bytes: &[u8]) -> Option<usize> {
+        let until = |from: usize, end: &[u8]| Some(from + memchr::memmem::find(&bytes[from..], end)? + end.len());
+        match bytes {
+            [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => {
+                let length = until(0, b">")?;
+                let tag = &bytes[2..length - 1];
+                self.is_unclear |= tag.iter().any(|byte| matches!(byte, b'"' | b'\''));
+                let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/');
+                let name = &tag[..tag.iter().position(ends).unwrap_or(tag.len())];
+                self.end(&String::from_utf8_lossy(name).to_ascii_lowercase());
+                Some(length)
+            }
+            [b'<', b'!', b'-', b'-', b'>', ..] => Some(5),
+            [b'<', b'!', b'-', b'-', b'-', b'>', ..] => Some(6),
+            [b'<', b'!', b'-', b'-', ..] => {
+                let plain = until(4, b"-->")?;
+                let odd = memchr::memmem::find(&bytes[4..plain], b"--!>").map(|at| 4 + at + 4);
+                Some(odd.unwrap_or(plain))
+            }
+            [b'<', b'!', b'[', b'C', b'D', b'A', b'T', b'A', b'[', ..] if self.around() != Kind::Html => {
+                // The streaming parser takes it as a comment there.
+                self.is_unclear |= matches!(self.around(), Kind::Point | Kind::TextPoint);
+                until(9, b"]]>")
+            }
+            [b'<', b'!' | b'?' | b'/', ..] => until(0, b">"),
+            [b'<', letter, ..] if letter.is_ascii_alphabetic() => None,
+            _ => Some(1),
+        }
+    }
+}
+
+/// Where the text of an element ends.
+pub(super) fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
+    memchr::memmem::find_iter(bytes, b"</")
+        .find(|at| {
+            let rest = &bytes[at + 2..];
+            let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>');
+            rest.len() > name.len() && rest[..name.len()].eq_ignore_ascii_case(name) && ends(&rest[name.len()])
+        })
+        .unwrap_or(bytes.len())
+}

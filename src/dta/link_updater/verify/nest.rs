@@ -1,0 +1,221 @@
+//! Knows which elements around a place are SVG's or MathML's, and when that can't be known.
+//!
+//! Inside `<svg>` and `<math>` every element is kept; outside only names are. A tag that would have a browser mend the tree
+//! across that border makes the page doubtful, and a doubtful page must not have been changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whose element it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    Html,
+    Svg,
+    Math,
+}
+
+/// A start tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened<'a> {
+    /// Its name in lower case.
+    pub(super) name: &'a [u8],
+    /// Ends with `/>`.
+    pub(super) closed: bool,
+    /// The attributes of `<font>` that HTML knows are there.
+    pub(super) styled: bool,
+    /// The `encoding` is one of HTML.
+    pub(super) holds_html: bool,
+}
+
+#[derive(Debug)]
+struct Node {
+    name: Vec<u8>,
+    space: Space,
+    /// Tags in it are read as HTML's although it is not.
+    hosts_html: bool,
+}
+
+/// The open elements from the outermost foreign one on, and what was seen elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Nest {
+    nodes: Vec<Node>,
+    /// How many of `nodes` are of HTML.
+    html: usize,
+    /// How many of the other nodes have a name.
+    foreign: BTreeMap<Vec<u8>, usize>,
+    elsewhere: BTreeSet<Vec<u8>>,
+    select: Select,
+    template_is_new: bool,
+    /// A browser may see another tree than this.
+    pub(super) doubtful: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Select {
+    #[default]
+    Closed,
+    Open,
+    /// A `<template>` in it could swallow its end.
+    Stuck,
+}
+
+impl Nest {
+    /// Whose the innermost open element is. An element that hosts HTML is still foreign.
+    pub(super) fn space(&self) -> Space {
+        self.nodes.last().map_or(Space::Html, |node| node.space)
+    }
+
+    /// True in a `<select>`, or where its end may have been missed.
+    pub(super) fn in_select(&self) -> bool {
+        self.select != Select::Closed
+    }
+
+    /// Whether the start tag that comes is HTML's, and, where it is, may begin text.
+    pub(super) fn start(&mut self, tag: Opened<'_>) -> Space {
+        let mut html = self.nodes.last().is_none_or(|node| node.space == Space::Html || node.hosts_html);
+        if !html && leaves(tag) {
+            while self.nodes.last().is_some_and(|node| node.space != Space::Html && !node.hosts_html) {
+                self.close();
+            }
+            html = true;
+        }
+        if html { self.start_html(tag) } else { self.start_foreign(tag) }
+    }
+
+    fn start_foreign(&mut self, tag: Opened<'_>) -> Space {
+        let parent = self.nodes.last();
+        let (space, in_annotation) = parent.map_or((Space::Html, false), |p| (p.space, p.name == b"annotation-xml"));
+        let (space, hosts_html) = match tag.name {
+            b"svg" if space == Space::Math => {
+                self.doubtful |= !in_annotation;
+                (Space::Svg, false)
+            }
+            b"math" if space == Space::Svg => {
+                self.doubtful = true;
+                (space, false)
+            }
+            b"desc" | b"title" | b"foreignobject" => (space, space == Space::Svg),
+            b"mi" | b"mo" | b"mn" | b"ms" | b"mtext" => (space, space == Space::Math),
+            b"annotation-xml" => (space, space == Space::Math && tag.holds_html),
+            _ => (space, false),
+        };
+        self.open(tag, space, hosts_html);
+        space
+    }
+
+    fn start_html(&mut self, tag: Opened<'_>) -> Space {
+        let in_math_text = self.nodes.last().is_some_and(|node| node.space == Space::Math);
+        let space = match tag.name {
+            b"svg" => Space::Svg,
+            b"math" => Space::Math,
+            b"mglyph" | b"malignmark" if in_math_text => {
+                self.doubtful = true;
+                Space::Html
+            }
+            _ => Space::Html,
+        };
+        self.dropped(tag.name, space);
+        if space != Space::Html {
+            self.open(tag, space, false);
+            return space;
+        }
+        const EMPTY: &str = " area base basefont bgsound br col embed frame hr image img input keygen link meta param \
+            source track wbr ";
+        let name = String::from_utf8_lossy(tag.name);
+        if !self.nodes.is_empty() && !EMPTY.contains(&format!(" {name} ")) {
+            self.nodes.push(Node { name: tag.name.to_vec(), space, hosts_html: false });
+            self.html += 1;
+        }
+        if !self.elsewhere.contains(tag.name) {
+            self.elsewhere.insert(tag.name.to_vec());
+        }
+        space
+    }
+
+    /// Some elements make a browser drop what is in them, and not all browsers drop the same.
+    fn dropped(&mut self, name: &[u8], space: Space) {
+        let text: &[&[u8]] = &[b"iframe", b"noembed", b"noscript", b"style", b"title", b"xmp", b"plaintext"];
+        let reads_on = space != Space::Html || text.contains(&name);
+        let framed = self.elsewhere.contains(&b"frameset"[..]);
+        match name {
+            b"select" if self.select == Select::Closed => self.select = Select::Open,
+            b"template" => {
+                self.template_is_new = true;
+                if self.select == Select::Open {
+                    self.select = Select::Stuck;
+                }
+            }
+            b"table" | b"colgroup" => self.template_is_new = false,
+            b"col" => self.doubtful |= self.template_is_new,
+            b"noframes" => self.doubtful |= self.select != Select::Closed,
+            b"script" | b"textarea" => self.doubtful |= framed,
+            _ => self.doubtful |= reads_on && (framed || self.select != Select::Closed),
+        }
+    }
+
+    fn open(&mut self, tag: Opened<'_>, space: Space, hosts_html: bool) {
+        if tag.closed {
+            return;
+        }
+        *self.foreign.entry(tag.name.to_vec()).or_default() += 1;
+        self.nodes.push(Node { name: tag.name.to_vec(), space, hosts_html });
+    }
+
+    /// An end tag.
+    pub(super) fn end(&mut self, name: &[u8]) {
+        if name == b"select" && self.select == Select::Open && self.space() == Space::Html {
+            self.select = Select::Closed;
+        }
+        let Some(last) = self.nodes.last() else { return };
+        if last.space == Space::Html {
+            // An end tag that is not the innermost element's makes a browser guess.
+            if last.name == name {
+                self.nodes.pop();
+                self.html -= 1;
+            } else {
+                self.doubtful = true;
+            }
+            return;
+        }
+        if self.foreign.get(name).copied().unwrap_or(0) == 0 {
+            self.doubtful |= self.html > 0 || self.closes_outside(name);
+            return;
+        }
+        while let Some(last) = self.nodes.last() {
+            if last.space == Space::Html {
+                self.doubtful = true;
+                return;
+            }
+            let found = last.name == name;
+            self.close();
+            if found {
+                return;
+            }
+        }
+    }
+
+    /// Takes the innermost foreign element away.
+    fn close(&mut self) {
+        if let Some(node) = self.nodes.pop()
+            && let Some(count) = self.foreign.get_mut(&node.name)
+        {
+            *count -= 1;
+        }
+    }
+
+    /// Whether something outside could be closed, with all that is in it.
+    fn closes_outside(&self, name: &[u8]) -> bool {
+        match name {
+            b"body" | b"html" => false,
+            b"p" | b"br" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"colgroup" | b"tbody" | b"tr" => true,
+            _ => self.elsewhere.contains(name),
+        }
+    }
+}
+
+/// Tags that end foreign content.
+fn leaves(tag: Opened<'_>) -> bool {
+    const NAMES: &str = " b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li \
+        listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var ";
+    let name = String::from_utf8_lossy(tag.name);
+    (name == "font" && tag.styled) || NAMES.contains(&format!(" {name} "))
+}
