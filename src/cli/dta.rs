@@ -78,7 +78,9 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         match (&finished.error, failed) {
             (None, _) => out.document(&finished.result),
             (Some(_), Some(output)) => out.document(output),
-            (Some(error), None) => out.document(&json!({"error": error, "run": finished.run})),
+            (Some(error), None) => {
+                out.document(&json!({"error": error, "exit_code": finished.exit_code(), "run": finished.run}))
+            }
         }
         summarise(&finished, out);
         return Ok(exit_code(&finished, arguments.mutation));
