@@ -79,7 +79,13 @@ impl Host<'_> {
                     }
                     error
                 }
-                Err(second) => error.detail("undo_error", second.message()).hint("`nrv recover` undoes the change"),
+                Err(second) => {
+                    // With its mark the change stands, whatever the record says.
+                    if journal::is_committed(self.folder.path(), &name) {
+                        self.transactions.push(Committed { transaction: name, entries });
+                    }
+                    error.detail("undo_error", second.message()).hint("run `nrv recover` when the cause is gone")
+                }
             });
         }
         self.transactions.push(Committed { transaction: name.clone(), entries });
@@ -110,7 +116,11 @@ impl Host<'_> {
         let files = pack_files(&self.folder, name)?;
         self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
         self.sync()?;
-        journal::settle(self.folder.path(), name)
+        // The outcome is known now; what is left of the entry is recovery's to clear.
+        if let Err(error) = journal::settle(self.folder.path(), name) {
+            tracing::warn!("the journal's entry stays for now: {error}");
+        }
+        Ok(())
     }
 
     /// Undoes the run's transactions, the latest first, in one transaction of their own.

@@ -77,6 +77,9 @@ impl Finished {
     /// What a person wants to know, in one sentence.
     pub fn sentence(&self) -> String {
         let files = |n: usize| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+        if self.error.as_ref().is_some_and(|error| error.details().contains_key("undo_error")) {
+            return "The run failed, and its changes could not all be undone.".to_owned();
+        }
         match (self.state, self.mode.as_str()) {
             (
                 State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
@@ -163,7 +166,11 @@ impl Host<'_> {
             Err(error) => {
                 let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
                 let message = format!("{} {}", finished.sentence(), error.message());
-                Err(Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint))
+                let unsealed = Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint);
+                Err(match finished.error {
+                    Some(cause) => unsealed.detail("cause", cause.message()),
+                    None => unsealed,
+                })
             }
         }
     }

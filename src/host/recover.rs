@@ -7,7 +7,7 @@ use super::{Context, State, commit::pack_files};
 use crate::{
     error::{Code, Error},
     journal,
-    ledger::{Chain, Head, Note},
+    ledger::{Chain, Head, Note, Record},
     lock::Lease,
     path::RepoPath,
 };
@@ -83,21 +83,21 @@ impl Recovery {
         let now = || context.options.clock.now();
         for name in &journal::open_transactions(folder.path())? {
             let outcome = journal::recover(&context.workspace, folder.path(), name)?;
-            let kind = match (outcome.committed, outcome.undoes) {
-                (false, _) => "undone_after_crash",
-                (true, false) => "committed",
-                (true, true) => "undone",
-            };
             recovery.count(&outcome);
-            if !is_recorded(&folder.records()?, name) {
+            if let Some(kind) = missing_outcome(&folder.records()?, name, &outcome) {
                 let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
                 let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
-                chain.append(now(), Note { position: outcome.position, kind, data, files, ..Note::default() })?;
+                let position = outcome.position.clone();
+                chain.append(now(), Note { position, kind, data, files, ..Note::default() })?;
+                chain.sync()?;
+                if kind == UNDONE {
+                    journal::discard(folder.path(), name, &outcome)?;
+                }
             }
-            chain.sync()?;
             journal::settle(folder.path(), name)?;
             recovery.foreign.extend(outcome.foreign);
         }
+        journal::sweep(folder.path())?;
         if sealed.is_none() {
             let data = json!({"state": State::Interrupted});
             chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
@@ -146,8 +146,22 @@ impl Recovery {
     }
 }
 
-/// True if the outcome of a transaction reached the record before the crash.
-fn is_recorded(records: &[crate::ledger::Record], transaction: &str) -> bool {
-    let kinds = ["committed", "undone", "undone_after_crash"];
-    records.iter().any(|record| kinds.contains(&record.kind.as_str()) && record.data["transaction"] == transaction)
+/// What a crash before the commit mark is recorded as.
+const UNDONE: &str = "undone_after_crash";
+
+/// What the record has yet to say of a transaction; none if it says how it ended.
+fn missing_outcome(records: &[Record], transaction: &str, outcome: &journal::Recovered) -> Option<&'static str> {
+    let kinds = ["committed", "undone", "revoked", UNDONE];
+    let known = records
+        .iter()
+        .rfind(|record| kinds.contains(&record.kind.as_str()) && record.data["transaction"] == transaction);
+    let said_committed = known.map(|record| matches!(record.kind.as_str(), "committed" | "undone"));
+    match (outcome.committed, said_committed) {
+        (true, Some(true)) | (false, Some(false)) => None,
+        (true, _) if outcome.undoes => Some("undone"),
+        (true, _) => Some("committed"),
+        // It was recorded and then taken back; its pack is in the record and stays.
+        (false, Some(true)) => Some("revoked"),
+        (false, None) => Some(UNDONE),
+    }
 }

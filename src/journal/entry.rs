@@ -94,8 +94,11 @@ impl Files {
         let text = serde_json::to_vec(intent).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let path = self.intent();
         let new = path.with_extension("new");
-        write_new(&new, &text)?.sync_all().map_err(|error| failed(&new, &error))?;
-        fs::rename(&new, &path).map_err(|error| failed(&path, &error))?;
+        let write = || {
+            write_new(&new, &text)?.sync_all().map_err(|error| failed(&new, &error))?;
+            fs::rename(&new, &path).map_err(|error| failed(&path, &error))
+        };
+        write().inspect_err(|_| drop(fs::remove_file(&new)))?;
         sync_folder(&path)
     }
 
@@ -189,6 +192,20 @@ pub fn open_transactions(run_folder: &Path) -> Result<Vec<String>, Error> {
         }
     }
     Ok(names)
+}
+
+/// Clears what a crash left of entries that mean nothing any more: intents that were not written whole, marks without one.
+pub fn sweep(run_folder: &Path) -> Result<(), Error> {
+    let folder = run_folder.join("journal");
+    for item in walkdir::WalkDir::new(&folder).min_depth(1).max_depth(1) {
+        let item = item.map_err(|error| Error::new(Code::Io, format!("the journal can't be listed: {error}")))?;
+        let path = item.path();
+        let kind = path.extension().and_then(|kind| kind.to_str());
+        if kind == Some("new") || kind == Some("committed") && !path.with_extension("json").exists() {
+            fs::remove_file(path).map_err(|error| failed(path, &error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads an intent; none if there is none any more. One that can't be read is `record_damaged`: who knows what was done.

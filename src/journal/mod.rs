@@ -12,6 +12,6 @@ mod tests;
 mod transaction;
 mod tree;
 
-pub use entry::{Manifest, is_committed, open_transactions, settle};
-pub use recovery::{Recovered, recover, revoke};
+pub use entry::{Manifest, is_committed, open_transactions, settle, sweep};
+pub use recovery::{Recovered, discard, recover, revoke};
 pub use transaction::{Guards, Target, Transaction, apply, preflight};

@@ -35,15 +35,6 @@ pub struct Recovered {
 ///
 /// `record_damaged` if the journal is not to be trusted or a pre-image is not what it was; then it stays open.
 pub fn recover(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
-    let recovered = restore_all(workspace, run_folder, transaction)?;
-    // What could not be put back stays in the pack.
-    if !recovered.committed && recovered.foreign.is_empty() {
-        Files::new(run_folder, transaction).remove_pack()?;
-    }
-    Ok(recovered)
-}
-
-fn restore_all(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
     let files = Files::new(run_folder, transaction);
     let Some(intent) = read_intent(&files)? else { return Ok(Recovered::default()) };
     check_intent(workspace, run_folder, transaction, &intent)?;
@@ -82,10 +73,22 @@ fn restore_all(workspace: &Workspace, run_folder: &Path, transaction: &str) -> R
 ///
 /// Manifest and patch stay in the pack, since the record may name them already.
 pub fn revoke(workspace: &Workspace, run_folder: &Path, transaction: &str) -> Result<Recovered, Error> {
+    if read_intent(&Files::new(run_folder, transaction))?.is_none() {
+        let message = format!("the transaction `{transaction}` can't be taken back: its intent is gone");
+        return Err(Error::new(Code::RecordDamaged, message).hint("its files before the change are in its pack"));
+    }
     Files::new(run_folder, transaction).remove_mark()?;
-    let recovered = restore_all(workspace, run_folder, transaction)?;
+    let recovered = recover(workspace, run_folder, transaction)?;
     super::settle(run_folder, transaction)?;
     Ok(recovered)
+}
+
+/// Removes the pack of a transaction that was undone and that no record names. What could not be put back stays.
+pub fn discard(run_folder: &Path, transaction: &str, recovered: &Recovered) -> Result<(), Error> {
+    if recovered.committed || !recovered.foreign.is_empty() {
+        return Ok(());
+    }
+    Files::new(run_folder, transaction).remove_pack()
 }
 
 /// A journal says which files to move where, so that one from elsewhere must not be believed.

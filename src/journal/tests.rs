@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use super::{Guards, Target, Transaction, apply, open_transactions, recover, settle};
+use super::{Guards, Target, Transaction, apply, discard, open_transactions, recover, settle};
 use crate::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
@@ -140,6 +140,7 @@ fn a_crash_at_any_step_is_recovered() {
         for transaction in open_transactions(&bench.run_folder()).unwrap() {
             let recovered = recover(&bench.workspace, &bench.run_folder(), &transaction).unwrap();
             assert!(!recovered.committed && recovered.foreign.is_empty(), "step {step}");
+            discard(&bench.run_folder(), &transaction, &recovered).unwrap();
             settle(&bench.run_folder(), &transaction).unwrap();
         }
         assert_eq!(bench.tree(), before, "step {step}");

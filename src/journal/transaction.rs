@@ -95,8 +95,13 @@ pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error
 }
 
 fn undo(workspace: &Workspace, transaction: &Transaction<'_>, error: Error) -> Error {
-    let recovered = recovery::recover(workspace, transaction.run_folder, transaction.name)
-        .and_then(|recovered| super::settle(transaction.run_folder, transaction.name).map(|()| recovered));
+    let (folder, name) = (transaction.run_folder, transaction.name);
+    // A mark that could not be synced must not turn undoing into finishing.
+    let recovered = Files::new(folder, name).remove_mark().and_then(|()| {
+        let recovered = recovery::recover(workspace, folder, name)?;
+        recovery::discard(folder, name, &recovered)?;
+        super::settle(folder, name).map(|()| recovered)
+    });
     match recovered {
         Ok(recovered) if recovered.foreign.is_empty() => error,
         Ok(recovered) => {
