@@ -70,14 +70,14 @@ impl Host<'_> {
             // Nobody would know how to undo what is not in the record.
             let revoked = journal::revoke(&self.context.workspace, self.folder.path(), &name);
             return Err(match revoked {
-                Ok(_) => {
-                    let data = json!({"transaction": name});
+                Ok(recovered) => {
+                    let data = json!({"transaction": name, "foreign": recovered.foreign});
                     // If not even this can be written, the record does not know of the change at all.
                     let note = Note { position: position.to_string(), kind: "revoked", data, ..Note::default() };
                     if let Err(second) = self.note(note) {
                         tracing::warn!("{second}");
                     }
-                    error
+                    if recovered.foreign.is_empty() { error } else { error.detail("files", json!(recovered.foreign)) }
                 }
                 Err(second) => {
                     // With its mark the change stands, whatever the record says.

@@ -69,7 +69,7 @@ impl Host<'_> {
 
     /// Tells warnings, remembers violations, and stops at a block.
     pub(super) fn heed(&mut self, verdict: &Verdict, sink: &mut dyn Sink) -> Result<(), Error> {
-        for result in verdict.results.iter().filter(|result| result.decision != Decision::Allow) {
+        for result in verdict.remarks() {
             self.violations.push(result.clone());
             if result.decision == Decision::Warn {
                 sink.event(Event::Warning { result: result.clone() });

@@ -10,7 +10,7 @@ use crate::{
     call::Call,
     clock::Stopwatch,
     error::Error,
-    gate::{Decision, Verdict},
+    gate::Verdict,
     json,
     ledger::{Note, Record, RunFolder},
 };
@@ -39,7 +39,7 @@ impl Host<'_> {
             Ok(reply) => json!({"reply": self.packed(reply, is_content)?}),
             Err(error) => json!({"error": error}),
         };
-        let told: Vec<_> = verdict.results.iter().filter(|result| result.decision != Decision::Allow).collect();
+        let told: Vec<_> = verdict.remarks().collect();
         let mut data = json!({"call": call.name(), "args": args, "decision": verdict.decision, "results": told});
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
             data.extend(outcome);

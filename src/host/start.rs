@@ -194,10 +194,7 @@ fn check_flags(request: &Request) -> Result<(), Error> {
 
 fn check_clean(context: &Context, request: &Request, sink: &mut dyn Sink) -> Result<clean::GitState, Error> {
     let allowed = request.flags.allow_dirty || request.policy.settings().run.allow_dirty;
-    let state = match clean::git_state(context) {
-        Err(error) if allowed && error.code() == Code::DirtyTree => clean::GitState::default(),
-        state => state?,
-    };
+    let state = clean::git_state(context)?;
     let Some(writes) = request.writes.as_ref().filter(|writes| !allowed && !writes.is_empty()) else {
         return Ok(state);
     };
