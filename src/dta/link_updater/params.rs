@@ -11,13 +11,26 @@ use crate::error::{Code, Error};
 pub(super) struct Params {
     /// Origins or bare hosts that links leave.
     from_hosts: Option<Vec<String>>,
-    /// The origin where they go.
+    /// The origin where they go, with a path to put before theirs if one is given.
     to_host: Option<String>,
     /// In place of the two: several moves in one pass.
     moves: Option<Vec<Move>>,
     /// What to do about a file that can't be read.
     #[serde(default)]
     pub(super) on_skip: OnSkip,
+    /// Where links are moved only on request.
+    #[serde(default)]
+    pub(super) include: Vec<Include>,
+}
+
+/// A place where links are moved only on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Include {
+    /// String values of JSON files that are a URL from end to end.
+    Json,
+    /// The same in `<script type="application/ld+json">` of pages.
+    JsonLd,
 }
 
 /// One move.
@@ -26,7 +39,7 @@ pub(super) struct Params {
 pub(super) struct Move {
     /// Origins or bare hosts that links leave.
     pub(super) from_hosts: Vec<String>,
-    /// The origin where they go.
+    /// The origin where they go, with a path to put before theirs if one is given.
     pub(super) to_host: String,
 }
 
@@ -46,6 +59,11 @@ impl Params {
     pub(super) fn parse(params: &Value) -> Result<Self, Error> {
         serde_json::from_value(params.clone())
             .map_err(|error| Error::new(Code::InvalidInput, format!("the params can't be used: {error}")))
+    }
+
+    /// True if links are to be moved there too.
+    pub(super) fn includes(&self, place: Include) -> bool {
+        self.include.contains(&place)
     }
 
     /// The moves, whichever way they were given.
