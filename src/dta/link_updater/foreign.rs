@@ -110,6 +110,8 @@ pub(super) struct Foreign {
     in_frameset: bool,
     /// In a `<template>`, before something tells what it is a template of.
     in_bare_template: bool,
+    /// True if a tag of HTML ended foreign content.
+    pub(super) was_left: bool,
     /// True if a browser could have another tree.
     pub(super) is_unclear: bool,
 }
@@ -140,6 +142,7 @@ impl Foreign {
             while matches!(self.around(), Kind::Svg | Kind::Math) {
                 self.pop();
             }
+            self.was_left = true;
             return self.html(tag);
         }
         let kind = match (around, tag.name) {
@@ -190,14 +193,19 @@ impl Foreign {
                 if !self.open.is_empty() && !VOID.contains(&tag.name) {
                     self.push(tag.name, kind);
                 }
-                if !self.began.contains(tag.name) {
-                    self.began.insert(tag.name.to_owned());
-                }
+                self.began(tag.name);
             }
             Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint if !tag.is_self_closing => self.push(tag.name, kind),
             Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint => {}
         }
         kind
+    }
+
+    /// Takes the name of an HTML element that begins outside of anything foreign.
+    pub(super) fn began(&mut self, name: &str) {
+        if !self.began.contains(name) {
+            self.began.insert(name.to_owned());
+        }
     }
 
     /// Takes an end tag.

@@ -11,6 +11,7 @@
 //!
 //! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
 
+mod census;
 mod foreign;
 mod origin;
 mod params;

@@ -72,6 +72,14 @@ impl Moves {
         Ok(Moves(map))
     }
 
+    /// False only if no URL moves whose host is written like that, in letters, digits, dots and hyphens.
+    pub(super) fn may_leave(&self, host: &[u8]) -> bool {
+        // What ends in a number may be an address in another spelling, and `xn--` a host that is none.
+        let last = host.rsplit(|byte| *byte == b'.').find(|label| !label.is_empty());
+        last.is_none_or(|last| last[0].is_ascii_digit())
+            || self.0.keys().any(|origin| origin.host.as_bytes().eq_ignore_ascii_case(host))
+    }
+
     /// What becomes of a URL as it stands in an attribute; none if it stays.
     pub(super) fn rewrite(&self, piece: &str) -> Result<Option<Rewrite>, Error> {
         let clean = Clean::new(piece);

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    census,
     origin::{self, Moves, Rewrite},
     params::{OnSkip, Params},
     pieces::pieces,
@@ -168,11 +169,14 @@ fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath, pulse: Pulse<'_>) -> 
     if let Some(reason) = unreadable(&before.bytes) {
         return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
+    let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
+    if !is_xml && let Some(links) = census::count(&before.bytes, moves) {
+        return Ok(Page { hash, links, ..nothing });
+    }
     let scan = scan::scan(&before.bytes, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     if scan.is_unclear {
         return Ok(Page { hash, skipped: Some(UNCLEAR), ..nothing });
     }
-    let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
     if is_xml && scan.differs_as_xml {
         return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
     }

@@ -1,5 +1,7 @@
 //! Which attributes hold URLs, and in which form. From the attribute index of the HTML standard, with what it obsoleted.
 
+use std::collections::BTreeMap;
+
 /// How an attribute holds its URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -65,6 +67,15 @@ pub(super) fn form(element: &str, in_svg: bool, attribute: &str) -> Option<Form>
     }
     let (_, form, elements) = ATTRIBUTES.iter().find(|(name, ..)| *name == attribute)?;
     elements.contains(&element).then_some(*form)
+}
+
+/// Every element that may carry URLs, with its attributes.
+pub(super) fn elements() -> BTreeMap<&'static str, Vec<(&'static str, Form)>> {
+    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (attribute, form, elements) in ATTRIBUTES {
+        elements.iter().for_each(|element| all.entry(*element).or_default().push((*attribute, *form)));
+    }
+    all
 }
 
 /// How the content of a `<meta>` holds URLs, by its other attributes.

@@ -1,5 +1,6 @@
 //! The adapter as a whole: on disk, in several threads, and against damage of every kind.
 
+mod census;
 mod hostile;
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::atomic::AtomicBool};

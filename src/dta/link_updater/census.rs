@@ -1,0 +1,437 @@
+//! Counts the links of a page in which nothing moves, by a tokenizer made for speed.
+//!
+//! Most pages of a tree hold no old host, and all of them are to be counted. What this reader finds unusual, and every page
+//! in which a link could move, is left to [`super::scan`]; it never says what becomes of a page.
+
+use std::{ops::Range, sync::LazyLock};
+
+use memchr::{memchr, memmem};
+
+use super::{
+    foreign::{self, Foreign, Kind, Start},
+    origin::Moves,
+    pieces::pieces,
+    table::{self, Form},
+    value::Decoded,
+};
+
+/// The number of links in an HTML page; none if a link moves or somebody slower has to look.
+pub(super) fn count(bytes: &[u8], moves: &Moves) -> Option<u64> {
+    let mut reader = Reader {
+        bytes,
+        at: 0,
+        moves,
+        links: 0,
+        foreign: Foreign::default(),
+        was_engaged: false,
+        began: [0; SLOTS],
+        attributes: Vec::new(),
+    };
+    while let Some(found) = memchr(b'<', &bytes[reader.at..]) {
+        reader.at += found + 1;
+        match bytes.get(reader.at) {
+            Some(byte) if byte.is_ascii_alphabetic() => reader.start_tag()?,
+            Some(b'/') => reader.end_tag()?,
+            Some(b'!') => reader.declaration()?,
+            Some(b'?') => reader.skip_past(b">")?,
+            Some(_) | None => {}
+        }
+    }
+    Some(reader.links)
+}
+
+/// How many names of elements are remembered by a place of their own.
+const SLOTS: usize = 64;
+
+/// Names of up to eight bytes as numbers; longer ones by their first eight, to be compared once more.
+const fn key(name: &[u8]) -> u64 {
+    let mut key = 0;
+    let mut at = 0;
+    while at < name.len() && at < 8 {
+        key = key << 8 | name[at].to_ascii_lowercase() as u64;
+        at += 1;
+    }
+    key
+}
+
+/// What an element's attributes hold: its name's number, its name, and each attribute with its form.
+type Carrier = (u64, &'static str, Vec<(&'static str, Form)>);
+
+static CARRIERS: LazyLock<Vec<Carrier>> = LazyLock::new(|| {
+    let mut carriers: Vec<Carrier> = table::elements()
+        .into_iter()
+        .map(|(element, attributes)| (key(element.as_bytes()), element, attributes))
+        .collect();
+    carriers.sort_by_key(|carrier| carrier.0);
+    carriers
+});
+
+fn carried(name: &[u8], key: u64) -> &'static [(&'static str, Form)] {
+    let first = CARRIERS.partition_point(|carrier| carrier.0 < key);
+    let same = CARRIERS[first..].iter().take_while(|carrier| carrier.0 == key);
+    let mut named = same.filter(|carrier| carrier.1.as_bytes().eq_ignore_ascii_case(name));
+    named.next().map_or(&[], |carrier| &carrier.2)
+}
+
+/// True for elements that change how the rest is read, or could.
+fn steers(name: &[u8], name_key: u64) -> bool {
+    const KEYS: &[u64] = &[
+        key(b"col"),
+        key(b"colgroup"),
+        key(b"frameset"),
+        key(b"iframe"),
+        key(b"math"),
+        key(b"noembed"),
+        key(b"noframes"),
+        key(b"noscript"),
+        key(b"plaintext"),
+        key(b"script"),
+        key(b"select"),
+        key(b"style"),
+        key(b"svg"),
+        key(b"table"),
+        key(b"template"),
+        key(b"textarea"),
+        key(b"title"),
+        key(b"xmp"),
+    ];
+    name.len() < 10 && KEYS.contains(&name_key)
+}
+
+struct Attribute {
+    name: Range<usize>,
+    value: Option<Range<usize>>,
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    moves: &'a Moves,
+    links: u64,
+    foreign: Foreign,
+    /// True if something in the page was not HTML's alone.
+    was_engaged: bool,
+    /// The last name seen of each group, so that `foreign` is told once.
+    began: [u64; SLOTS],
+    /// Those of the tag that is read, as far as they matter.
+    attributes: Vec<Attribute>,
+}
+
+impl Reader<'_> {
+    fn start_tag(&mut self) -> Option<()> {
+        let name = self.name();
+        let key = key(&self.bytes[name.clone()]);
+        let carried = carried(&self.bytes[name.clone()], key);
+        let is_meta = self.bytes[name.clone()].eq_ignore_ascii_case(b"meta");
+        let engaged = self.foreign.is_engaged();
+        self.attributes.clear();
+        let keeps_all = engaged || is_meta || !carried.is_empty();
+        let Some(is_self_closing) = self.read_attributes(keeps_all) else { return self.ended() };
+        let mut kind = Kind::Html;
+        let steers = steers(&self.bytes[name.clone()], key);
+        if steers || engaged {
+            kind = self.enter(name.clone(), is_self_closing)?;
+        } else {
+            self.remember(&name, key);
+        }
+        if is_meta {
+            self.meta()?;
+        }
+        if !self.attributes.is_empty() {
+            self.count_attributes(carried, kind == Kind::Svg)?;
+        }
+        if steers && kind == Kind::Html { self.skip_text(name) } else { Some(()) }
+    }
+
+    /// What the element is to a browser; none if that is better left to somebody else.
+    fn enter(&mut self, name: Range<usize>, is_self_closing: bool) -> Option<Kind> {
+        let name = std::str::from_utf8(&self.bytes[name]).ok()?.to_ascii_lowercase();
+        if matches!(name.as_str(), "font" | "annotation-xml" | "math" | "plaintext" | "template" | "frameset") {
+            return None;
+        }
+        let tag = Start { name: &name, is_self_closing, has_font_style: false, has_html_encoding: false };
+        let kind = self.foreign.start(tag);
+        self.was_engaged |= self.foreign.is_engaged();
+        (!self.foreign.is_unclear && !self.foreign.was_left).then_some(kind)
+    }
+
+    fn remember(&mut self, name: &Range<usize>, key: u64) {
+        let key = key ^ (name.len() as u64) << 56;
+        let slot = (key ^ key >> 8 ^ key >> 16) as usize % SLOTS;
+        if self.began[slot] != key {
+            self.began[slot] = key;
+            let name = String::from_utf8_lossy(&self.bytes[name.clone()]).to_ascii_lowercase();
+            self.foreign.began(&name);
+        }
+    }
+
+    fn name(&mut self) -> Range<usize> {
+        let start = self.at;
+        let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>');
+        let rest = &self.bytes[start..];
+        self.at += rest.iter().position(ends).unwrap_or(rest.len());
+        start..self.at
+    }
+
+    /// Reads to the end of a tag, and tells whether it ends with `/>`; none if the page ends before it.
+    fn read_attributes(&mut self, keeps_all: bool) -> Option<bool> {
+        loop {
+            let mut after_slash = false;
+            loop {
+                match self.bytes.get(self.at)? {
+                    b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' => after_slash = false,
+                    b'/' => after_slash = true,
+                    b'>' => {
+                        self.at += 1;
+                        return Some(after_slash);
+                    }
+                    _ => break,
+                }
+                self.at += 1;
+            }
+            let name = self.attribute_name();
+            let value = self.attribute_value()?;
+            if keeps_all || is_global(&self.bytes[name.clone()]) {
+                self.attributes.push(Attribute { name, value });
+            }
+        }
+    }
+
+    fn attribute_name(&mut self) -> Range<usize> {
+        let start = self.at;
+        // A name may begin with `=`.
+        let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>' | b'=');
+        let rest = &self.bytes[start + 1..];
+        self.at = start + 1 + rest.iter().position(ends).unwrap_or(rest.len());
+        start..self.at
+    }
+
+    /// The bytes between the quotes, if there is a value; the outer none if the page ends before it does.
+    fn attribute_value(&mut self) -> Option<Option<Range<usize>>> {
+        let name_end = self.at;
+        self.skip_space();
+        if *self.bytes.get(self.at)? != b'=' {
+            self.at = name_end;
+            return Some(None);
+        }
+        self.at += 1;
+        self.skip_space();
+        let start = self.at + 1;
+        match *self.bytes.get(self.at)? {
+            quote @ (b'"' | b'\'') => {
+                let end = start + memchr(quote, &self.bytes[start..])?;
+                self.at = end + 1;
+                Some(Some(start..end))
+            }
+            b'>' => Some(None),
+            _ => {
+                let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'>');
+                let start = start - 1;
+                let end = start + self.bytes[start..].iter().position(ends)?;
+                self.at = end;
+                Some(Some(start..end))
+            }
+        }
+    }
+
+    fn skip_space(&mut self) {
+        let is_space = |byte: &&u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ');
+        self.at += self.bytes[self.at..].iter().take_while(is_space).count();
+    }
+
+    fn count_attributes(&mut self, carried: &[(&str, Form)], in_svg: bool) -> Option<()> {
+        // Of several attributes of one name only the first counts.
+        let mut seen = 0_u32;
+        for at in 0..self.attributes.len() {
+            let name = &self.bytes[self.attributes[at].name.clone()];
+            let known = carried.iter().position(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
+            let (bit, form) = match known {
+                Some(known) => (known + 2, carried[known].1),
+                None if name.eq_ignore_ascii_case(b"xlink:href") => (0, Form::Url),
+                None if in_svg && name.eq_ignore_ascii_case(b"href") => (1, Form::Url),
+                None => continue,
+            };
+            let is_first = seen & 1 << bit == 0;
+            seen |= 1 << bit;
+            match self.attributes[at].value.clone() {
+                Some(value) if is_first => self.count_value(value, form)?,
+                Some(_) | None => {}
+            }
+        }
+        Some(())
+    }
+
+    fn meta(&mut self) -> Option<()> {
+        let first = |wanted: &str| {
+            let mut named = self.attributes.iter();
+            let attribute = named.find(|one| self.bytes[one.name.clone()].eq_ignore_ascii_case(wanted.as_bytes()))?;
+            Some(attribute.value.clone().unwrap_or(0..0))
+        };
+        let text = |wanted: &str| first(wanted).map(|range| Decoded::new(&self.bytes[range]).text.into_owned());
+        let Some(content) = first("content") else { return Some(()) };
+        let (http_equiv, property, name) = (text("http-equiv"), text("property"), text("name"));
+        match table::meta_form(http_equiv.as_deref(), property.as_deref(), name.as_deref()) {
+            Some(form) => self.count_value(content, form),
+            None => Some(()),
+        }
+    }
+
+    /// Counts the URLs of a value; none if one of them could move.
+    fn count_value(&mut self, value: Range<usize>, form: Form) -> Option<()> {
+        let raw = &self.bytes[value];
+        if form == Form::Url && raw.first().is_some_and(|first| *first > b' ' && *first != b'&') {
+            self.links += 1;
+            return if stays(raw, self.moves) { Some(()) } else { self.rewrites_none(raw, form).map(|_| ()) };
+        }
+        self.links += self.rewrites_none(raw, form)?;
+        Some(())
+    }
+
+    /// The number of URLs in a value; none if one of them moves.
+    fn rewrites_none(&self, raw: &[u8], form: Form) -> Option<u64> {
+        let decoded = Decoded::new(raw);
+        let pieces = pieces(form, &decoded.text);
+        let stays = |piece: &Range<usize>| matches!(self.moves.rewrite(&decoded.text[piece.clone()]), Ok(None));
+        pieces.iter().all(stays).then_some(pieces.len() as u64)
+    }
+
+    /// Goes past the text of an element that holds no markup.
+    fn skip_text(&mut self, name: Range<usize>) -> Option<()> {
+        let name = self.bytes[name].to_ascii_lowercase();
+        let rest = &self.bytes[self.at..];
+        let length = match name.as_slice() {
+            b"script" => end_of_script(rest),
+            b"iframe" | b"noembed" | b"noframes" | b"noscript" | b"style" | b"textarea" | b"title" | b"xmp" => {
+                foreign::end_of_text(rest, &name)
+            }
+            _ => return Some(()),
+        };
+        if self.foreign.is_engaged() || (name == b"noscript" && memchr(b'<', &rest[..length]).is_some()) {
+            return None;
+        }
+        self.at += length;
+        Some(())
+    }
+
+    fn end_tag(&mut self) -> Option<()> {
+        self.at += 1;
+        match self.bytes.get(self.at) {
+            Some(byte) if byte.is_ascii_alphabetic() => {}
+            Some(b'>') => return Some(()),
+            Some(_) => return self.skip_past(b">"),
+            None => return self.ended(),
+        }
+        let name = self.name();
+        self.attributes.clear();
+        if self.read_attributes(true).is_none() {
+            return self.ended();
+        }
+        if self.foreign.is_engaged() {
+            let name = std::str::from_utf8(&self.bytes[name]).ok()?;
+            self.foreign.end(&name.to_ascii_lowercase());
+            // What looks like attributes could be the next tag.
+            return (!self.foreign.is_unclear && self.attributes.is_empty()).then_some(());
+        }
+        Some(())
+    }
+
+    fn declaration(&mut self) -> Option<()> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(b"!-->") || rest.starts_with(b"!--->") {
+            return self.skip_past(b">");
+        }
+        if rest.starts_with(b"!--") {
+            let closes = |at: &usize| matches!(rest[at + 2..], [b'>', ..] | [b'!', b'>', ..]);
+            // Dashes may overlap: `--->` closes too.
+            let dashes = memchr::memchr_iter(b'-', &rest[3..]).map(|at| at + 3);
+            let mut closing = dashes.filter(|at| rest.get(at + 1) == Some(&b'-')).filter(closes);
+            let Some(end) = closing.next() else { return self.ended() };
+            self.at += end + 2;
+            return self.skip_past(b">");
+        }
+        // It is text in SVG, and a comment elsewhere.
+        if self.foreign.is_engaged() && rest.starts_with(b"![") {
+            return None;
+        }
+        self.skip_past(b">")
+    }
+
+    fn skip_past(&mut self, end: &[u8]) -> Option<()> {
+        match memmem::find(&self.bytes[self.at..], end) {
+            Some(found) => {
+                self.at += found + end.len();
+                Some(())
+            }
+            None => self.ended(),
+        }
+    }
+
+    /// The page ends within something; after an `<svg>` or the like, that is better left to somebody else.
+    fn ended(&mut self) -> Option<()> {
+        self.at = self.bytes.len();
+        (!self.was_engaged).then_some(())
+    }
+}
+
+/// True for attributes that hold a URL on any element.
+fn is_global(name: &[u8]) -> bool {
+    name.len() == 10 && name.eq_ignore_ascii_case(b"xlink:href")
+}
+
+/// True if a value plainly names no old host. It begins neither with white space nor with a character reference.
+fn stays(raw: &[u8], moves: &Moves) -> bool {
+    let odd = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'&'));
+    let after_scheme = match raw {
+        [b'h' | b'H', rest @ ..] => match rest {
+            [b't' | b'T', b't' | b'T', b'p' | b'P', b':', ..] => &raw[5..],
+            [b't' | b'T', b't' | b'T', b'p' | b'P', b's' | b'S', b':', ..] => &raw[6..],
+            _ => return !odd(raw),
+        },
+        [b'/', b'/', ..] => raw,
+        [b'/' | b'\\', second, ..] => return !matches!(second, b'/' | b'\\' | b'\t' | b'\n' | b'\r' | b'&'),
+        _ => return true,
+    };
+    let [b'/', b'/', rest @ ..] = after_scheme else { return false };
+    let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+    let authority = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+    let colon = memchr(b':', authority).unwrap_or(authority.len());
+    let (host, port) = authority.split_at(colon);
+    let is_plain =
+        !host.is_empty() && host.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+    let has_user = memchr(b'@', port).is_some();
+    is_plain && !has_user && !moves.may_leave(host)
+}
+
+/// Where the text of a script ends: `<!--` and `<script` in it may put the end off.
+fn end_of_script(bytes: &[u8]) -> usize {
+    let end = foreign::end_of_text(bytes, b"script");
+    let Some(comment) = memmem::find(&bytes[..end], b"<!--") else { return end };
+    let delimited = |at: usize, name: &[u8]| {
+        let rest = &bytes[at..];
+        let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>');
+        rest.len() > name.len() && rest[..name.len()].eq_ignore_ascii_case(name) && ends(&rest[name.len()])
+    };
+    let (mut is_commented, mut is_nested) = (true, false);
+    // The two dashes that begin a comment may end it as well.
+    let mut at = comment + 2;
+    while let Some(found) = memchr::memchr2(b'<', b'-', &bytes[at..]) {
+        at += found;
+        if bytes[at] == b'-' {
+            if bytes[at..].starts_with(b"-->") {
+                (is_commented, is_nested) = (false, false);
+            }
+        } else if !is_commented && bytes[at..].starts_with(b"<!--") {
+            is_commented = true;
+            at += 1;
+        } else if delimited(at, b"</script") {
+            if !is_nested {
+                return at;
+            }
+            is_nested = false;
+        } else if is_commented && delimited(at, b"<script") {
+            is_nested = true;
+        }
+        at += 1;
+    }
+    bytes.len()
+}

@@ -1,0 +1,126 @@
+//! The fast reader against the exact one: where it answers, the answer is the same.
+
+use super::*;
+
+/// What the exact reader says; none if it leaves the page alone or moves a link.
+fn counted_exactly(page: &[u8], moves: &params::Params) -> Option<u64> {
+    let (links, moved) = propose::links_and_page_for_tests(page, moves)?;
+    (moved == page).then_some(links.len() as u64)
+}
+
+fn both(page: &str) -> (Option<u64>, Option<u64>) {
+    let params = json!({"from_hosts": ["old.example.com", "127.0.0.1"], "to_host": "https://new.example.com"});
+    let params = params::Params::parse(&params).unwrap();
+    let moves = origin::Moves::compile(&params).unwrap();
+    (super::super::census::count(page.as_bytes(), &moves), counted_exactly(page.as_bytes(), &params))
+}
+
+#[track_caller]
+fn check(page: &str, links: Option<u64>) {
+    let (fast, exact) = both(page);
+    assert_eq!(fast, links, "{page}");
+    assert!(fast.is_none() || fast == exact, "{page}: {exact:?}");
+}
+
+#[test]
+fn ordinary_pages_are_counted() {
+    check(
+        "<!DOCTYPE html><A\nHREF = 'x' Href=y><img src=a srcset=\"b 1x, c 2x\"alt=c><a href=x/><a href></a >",
+        Some(5),
+    );
+    check("<p href=x xlink:href=y data-src=z><base href=''><isindex action=x><form action=y>", Some(2));
+    check("<meta content='0;url=x' http-equiv=REFRESH><meta name=og:image content=y><meta name=x content=z>", Some(2));
+    check("<a href=' \n'><a href='&#32;'><a href='&Tab;x'><a ping='a b '><blockquote cite=x>", Some(4));
+    check("<title><a href=x></title ><textarea><a href=x></textarea><style>a{}</style><xmp><a href=x>", Some(0));
+    check("<script src=>'<a href=x>'</script><a href=y><script src=x/>'<a href=x>'</script/><a href=z", Some(2));
+    check("<script><!-- <script> </script> <a href=x> --></script><a href=y>", Some(1));
+    check("<script><!-- '<a href=x>' </script><a href=y><script><!--> <script></script><a href=z>", Some(2));
+    check("<script>a<!--<script></script><a href=x>", Some(0));
+    check(
+        "<!--><a href=x><!---><a href=x><!-- --!><a href=x><!-- - -- > <a href=y>--><a href=x><!x '><a href=x>",
+        Some(5),
+    );
+    check("</a href='>'><a href=x></><a href=y></ ><a href=z><?php '<a href=v>' ?><a href=w>", Some(4));
+    check("<svg><use href=x /><title><a href=y></a></title></svg><p><use href=z><select><option>a</select>", Some(2));
+    check("<noscript>plain</noscript><iframe src=x><a href=y></iframe>", Some(1));
+}
+
+#[test]
+fn urls_that_stay_are_told_from_those_that_move() {
+    for url in [
+        "http://example.com/x",
+        "HTTPS://Example.com:80?x",
+        "//x.org",
+        "/old.example.com",
+        "http:x",
+        "http:///x.org/",
+        "h",
+        "http",
+        "ht\ttp://x.org/",
+        "//x.org&#47;",
+        "javascript:'http://old.example.com'",
+        "http://old.example.com.evil.org/",
+        "http://old.example.com:8080/",
+        "http://127.0.0.2/",
+        "http://b\u{fc}cher.example/",
+    ] {
+        let (fast, exact) = both(&format!("<a href=\"{url}\">"));
+        assert_eq!((fast, exact), (Some(1), Some(1)), "{url}");
+    }
+    for url in [
+        "http://OLD.example.com",
+        "//old.example.com",
+        "\\\\old.example.com",
+        "/\\old.example.com",
+        "/\t/old.example.com",
+        "/&#47;old.example.com",
+        "ht\ntp://old.example.com",
+        "h&#116;tp://old.example.com",
+        "http:/\n/old.example.com",
+        "http:&#47;/old.example.com",
+        "http://o%6cd.example.com",
+        "http://u@old.example.com",
+        "http:\\\\old.example.com",
+        "&#104;ttp://old.example.com",
+        " http://old.example.com",
+        "\u{1}http://old.example.com",
+        "http://2130706433",
+        "http://127.1",
+        "http://0x7f.1./",
+        "http://ｏｌｄ.example.com",
+    ] {
+        let (fast, exact) = both(&format!("<a href=\"{url}\">"));
+        assert_eq!((fast, exact), (None, None), "{}", url.escape_debug());
+    }
+}
+
+#[test]
+fn what_is_unusual_is_left_to_the_exact_reader() {
+    for page in [
+        "<noscript><a href=x></noscript>",
+        "<svg><![CDATA[<a href=x>]]></svg>",
+        "<svg><path></p><a href=x>",
+        "<template><a href=x></template>",
+        "<plaintext><a href=x>",
+        "<select><style></select>",
+        "<svg><a href=x",
+        "<math><mi>x</mi></math>",
+    ] {
+        check(page, None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_fast_reader_says_what_the_exact_one_says(
+        parts in proptest::collection::vec(proptest::sample::select(FRAGMENTS), 0..24),
+    ) {
+        let page = parts.concat().replace("old.example.com", "other.example.com");
+        let (fast, exact) = both(&page);
+        prop_assert!(fast.is_none() || fast == exact, "{page:?}: {fast:?}, {exact:?}");
+        let (fast, exact) = both(&parts.concat());
+        prop_assert!(fast.is_none() || fast == exact, "{parts:?}: {fast:?}, {exact:?}");
+    }
+}
