@@ -1,5 +1,7 @@
 //! What is to become of files, as plain data: proposers return a [`ChangeSet`], the host performs it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -9,11 +11,11 @@ use crate::{
     path::RepoPath,
 };
 
-/// A file's bytes, permission bits and hash.
+/// A file's bytes, permission bits and hash. Clones share the bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
     /// All bytes of the file.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<Vec<u8>>,
     /// Permission bits, `0o7777` at most.
     pub mode: u32,
     /// The hash of `bytes`.
@@ -23,7 +25,12 @@ pub struct Content {
 impl Content {
     /// A file's content; the hash is computed.
     pub fn new(bytes: Vec<u8>, mode: u32) -> Self {
-        Content { sha256: Sha256::of(&bytes), bytes, mode }
+        Content { sha256: Sha256::of(&bytes), bytes: Arc::new(bytes), mode }
+    }
+
+    /// The bytes by themselves.
+    pub fn into_bytes(self) -> Vec<u8> {
+        Arc::unwrap_or_clone(self.bytes)
     }
 
     /// What a record keeps of it.
@@ -55,8 +62,8 @@ pub struct Stamp {
 pub struct Change {
     /// The file.
     pub path: RepoPath,
-    /// Its content when the change was proposed; none if it did not exist.
-    pub before: Option<Content>,
+    /// What it was when the change was proposed; none if it did not exist. Its bytes are on the disk.
+    pub before: Option<Stamp>,
     /// Its content to be; none if it is to be removed.
     pub after: Option<Content>,
 }
@@ -80,7 +87,7 @@ pub struct ChangeSet(Vec<Change>);
 impl ChangeSet {
     /// Sorts the changes and drops those that change nothing; two changes of one file are `invalid_input`.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, Error> {
-        changes.retain(|change| change.before != change.after);
+        changes.retain(|change| change.before != change.after.as_ref().map(Content::stamp));
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         if let Some(pair) = changes.windows(2).find(|pair| pair[0].path == pair[1].path) {
             return Err(Error::new(Code::InvalidInput, format!("`{}` is changed twice at once", pair[0].path)));
@@ -117,11 +124,7 @@ impl ChangeSet {
 impl Change {
     /// The change as records keep it.
     pub fn entry(&self) -> Entry {
-        Entry {
-            path: self.path.clone(),
-            before: self.before.as_ref().map(Content::stamp),
-            after: self.after.as_ref().map(Content::stamp),
-        }
+        Entry { path: self.path.clone(), before: self.before, after: self.after.as_ref().map(Content::stamp) }
     }
 }
 
@@ -131,7 +134,8 @@ mod tests {
 
     fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
         let content = |text: &str| Content::new(text.into(), 0o644);
-        Change { path: RepoPath::parse(path).unwrap(), before: before.map(content), after: after.map(content) }
+        let before = before.map(|text| content(text).stamp());
+        Change { path: RepoPath::parse(path).unwrap(), before, after: after.map(content) }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::hunk::Hunks;
 use crate::{
-    change::{Change, ChangeSet, Content},
+    change::Content,
     error::{Code, Error},
     path::RepoPath,
 };
@@ -59,54 +59,54 @@ pub fn count(before: &[u8], after: &[u8]) -> Lines {
     Hunks::new(before, after).lines()
 }
 
-/// The size of every file's change, in the order of paths.
-pub fn stat(changes: &ChangeSet) -> Vec<Stat> {
-    let one = |change: &Change| Stat {
-        path: change.path.clone(),
-        lines: count(bytes(change.before.as_ref()), bytes(change.after.as_ref())),
-    };
-    changes.changes().iter().map(one).collect()
+/// One side of a file's change.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// All bytes of the file.
+    pub bytes: &'a [u8],
+    /// Permission bits, `0o7777` at most.
+    pub mode: u32,
 }
 
-/// Renders changes as one patch in git's format, sorted by path, with three lines of context.
+impl<'a> From<&'a Content> for Side<'a> {
+    fn from(content: &'a Content) -> Self {
+        Side { bytes: &content.bytes, mode: content.mode }
+    }
+}
+
+/// Renders one file's part of a patch in git's format, with three lines of context, and counts its lines. Parts put together
+/// in the order of their paths are a patch.
 ///
 /// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that holds
 /// a NUL byte is `unreadable`: a patch of text can't show it to a person.
-pub fn render(changes: &ChangeSet) -> Result<Vec<u8>, Error> {
-    let mut out = Vec::new();
-    changes.changes().iter().try_for_each(|change| render_file(change, &mut out))?;
-    Ok(out)
-}
-
-/// Appends one file's part of a patch; see [`render`].
-pub fn render_file(change: &Change, out: &mut Vec<u8>) -> Result<(), Error> {
-    let (before, after) = (bytes(change.before.as_ref()), bytes(change.after.as_ref()));
-    if let Some(side) = [(before, "is"), (after, "would be")].iter().find(|(bytes, _)| bytes.contains(&0)) {
+pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>) -> Result<(Vec<u8>, Stat), Error> {
+    let modes = (before.map(git_mode), after.map(git_mode));
+    let (before, after) = (before.map_or(&[][..], |side| side.bytes), after.map_or(&[][..], |side| side.bytes));
+    if let Some(side) = [(before, "is"), (after, "would be")].iter().find(|side| memchr::memchr(0, side.0).is_some()) {
         return Err(Error::new(
             Code::Unreadable,
-            format!("`{}` {} binary (it holds a NUL byte) and can't be shown as a diff", change.path, side.1),
+            format!("`{path}` {} binary (it holds a NUL byte) and can't be shown as a diff", side.1),
         )
-        .detail("path", change.path.as_str()));
+        .detail("path", path.as_str()));
     }
-    let modes = (change.before.as_ref().map(git_mode), change.after.as_ref().map(git_mode));
+    let mut stat = Stat { path: path.clone(), lines: Lines::default() };
+    let mut out = Vec::new();
     if before == after && modes.0 == modes.1 {
-        return Ok(());
+        return Ok((out, stat));
     }
-    name::write_header(&change.path, modes, out);
+    name::write_header(path, modes, &mut out);
     if before != after {
-        name::write_sides(&change.path, modes, out);
-        Hunks::new(before, after).write(out);
+        name::write_sides(path, modes, &mut out);
+        let hunks = Hunks::new(before, after);
+        hunks.write(&mut out);
+        stat.lines = hunks.lines();
     }
-    Ok(())
-}
-
-fn bytes(content: Option<&Content>) -> &[u8] {
-    content.map_or(&[], |content| &content.bytes)
+    Ok((out, stat))
 }
 
 /// The two modes that git knows of regular files.
-fn git_mode(content: &Content) -> u32 {
-    if content.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
+fn git_mode(side: Side<'_>) -> u32 {
+    if side.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
 }
 
 #[cfg(test)]
@@ -119,8 +119,8 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, before: Option<Content>, after: Option<Content>, expected: &str) {
-        let change = Change { path: RepoPath::parse(path).unwrap(), before, after };
-        let patch = render(&ChangeSet::new(vec![change]).unwrap()).unwrap();
+        let side = |content| Option::as_ref(content).map(Side::from);
+        let (patch, _) = render(&RepoPath::parse(path).unwrap(), side(&before), side(&after)).unwrap();
         assert_eq!(String::from_utf8_lossy(&patch), expected);
     }
 
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_binary_file_is_refused_by_name() {
-        let change = Change { path: RepoPath::parse("b.bin").unwrap(), before: content(b"\0", 0o644), after: None };
-        let error = render(&ChangeSet::new(vec![change]).unwrap()).unwrap_err();
+        let binary = Side { bytes: b"\0", mode: 0o644 };
+        let error = render(&RepoPath::parse("b.bin").unwrap(), Some(binary), None).unwrap_err();
         assert_eq!((error.code(), error.message().contains("`b.bin`")), (Code::Unreadable, true));
     }
 

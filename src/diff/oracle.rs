@@ -14,6 +14,24 @@ use tempfile::TempDir;
 
 use super::*;
 
+/// A file before and after.
+#[derive(Clone, Debug)]
+struct Change {
+    path: RepoPath,
+    before: Option<Content>,
+    after: Option<Content>,
+}
+
+fn render_all(changes: &[Change]) -> Vec<u8> {
+    changes
+        .iter()
+        .flat_map(|change| {
+            let (before, after) = (change.before.as_ref().map(Side::from), change.after.as_ref().map(Side::from));
+            render(&change.path, before, after).unwrap().0
+        })
+        .collect()
+}
+
 /// Paths that need care, each used with a number in front.
 const NAMES: &[&str] = &[
     "plain.txt",
@@ -49,21 +67,21 @@ fn git<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Out
 fn put(root: &Path, path: &RepoPath, content: &Content) {
     let file = root.join(path.as_str());
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, &content.bytes).unwrap();
+    fs::write(&file, &*content.bytes).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(content.mode)).unwrap();
 }
 
 /// Writes the pre-images, lets git apply our patch, and compares what is there with the post-images.
-fn apply(changes: Vec<Change>) -> Result<(), String> {
-    let set = ChangeSet::new(changes).unwrap();
-    let patch = render(&set).unwrap();
+fn apply(mut changes: Vec<Change>) -> Result<(), String> {
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    let patch = render_all(&changes);
     if patch.is_empty() {
         return Ok(());
     }
     let folder = TempDir::new().unwrap();
     let tree = folder.path().join("tree");
     fs::create_dir(&tree).unwrap();
-    for change in set.changes() {
+    for change in &changes {
         if let Some(before) = &change.before {
             put(&tree, &change.path, before);
         }
@@ -78,7 +96,7 @@ fn apply(changes: Vec<Change>) -> Result<(), String> {
             return Err(format!("{said}\n{}", patch.escape_ascii().to_string().replace("\\n", "\n")));
         }
     }
-    set.changes().iter().try_for_each(|change| is_applied(&tree, change))
+    changes.iter().try_for_each(|change| is_applied(&tree, change))
 }
 
 fn is_applied(tree: &Path, change: &Change) -> Result<(), String> {
@@ -198,7 +216,7 @@ fn headers_are_those_of_git_diff() {
     let folder = TempDir::new().unwrap();
     let root = folder.path();
     assert!(git(root, ["init", "-q"]).status.success());
-    let changes: Vec<Change> = NAMES
+    let mut changes: Vec<Change> = NAMES
         .iter()
         .map(|name| Change {
             path: RepoPath::parse(name).unwrap(),
@@ -206,11 +224,11 @@ fn headers_are_those_of_git_diff() {
             after: Some(Content::new(b"1\n2\n3\n4\nnew".to_vec(), 0o755)),
         })
         .collect();
-    let set = ChangeSet::new(changes).unwrap();
-    set.changes().iter().for_each(|change| put(root, &change.path, change.before.as_ref().unwrap()));
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes.iter().for_each(|change| put(root, &change.path, change.before.as_ref().unwrap()));
     assert!(git(root, ["add", "-A"]).status.success());
-    set.changes().iter().for_each(|change| put(root, &change.path, change.after.as_ref().unwrap()));
+    changes.iter().for_each(|change| put(root, &change.path, change.after.as_ref().unwrap()));
     let theirs = git(root, ["diff", "--no-ext-diff", "--no-color"]).stdout;
     let theirs: Vec<&[u8]> = line::split(&theirs).into_iter().filter(|line| !line.starts_with(b"index ")).collect();
-    assert_eq!(String::from_utf8_lossy(&render(&set).unwrap()), String::from_utf8_lossy(&theirs.concat()));
+    assert_eq!(String::from_utf8_lossy(&render_all(&changes)), String::from_utf8_lossy(&theirs.concat()));
 }

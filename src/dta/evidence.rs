@@ -27,14 +27,13 @@ pub const NOTHING_ELSE_CHANGED: &str = "nothing_else_changed";
 /// Where the contents before and after a change are found.
 #[derive(Clone, Debug)]
 pub enum Images<'a> {
-    /// In folders of the record, where file `n` belongs to entry `n`.
-    Folders {
-        /// Contents before; no file for entries that are created.
-        pres: PathBuf,
-        /// Proposed contents, in a dry run. None: the change was made, and the tree holds them.
-        posts: Option<PathBuf>,
-    },
-    /// In memory, as proposed.
+    /// The change was made: the tree holds the contents after, and file `n` of a folder of the record, from 0, the content
+    /// before of entry `n`; there is none for entries that are created.
+    Applied(PathBuf),
+    /// Nothing was written: the tree holds the contents before, and a file of the record the contents after, one behind the
+    /// other in the order of the entries.
+    Preview(PathBuf),
+    /// Nothing was written: the tree holds the contents before, and this the contents after.
     Proposed(&'a ChangeSet),
 }
 
@@ -83,6 +82,8 @@ pub struct Evidence<'a> {
     /// What was changed.
     pub manifest: &'a ManifestRecord,
     images: Images<'a>,
+    /// Where the content after of each entry begins in the file of a preview.
+    offsets: Vec<u64>,
     failures: Mutex<Option<Vec<Failure>>>,
     found: Mutex<Option<Found>>,
 }
@@ -99,7 +100,14 @@ impl<'a> Evidence<'a> {
         (baseline, manifest): (&'a BaselineRecord, &'a ManifestRecord),
         images: Images<'a>,
     ) -> Self {
-        Evidence { adapter, baseline, manifest, images, failures: Mutex::new(None), found: Mutex::new(None) }
+        let mut offset = 0_u64;
+        let offsets = manifest.entries.iter().map(|entry| {
+            let begin = offset;
+            offset = offset.saturating_add(entry.after.map_or(0, |after| after.length));
+            begin
+        });
+        let offsets = offsets.collect();
+        Evidence { adapter, baseline, manifest, images, offsets, failures: Mutex::new(None), found: Mutex::new(None) }
     }
 
     /// Reads every file of the target once, compares its hash with the record, and gives it to `work`.
@@ -179,7 +187,7 @@ impl<'a> Evidence<'a> {
         if recorded != file.map(|file| file.sha256) {
             fail("the manifest and the baseline disagree about what it was".to_owned());
         }
-        let images = self.before(n, entry).and_then(|before| Ok((before, self.after(ctx, n, entry)?)));
+        let images = self.before(ctx, n, entry).and_then(|before| Ok((before, self.after(ctx, n, entry)?)));
         let (before, after) = match images {
             Ok(images) => images,
             Err(error) => {
@@ -187,47 +195,43 @@ impl<'a> Evidence<'a> {
                 return (None, failures);
             }
         };
-        if before.as_deref().map(Sha256::of) != recorded {
-            fail("its recorded content before is not the one that the manifest names".to_owned());
+        if self.applied() {
+            if before.as_ref().map(|content| content.sha256) != recorded {
+                fail("its recorded content before is not the one that the manifest names".to_owned());
+            }
+        } else if let Some(reason) = mismatch(entry.before, before.as_ref()) {
+            fail(format!("nothing was to be written yet, but {reason}"));
         }
         if let Some(reason) = mismatch(entry.after, after.as_ref()) {
             fail(reason);
         }
-        if !self.applied() {
-            let standing = ctx.view.read(&entry.path).map(Some).or_else(absent);
-            match standing.map(|content| mismatch(entry.before, content.as_ref())) {
-                Ok(None) => {}
-                Ok(Some(reason)) => fail(format!("nothing was to be written yet, but {reason}")),
-                Err(error) => fail(error.message().to_owned()),
-            }
-        }
+        let before = before.as_ref().map(|content| content.bytes.as_slice());
         let after = after.as_ref().map(|content| content.bytes.as_slice());
-        (Some(work(&Examined { path: &entry.path, before: before.as_deref(), after, changed: true })), failures)
+        (Some(work(&Examined { path: &entry.path, before, after, changed: true })), failures)
     }
 
     fn applied(&self) -> bool {
-        matches!(self.images, Images::Folders { posts: None, .. })
+        matches!(self.images, Images::Applied(_))
     }
 
-    fn before(&self, n: usize, entry: &Entry) -> Result<Option<Vec<u8>>, Error> {
-        let Some(_) = entry.before else { return Ok(None) };
-        match &self.images {
-            Images::Folders { pres, .. } => record::read(&pres.join(n.to_string())).map(Some),
-            Images::Proposed(changes) => {
-                let change = changes.changes().get(n);
-                Ok(change.and_then(|change| change.before.as_ref()).map(|content| content.bytes.clone()))
+    fn before(&self, ctx: &Context<'_>, n: usize, entry: &Entry) -> Result<Option<Content>, Error> {
+        match (&self.images, entry.before) {
+            (Images::Applied(_), None) => Ok(None),
+            (Images::Applied(pres), Some(stamp)) => {
+                Ok(Some(Content::new(record::read(&pres.join(n.to_string()))?, stamp.mode)))
             }
+            (Images::Preview(_) | Images::Proposed(_), _) => ctx.view.read(&entry.path).map(Some).or_else(absent),
         }
     }
 
     fn after(&self, ctx: &Context<'_>, n: usize, entry: &Entry) -> Result<Option<Content>, Error> {
-        match &self.images {
-            Images::Folders { posts: None, .. } => ctx.view.read(&entry.path).map(Some).or_else(absent),
-            Images::Folders { posts: Some(posts), .. } => {
-                let Some(stamp) = entry.after else { return Ok(None) };
-                Ok(Some(Content::new(record::read(&posts.join(n.to_string()))?, stamp.mode)))
+        match (&self.images, entry.after) {
+            (Images::Applied(_), _) => ctx.view.read(&entry.path).map(Some).or_else(absent),
+            (Images::Preview(_), None) => Ok(None),
+            (Images::Preview(posts), Some(stamp)) => {
+                Ok(Some(Content::new(record::read_part(posts, self.offsets[n], stamp.length)?, stamp.mode)))
             }
-            Images::Proposed(changes) => Ok(changes.changes().get(n).and_then(|change| change.after.clone())),
+            (Images::Proposed(changes), _) => Ok(changes.changes().get(n).and_then(|change| change.after.clone())),
         }
     }
 

@@ -57,7 +57,7 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
     let report = judge(&ctx, evidence)?;
     let mut files = BTreeMap::new();
     for change in proposal.changes.changes() {
-        let text = change.after.as_ref().map(|content| String::from_utf8(content.bytes.clone())).transpose();
+        let text = change.after.as_ref().map(|content| String::from_utf8(content.bytes.to_vec())).transpose();
         let text = text.map_err(|_| Error::new(Code::Internal, format!("`{}` is no longer UTF-8", change.path)))?;
         files.insert(change.path.to_string(), text);
     }

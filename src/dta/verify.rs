@@ -53,6 +53,16 @@ pub struct Proposed {
     pub mode: u32,
 }
 
+/// Where the contents are that the tree does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// The change was made. The folder with the contents before: file `n`, from 0, belongs to entry `n`; none for created files.
+    Before(PathBuf),
+    /// A preview. The file with the proposed contents, one behind the other in the order of the entries.
+    After(PathBuf),
+}
+
 /// What is to be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,11 +77,8 @@ pub struct Request {
     pub baseline: ArtifactRef,
     /// What was changed.
     pub manifest: ArtifactRef,
-    /// In a dry run, the folder with the proposed contents: file `n`, from 0, belongs to entry `n`.
-    #[serde(default)]
-    pub posts: Option<PathBuf>,
-    /// The folder with the contents before: file `n`, from 0, belongs to entry `n`; none for created files.
-    pub pres: PathBuf,
+    /// Where the contents are that the tree does not hold.
+    pub contents: Contents,
     /// What earlier steps of the same dry run proposed; lies over the tree.
     #[serde(default)]
     pub overlay: Vec<Proposed>,
@@ -167,7 +174,10 @@ pub fn verify_with(adapter: &dyn Adapter, request: &Request) -> Report {
         Ok(records) => records,
         Err(failures) => return Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], failures),
     };
-    let images = Images::Folders { pres: request.pres.clone(), posts: request.posts.clone() };
+    let images = match &request.contents {
+        Contents::Before(folder) => Images::Applied(folder.clone()),
+        Contents::After(file) => Images::Preview(file.clone()),
+    };
     let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, overlay(&request.overlay)?)));
     let report = opened.and_then(|(workspace, overlay)| {
         let cancel = AtomicBool::new(false);

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use super::{
     Event, Host, Position, Sink,
     confirm::{Subject, altered},
+    fresh::Seen,
+    patch::Patch,
 };
 use crate::{
-    change::ChangeSet,
-    diff::{self, Stat},
+    change::{ChangeSet, Content, Stamp},
+    diff::Stat,
     dta::{
         self, Adapter,
         contract::{Invocation, Mode, Output, Phase, Proposal},
@@ -20,7 +22,6 @@ use crate::{
     journal::{Target, preflight},
     json,
     ledger::{FileRef, Note},
-    workspace::parallel_map,
 };
 
 /// A proposal that the host keeps; scripts only have its description.
@@ -31,13 +32,25 @@ pub(super) struct StoredProposal {
     pub(super) reply: Value,
     id: String,
     proposal: Proposal,
-    stats: Vec<Stat>,
-    patch: Vec<u8>,
+    patch: Patch,
+    /// When the adapter began to look, and what the files that it looked at were like afterwards.
+    seen: Seen,
     /// The baseline and the plan, which the verifier reads.
     baseline: FileRef,
     planned: FileRef,
     /// The path of the patch in the run's folder.
     patch_path: String,
+}
+
+/// A file of a dry run's patch.
+#[derive(Debug)]
+pub(super) struct Previewed {
+    /// What it is on the disk.
+    pub(super) before: Option<Stamp>,
+    /// What the latest step would make of it.
+    pub(super) after: Option<Content>,
+    /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
+    pub(super) part: Option<(Vec<u8>, Stat)>,
 }
 
 impl StoredProposal {
@@ -47,8 +60,8 @@ impl StoredProposal {
             kind: "dta.apply",
             label: format!("apply {}", self.invocation.tool),
             shown: self.reply.clone(),
-            files: self.stats.clone(),
-            patch: self.patch.clone(),
+            files: self.patch.stats.clone(),
+            patch: self.patch.bytes.clone(),
             empty: self.proposal.changes.is_empty(),
         }
     }
@@ -193,6 +206,7 @@ impl Host<'_> {
         self.tools.insert(tool.to_owned());
         sink.event(Event::DtaStarted { tool: tool.to_owned() });
         self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
+        let began = self.moment();
         let proposal = {
             let options = &self.context.options;
             let ctx = dta::Context {
@@ -203,13 +217,14 @@ impl Host<'_> {
             };
             adapter.propose(&ctx, &invocation)?
         };
-        let stored = self.store(position, tool, invocation, proposal)?;
+        let seen = self.see(began, &proposal.baseline.files);
+        let stored = self.store(position, invocation, proposal, seen)?;
         sink.event(Event::DtaProposed {
             tool: tool.to_owned(),
             proposal: stored.id.clone(),
             files: stored.proposal.changes.len(),
         });
-        let patch = FileRef { path: stored.patch_path.clone(), sha256: Sha256::of(&stored.patch) };
+        let patch = FileRef { path: stored.patch_path.clone(), sha256: Sha256::of(&stored.patch.bytes) };
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({"tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts});
         self.note_dta(position, "dta_proposed", data, files)?;
@@ -220,28 +235,19 @@ impl Host<'_> {
     fn store(
         &mut self,
         position: &Position,
-        tool: &str,
         invocation: Invocation,
         proposal: Proposal,
+        seen: Seen,
     ) -> Result<StoredProposal, Error> {
-        let patch = diff::render(&proposal.changes)?;
-        let stats = diff::stat(&proposal.changes);
+        let tool = invocation.tool.as_str();
+        let patch = self.render(self.view(), proposal.changes.changes())?;
         let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
         let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
         let patch_path = format!("artifacts/{position}-{tool}.patch");
-        self.folder.write(&patch_path, &patch)?;
+        self.folder.write(&patch_path, &patch.bytes)?;
         let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
-        let mut stored = StoredProposal {
-            invocation,
-            reply: Value::Null,
-            id,
-            proposal,
-            stats,
-            patch,
-            baseline,
-            planned,
-            patch_path,
-        };
+        let mut stored =
+            StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
         stored.reply = describe_proposal(&stored);
         Ok(stored)
     }
@@ -257,13 +263,13 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        self.admit(tool, &stored.stats, sink)?;
+        self.admit(tool, &stored.patch.stats, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
-            self.budget.check_change(changes, &stored.stats)?;
+            self.budget.check_change(changes, &stored.patch.stats)?;
             return self.verify_preview(position, stored, sink);
         }
-        self.budget.reserve_change(changes, &stored.stats)?;
+        self.budget.reserve_change(changes, &stored.patch.stats)?;
         let by = self.consume(position, stored.subject(), sink)?;
         if dry {
             // What an earlier step of this dry run proposed is not on the disk.
@@ -272,10 +278,16 @@ impl Host<'_> {
             targets.iter().filter(on_disk).try_for_each(|target| preflight(&self.context.workspace, target))?;
             let output = self.verify_preview(position, stored, sink)?;
             self.overlay.add(changes);
-            for change in changes.changes() {
-                let known = self.proposed.remove(&change.path);
-                let before = known.map_or_else(|| change.before.clone(), |(before, _)| before);
-                self.proposed.insert(change.path.clone(), (before, change.after.clone()));
+            for (change, (part, stat)) in changes.changes().iter().zip(stored.patch.parts()) {
+                let mut previewed = Previewed {
+                    before: change.before,
+                    after: change.after.clone(),
+                    part: Some((part.to_vec(), stat.clone())),
+                };
+                if let Some(earlier) = self.proposed.remove(&change.path) {
+                    previewed = Previewed { before: earlier.before, part: None, ..previewed };
+                }
+                self.proposed.insert(change.path.clone(), previewed);
             }
             return Ok(output);
         }
@@ -285,7 +297,7 @@ impl Host<'_> {
         }
         // A person may have taken hours, and no lock was held meanwhile.
         if held == Held::No || by == "person" {
-            self.check_fresh(stored)?;
+            self.check_fresh(&stored.proposal.baseline.files, &stored.seen)?;
         }
         self.apply_and_verify(position, stored, sink)
     }
@@ -300,7 +312,7 @@ impl Host<'_> {
         let first = self.transactions.len();
         let mut pack = None;
         if !changes.is_empty() {
-            pack = Some(self.commit(position, changes, &stored.patch)?);
+            pack = Some(self.commit(position, changes, &stored.patch.bytes)?);
         }
         // Whatever fails from here on, the change does not stay unverified.
         self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {
@@ -375,26 +387,6 @@ impl Host<'_> {
             .detail("output", value))
     }
 
-    /// Checks that every file that the proposal looked at is as it was.
-    fn check_fresh(&self, stored: &StoredProposal) -> Result<(), Error> {
-        let view = self.view();
-        let now = parallel_map(self.context.options.threads, &stored.proposal.baseline.files, |file| {
-            let same = view.read(&file.path).is_ok_and(|content| content.sha256 == file.sha256);
-            (!same).then(|| file.path.to_string())
-        });
-        let changed: Vec<String> = now.into_iter().flatten().collect();
-        if let Some(first) = changed.first() {
-            let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-            return Err(Error::new(
-                Code::StalePreimage,
-                format!("`{first}`{more} changed since the change was proposed"),
-            )
-            .detail("files", changed)
-            .hint("run it again, so that the change is proposed against what is there now"));
-        }
-        Ok(())
-    }
-
     fn note_dta(
         &mut self,
         position: &Position,
@@ -461,6 +453,7 @@ pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
 
 fn describe_proposal(stored: &StoredProposal) -> Value {
     let files: Vec<Value> = stored
+        .patch
         .stats
         .iter()
         .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))

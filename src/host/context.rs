@@ -112,7 +112,7 @@ impl Context {
             None => Policy::default(),
             Some(_) => {
                 let content = workspace.read(&path)?;
-                let text = String::from_utf8(content.bytes)
+                let text = String::from_utf8(content.into_bytes())
                     .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?;
                 Policy::parse(&text, policy::FILE)?
             }

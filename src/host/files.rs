@@ -27,7 +27,7 @@ impl Host<'_> {
     /// A file's text.
     pub(super) fn read_text(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
-        text_of(&path, self.view().read(&path)?.bytes)
+        text_of(&path, self.view().read(&path)?.into_bytes())
     }
 
     /// True if there is a file or folder.
@@ -77,7 +77,7 @@ impl Host<'_> {
         let paths = self.glob(patterns)?;
         let view = self.view();
         let hits = parallel_map(self.context.options.threads, &paths, |path| -> Result<Vec<Value>, Error> {
-            let Ok(text) = text_of(path, view.read(path)?.bytes) else { return Ok(Vec::new()) };
+            let Ok(text) = text_of(path, view.read(path)?.into_bytes()) else { return Ok(Vec::new()) };
             let hit = |(index, line): (usize, &str)| {
                 let found = regex.find(line)?;
                 let column = line[..found.start()].chars().count() + 1;

@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Host;
+use super::{Host, patch::Patch};
 use crate::{
-    change::{Change, ChangeSet},
-    diff,
+    change::Change,
     error::{Code, Error},
     hash::Sha256,
     ledger::{FileRef, Head, Note, REPLIES},
@@ -186,17 +185,23 @@ impl Host<'_> {
         if !self.flags.dry_run {
             return Ok((None, 0));
         }
-        let change = |(path, (before, after)): (&_, &(Option<_>, Option<_>))| Change {
-            path: crate::path::RepoPath::clone(path),
-            before: before.clone(),
-            after: after.clone(),
-        };
-        let changes = ChangeSet::new(self.proposed.iter().map(change).collect())?;
-        let patch = diff::render(&changes)?;
+        let mut again = Vec::new();
+        for (path, previewed) in self.proposed.iter().filter(|(_, previewed)| previewed.part.is_none()) {
+            again.push(Change { path: path.clone(), before: previewed.before, after: previewed.after.clone() });
+        }
+        let again = self.render(self.context.view(), &again)?;
+        let mut again = again.parts();
+        let mut patch = Patch::default();
+        for previewed in self.proposed.values() {
+            match &previewed.part {
+                Some((part, stat)) => patch.push(part, stat.clone()),
+                None => again.next().into_iter().for_each(|(part, stat)| patch.push(part, stat.clone())),
+            }
+        }
         let path = "artifacts/run.patch";
-        self.folder.write(path, &patch)?;
-        let lines = diff::stat(&changes).iter().map(|stat| stat.lines.total()).sum();
-        Ok((Some(FileRef { path: path.to_owned(), sha256: Sha256::of(&patch) }), lines))
+        self.folder.write(path, &patch.bytes)?;
+        let lines = patch.stats.iter().map(|stat| stat.lines.total()).sum();
+        Ok((Some(FileRef { path: path.to_owned(), sha256: Sha256::of(&patch.bytes) }), lines))
     }
 
     fn seal(mut self, finished: &Finished, patch: Option<FileRef>) -> Result<(), Error> {

@@ -11,7 +11,9 @@ mod context;
 mod door;
 mod files;
 mod finish;
+mod fresh;
 mod outcome;
+mod patch;
 mod recover;
 mod reply;
 mod rollback;
@@ -24,7 +26,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use self::{adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations};
 pub use self::{
     adapter::describe_adapter,
     context::{Context, Flags, Options, Progress},
@@ -38,8 +39,13 @@ pub use self::{
     start::{Asked, Request, Source},
     verifier::{Verified, verify_again},
 };
+use self::{
+    adapter::{Previewed, StoredProposal},
+    budget::Budget,
+    commit::Committed,
+    confirm::Confirmations,
+};
 use crate::{
-    change::Content,
     error::{Code, Error},
     gate::GateResult,
     ledger::{Chain, Note, RunFolder},
@@ -61,8 +67,8 @@ pub struct Host<'a> {
     lease: Option<Lease>,
     budget: Budget,
     overlay: Overlay,
-    /// First pre-image and latest post-image of what a dry run proposes, for its patch.
-    proposed: BTreeMap<RepoPath, (Option<Content>, Option<Content>)>,
+    /// What a dry run proposes.
+    proposed: BTreeMap<RepoPath, Previewed>,
     proposals: BTreeMap<String, StoredProposal>,
     confirmations: Confirmations,
     transactions: Vec<Committed>,

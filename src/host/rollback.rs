@@ -83,7 +83,7 @@ fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: 
             .detail("file", file)
             .detail("run", folder.id()));
     }
-    Ok(Content { bytes, mode: stamp.mode, sha256: stamp.sha256 })
+    Ok(Content { bytes: bytes.into(), mode: stamp.mode, sha256: stamp.sha256 })
 }
 
 impl Restored {

@@ -7,7 +7,7 @@ use super::{Context, Host, Position, adapter::StoredProposal};
 use crate::{
     dta::{
         contract::{Failure, Verdict},
-        verify::{ArtifactRef, Proposed, Report, Request},
+        verify::{ArtifactRef, Contents, Proposed, Report, Request},
     },
     error::{Code, Error},
     ledger::{FileRef, Record, RunFolder},
@@ -31,33 +31,27 @@ impl Host<'_> {
             run_folder: self.folder.path().to_owned(),
             baseline: artifact(stored.baseline()),
             manifest: artifact(manifest),
-            posts: None,
+            contents: Contents::Before(self.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
             overlay: Vec::new(),
-            pres: self.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none"))),
             threads: self.context.options.threads,
         };
         ask(self.context, &request, stored.invocation.constraints.timeout_ms)
     }
 
-    /// Verifies what a dry run proposes: the post-images lie in the run's folder meanwhile.
+    /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
     pub(super) fn verify_proposed(&self, position: &Position, stored: &StoredProposal) -> Result<Report, Error> {
         let name = format!("packs/{position}-proposed");
-        for (index, change) in stored.changes().changes().iter().enumerate() {
-            for (part, content) in [("pre", &change.before), ("post", &change.after)] {
-                if let Some(content) = content {
-                    self.folder.write(&format!("{name}/{part}/{index}"), &content.bytes)?;
-                }
-            }
-        }
+        let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
+        let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
+        self.folder.write_parts(&format!("{name}/post"), &posts)?;
         let request = Request {
             tool: stored.invocation.tool.clone(),
             root: self.context.workspace.root().to_owned(),
             run_folder: self.folder.path().to_owned(),
             baseline: artifact(stored.baseline()),
             manifest: artifact(stored.planned()),
-            posts: Some(self.folder.path().join(format!("{name}/post"))),
+            contents: Contents::After(self.folder.path().join(format!("{name}/post"))),
             overlay: self.write_overlay(&name)?,
-            pres: self.folder.path().join(format!("{name}/pre")),
             threads: self.context.options.threads,
         };
         let verdict = ask(self.context, &request, stored.invocation.constraints.timeout_ms);
@@ -70,14 +64,15 @@ impl Host<'_> {
     /// Writes what earlier steps of this dry run proposed to where the verifier can read it.
     fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
         let mut all = Vec::new();
-        for (index, (path, (_, content))) in self.proposed.iter().enumerate() {
+        for (index, (path, previewed)) in self.proposed.iter().enumerate() {
             let mut file = None;
+            let content = previewed.after.as_ref();
             if let Some(content) = content {
                 let place = format!("{name}/overlay/{index}");
                 self.folder.write(&place, &content.bytes)?;
                 file = Some(self.folder.path().join(place));
             }
-            all.push(Proposed { path: path.clone(), file, mode: content.as_ref().map_or(0, |content| content.mode) });
+            all.push(Proposed { path: path.clone(), file, mode: content.map_or(0, |content| content.mode) });
         }
         Ok(all)
     }
@@ -162,9 +157,8 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
         run_folder: folder.path().to_owned(),
         baseline: artifact(&file("baseline")?),
         manifest: artifact(&file("manifest")?),
-        posts: None,
+        contents: Contents::Before(folder.path().join(format!("packs/{pack}/pre"))),
         overlay: Vec::new(),
-        pres: folder.path().join(format!("packs/{pack}/pre")),
         threads: context.options.threads,
         tool: tool.clone(),
     };

@@ -46,13 +46,13 @@ impl Bench {
         let edit = |text: &str| {
             let before = old(text);
             let after = Content::new(format!("new {text}").into(), before.mode);
-            Change { path: path(text), before: Some(before), after: Some(after) }
+            Change { path: path(text), before: Some(before.stamp()), after: Some(after) }
         };
         let created = Content::new(b"made".to_vec(), 0o640);
         ChangeSet::new(vec![
             edit("a/1"),
             edit("a/2"),
-            Change { path: path("b/only"), before: Some(old("b/only")), after: None },
+            Change { path: path("b/only"), before: Some(old("b/only").stamp()), after: None },
             Change { path: path("new/deep/x"), before: None, after: Some(created) },
             edit("c"),
         ])

@@ -30,11 +30,8 @@ pub struct Target<'a> {
 impl<'a> Target<'a> {
     /// The targets of a change set, in its order.
     pub fn of(changes: &'a ChangeSet) -> Vec<Target<'a>> {
-        let target = |change: &'a Change| Target {
-            path: &change.path,
-            before: change.before.as_ref().map(Content::stamp),
-            after: change.after.as_ref(),
-        };
+        let target =
+            |change: &'a Change| Target { path: &change.path, before: change.before, after: change.after.as_ref() };
         changes.changes().iter().map(target).collect()
     }
 }

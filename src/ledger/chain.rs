@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The chain's file in a run's folder.
-pub(super) const EVENTS: &str = "events.jsonl";
+pub const EVENTS: &str = "events.jsonl";
 
 /// What the first record has in `prev`.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";

@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -64,7 +64,7 @@ impl Runs {
         }
         let ignore = self.folder.join(".gitignore");
         if !ignore.exists() {
-            write_file(&ignore, b"*\n")?;
+            write_file(&ignore, &[b"*\n"])?;
         }
         make_folder(&self.folder.join("locks"))
     }
@@ -151,11 +151,16 @@ impl RunFolder {
 
     /// Writes a record file whole: a temporary file, then a rename. Mode 0600; folders on the way are made.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write_parts(name, &[bytes])
+    }
+
+    /// As [`RunFolder::write`], one part behind the other.
+    pub fn write_parts(&self, name: &str, parts: &[&[u8]]) -> Result<(), Error> {
         let path = self.folder.join(name);
         if let Some(parent) = path.parent() {
             make_folder(parent)?;
         }
-        write_file(&path, bytes)
+        write_file(&path, parts)
     }
 
     /// Reads a record file.
@@ -175,6 +180,13 @@ impl RunFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&path, &error)),
         }
+    }
+
+    /// When a record file last changed, by the clock of its file system, in nanoseconds since 1970.
+    pub fn changed_ns(&self, name: &str) -> Result<i128, Error> {
+        let path = self.folder.join(name);
+        let metadata = fs::symlink_metadata(&path).map_err(|error| failed(&path, &error))?;
+        Ok(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
     }
 
     /// Removes a folder of the record with everything in it; it may be gone already.
@@ -213,13 +225,13 @@ fn make_folder(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+fn write_file(path: &Path, parts: &[&[u8]]) -> Result<(), Error> {
     // A name of its own: two runs that start at once both write the files that all runs share.
     let write = || {
         let folder = path.parent().unwrap_or(path);
         let mut file = tempfile::Builder::new().prefix(".").suffix(".new").tempfile_in(folder)?;
         file.as_file().set_permissions(Permissions::from_mode(0o600))?;
-        file.write_all(bytes)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
         file.persist(path).map(drop).map_err(|error| error.error)
     };
     write().map_err(|error| failed(path, &error))

@@ -8,7 +8,7 @@ mod heads;
 mod replies;
 mod verify;
 
-pub use chain::{Chain, FileRef, GENESIS, Note, Record};
+pub use chain::{Chain, EVENTS, FileRef, GENESIS, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;
 pub use replies::REPLIES;

@@ -25,7 +25,7 @@ pub struct Invocation {
 pub fn load_script(context: &Context, path: &RepoPath) -> Result<Loaded, Rejected> {
     let read = |path: &RepoPath| {
         let content = context.workspace.read(path)?;
-        String::from_utf8(content.bytes)
+        String::from_utf8(content.into_bytes())
             .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
     };
     let loader = Loader {

@@ -327,10 +327,11 @@ impl Reader<'_> {
             return self.ended();
         }
         if self.foreign.is_engaged() {
-            let name = std::str::from_utf8(&self.bytes[name]).ok()?;
-            self.foreign.end(&name.to_ascii_lowercase());
+            let name = std::str::from_utf8(&self.bytes[name]).ok()?.to_ascii_lowercase();
+            let is_plain = self.foreign.around() == Kind::Html || self.foreign.is_innermost(&name);
+            self.foreign.end(&name);
             // What looks like attributes could be the next tag.
-            return (!self.foreign.is_unclear && self.attributes.is_empty()).then_some(());
+            return (is_plain && !self.foreign.is_unclear && self.attributes.is_empty()).then_some(());
         }
         Some(())
     }

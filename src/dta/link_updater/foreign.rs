@@ -201,6 +201,11 @@ impl Foreign {
         kind
     }
 
+    /// True if the innermost open element has that name.
+    pub(super) fn is_innermost(&self, name: &str) -> bool {
+        self.open.last().is_some_and(|(top, _)| top == name)
+    }
+
     /// Takes the name of an HTML element that begins outside of anything foreign.
     pub(super) fn began(&mut self, name: &str) {
         if !self.began.contains(name) {

@@ -184,7 +184,7 @@ fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath, pulse: Pulse<'_>) -> 
         rewrite(&before.bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
-        Change { path: path.clone(), before: Some(before), after: Some(after) }
+        Change { path: path.clone(), before: Some(before.stamp()), after: Some(after) }
     });
     Ok(Page { hash, skipped: None, links: moved.links, updates: moved.updates, change })
 }

@@ -14,7 +14,7 @@ use crate::{
         contract::{BaselineRecord, ManifestRecord},
         evidence::Images,
         parse,
-        verify::{ArtifactRef, Report, Request, judge, verify},
+        verify::{ArtifactRef, Contents, Report, Request, judge, verify},
     },
     error::Code,
     hash::Sha256,
@@ -137,7 +137,8 @@ fn the_example_site_is_moved_and_its_traps_stay() {
     assert_eq!(serde_json::to_value(&proposal.baseline.counts).unwrap(), counts);
     for change in proposal.changes.changes() {
         let text = |content: &crate::change::Content| String::from_utf8_lossy(&content.bytes).into_owned();
-        let (before, after) = (text(change.before.as_ref().unwrap()), text(change.after.as_ref().unwrap()));
+        let before = fs::read(site.join(change.path.as_str())).unwrap();
+        let (before, after) = (String::from_utf8_lossy(&before), text(change.after.as_ref().unwrap()));
         for kept in [
             "old.example.com:8080/",
             "http://old.example.com:443/",
@@ -172,17 +173,17 @@ impl Recorded {
     fn new(files: &[(&str, &[u8])], input: &Invocation, applied: bool) -> Self {
         let (tree, run) = (tree(files), tempfile::tempdir().unwrap());
         let proposal = propose_in(tree.path(), 2, input).unwrap();
-        for folder in ["pre", "post"] {
-            fs::create_dir(run.path().join(folder)).unwrap();
-        }
+        fs::create_dir(run.path().join("pre")).unwrap();
+        let mut posts = Vec::new();
         for (n, change) in proposal.changes.changes().iter().enumerate() {
-            let after = &change.after.as_ref().unwrap().bytes;
-            fs::write(run.path().join(format!("pre/{n}")), &change.before.as_ref().unwrap().bytes).unwrap();
-            fs::write(run.path().join(format!("post/{n}")), after).unwrap();
+            let (file, after) = (tree.path().join(change.path.as_str()), &change.after.as_ref().unwrap().bytes);
+            posts.extend_from_slice(after);
             if applied {
-                fs::write(tree.path().join(change.path.as_str()), after).unwrap();
+                fs::copy(&file, run.path().join(format!("pre/{n}"))).unwrap();
+                fs::write(&file, &**after).unwrap();
             }
         }
+        fs::write(run.path().join("posts"), posts).unwrap();
         let baseline = write(run.path(), "baseline.json", &proposal.baseline_record(input));
         let manifest = write(run.path(), "manifest.json", &proposal.manifest_record("link_updater"));
         let request = Request {
@@ -191,8 +192,10 @@ impl Recorded {
             run_folder: run.path().to_owned(),
             baseline,
             manifest,
-            posts: (!applied).then(|| run.path().join("post")),
-            pres: run.path().join("pre"),
+            contents: match applied {
+                true => Contents::Before(run.path().join("pre")),
+                false => Contents::After(run.path().join("posts")),
+            },
             overlay: Vec::new(),
             threads: 2,
         };
@@ -263,7 +266,7 @@ fn a_tampered_record_fails() {
     fs::write(damaged.run.path().join("pre/0"), "<a href=x>").unwrap();
     damaged.fails("hashes_match", Some("a.html"));
     let damaged = recorded(false);
-    fs::remove_file(damaged.run.path().join("post/1")).unwrap();
+    fs::write(damaged.run.path().join("posts"), "<a").unwrap();
     damaged.fails("hashes_match", Some("b.html"));
 }
 
@@ -378,7 +381,7 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let evidence = Evidence::new(&LinkUpdater, (&baseline, &manifest), Images::Proposed(&proposal.changes));
     let report = judge(&ctx, evidence).unwrap();
     let moved = proposal.changes.changes().first().and_then(|change| change.after.as_ref());
-    (moved.map_or(page.to_vec(), |content| content.bytes.clone()), proposal, report)
+    (moved.map_or(page.to_vec(), |content| content.bytes.to_vec()), proposal, report)
 }
 
 /// Fragments that, in any order, make pages of the kind that confuse parsers.
