@@ -1,6 +1,9 @@
 //! Which runs of lines differ between two contents: common ends are cut off first, the middle goes to Myers' algorithm.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use similar::{Algorithm, DiffOp};
 
@@ -34,10 +37,32 @@ pub(super) fn compare(before: &[&[u8]], after: &[&[u8]]) -> Vec<Replaced> {
     let (before, after) = (&before[head..], &after[head..]);
     let tail = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
     let (before, after) = (&before[..before.len() - tail], &after[..after.len() - tail]);
+    if let Some(runs) = in_place(before, after, head) {
+        return runs;
+    }
     let mut numbers = BTreeMap::new();
     let (old, new) = (number(before, &mut numbers), number(after, &mut numbers));
     let ops = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
     merge(ops.into_iter().filter_map(|op| replaced(op, head)))
+}
+
+/// The runs if lines were only replaced where they stand; none if that can't be told at a glance.
+///
+/// No line that goes is one that comes, so that no comparison could keep more lines than stand still.
+fn in_place(before: &[&[u8]], after: &[&[u8]], head: usize) -> Option<Vec<Replaced>> {
+    if before.len() != after.len() {
+        return None;
+    }
+    let differs: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
+    let gone: BTreeSet<&[u8]> = differs.iter().map(|at| before[*at]).collect();
+    if differs.iter().any(|at| gone.contains(after[*at])) {
+        return None;
+    }
+    let runs = differs.chunk_by(|a, b| a + 1 == *b).map(|run| {
+        let lines = run[0] + head..run[0] + head + run.len();
+        Replaced { before: lines.clone(), after: lines }
+    });
+    Some(runs.collect())
 }
 
 /// Gives equal lines equal numbers, so that each is compared once only.

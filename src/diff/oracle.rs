@@ -162,6 +162,19 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
+/// The length of the longest common subsequence.
+fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
+    let mut row = vec![0; new.len() + 1];
+    for a in old {
+        let mut diagonal = 0;
+        for (at, b) in new.iter().enumerate() {
+            let best = if a == b { diagonal + 1 } else { row[at].max(row[at + 1]) };
+            diagonal = std::mem::replace(&mut row[at + 1], best);
+        }
+    }
+    row[new.len()]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -185,6 +198,7 @@ proptest! {
         rebuilt.extend(&old[at..]);
         prop_assert_eq!(rebuilt.concat(), after.clone());
         let lines = count(&before, &after);
+        prop_assert_eq!(lines.removed as usize, old.len() - common(&old, &new), "no line goes that could stay");
         prop_assert_eq!(new.len() as u64 + lines.removed, old.len() as u64 + lines.added);
     }
 }

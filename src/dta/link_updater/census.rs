@@ -54,48 +54,73 @@ const fn key(name: &[u8]) -> u64 {
     key
 }
 
-/// What an element's attributes hold: its name's number, its name, and each attribute with its form.
-type Carrier = (u64, &'static str, Vec<(&'static str, Form)>);
-
-static CARRIERS: LazyLock<Vec<Carrier>> = LazyLock::new(|| {
-    let mut carriers: Vec<Carrier> = table::elements()
-        .into_iter()
-        .map(|(element, attributes)| (key(element.as_bytes()), element, attributes))
-        .collect();
-    carriers.sort_by_key(|carrier| carrier.0);
-    carriers
-});
-
-fn carried(name: &[u8], key: u64) -> &'static [(&'static str, Form)] {
-    let first = CARRIERS.partition_point(|carrier| carrier.0 < key);
-    let same = CARRIERS[first..].iter().take_while(|carrier| carrier.0 == key);
-    let mut named = same.filter(|carrier| carrier.1.as_bytes().eq_ignore_ascii_case(name));
-    named.next().map_or(&[], |carrier| &carrier.2)
+/// What is known of an element by its name.
+struct Known {
+    key: u64,
+    name: &'static str,
+    /// Its attributes that hold URLs.
+    carried: Vec<(&'static str, Form)>,
+    /// True if it changes how the rest is read, or could.
+    steers: bool,
+    is_meta: bool,
 }
 
-/// True for elements that change how the rest is read, or could.
-fn steers(name: &[u8], name_key: u64) -> bool {
-    const KEYS: &[u64] = &[
-        key(b"col"),
-        key(b"colgroup"),
-        key(b"frameset"),
-        key(b"iframe"),
-        key(b"math"),
-        key(b"noembed"),
-        key(b"noframes"),
-        key(b"noscript"),
-        key(b"plaintext"),
-        key(b"script"),
-        key(b"select"),
-        key(b"style"),
-        key(b"svg"),
-        key(b"table"),
-        key(b"template"),
-        key(b"textarea"),
-        key(b"title"),
-        key(b"xmp"),
-    ];
-    name.len() < 10 && KEYS.contains(&name_key)
+/// Elements by a hash of their names; places taken are passed over.
+static KNOWN: LazyLock<Vec<Option<Known>>> = LazyLock::new(|| {
+    let mut places: Vec<Option<Known>> = (0..PLACES).map(|_| None).collect();
+    let mut carriers = table::elements();
+    for name in STEERING.iter().chain([&"meta"]) {
+        carriers.entry(name).or_default();
+    }
+    for (name, carried) in carriers {
+        let key = key(name.as_bytes());
+        let mut place = place(key);
+        while places[place].is_some() {
+            place = (place + 1) % PLACES;
+        }
+        let steers = STEERING.contains(&name);
+        places[place] = Some(Known { key, name, carried, steers, is_meta: name == "meta" });
+    }
+    places
+});
+
+const STEERING: &[&str] = &[
+    "col",
+    "colgroup",
+    "frameset",
+    "iframe",
+    "math",
+    "noembed",
+    "noframes",
+    "noscript",
+    "plaintext",
+    "script",
+    "select",
+    "style",
+    "svg",
+    "table",
+    "template",
+    "textarea",
+    "title",
+    "xmp",
+];
+
+/// Many more than there are elements, so that nearly every name is told by one look.
+const PLACES: usize = 1 << 10;
+
+fn place(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+}
+
+fn known(name: &[u8], key: u64) -> Option<&'static Known> {
+    let mut place = place(key);
+    while let Some(known) = &KNOWN[place] {
+        if known.key == key && known.name.len() == name.len() && known.name.as_bytes().eq_ignore_ascii_case(name) {
+            return Some(known);
+        }
+        place = (place + 1) % PLACES;
+    }
+    None
 }
 
 struct Attribute {
@@ -119,16 +144,15 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn start_tag(&mut self) -> Option<()> {
-        let name = self.name();
-        let key = key(&self.bytes[name.clone()]);
-        let carried = carried(&self.bytes[name.clone()], key);
-        let is_meta = self.bytes[name.clone()].eq_ignore_ascii_case(b"meta");
+        let (name, key) = self.name();
+        let known = known(&self.bytes[name.clone()], key);
+        let (is_meta, steers) = known.map_or((false, false), |known| (known.is_meta, known.steers));
+        let carried = known.map_or(&[][..], |known| &known.carried);
         let engaged = self.foreign.is_engaged();
         self.attributes.clear();
         let keeps_all = engaged || is_meta || !carried.is_empty();
         let Some(is_self_closing) = self.read_attributes(keeps_all) else { return self.ended() };
         let mut kind = Kind::Html;
-        let steers = steers(&self.bytes[name.clone()], key);
         if steers || engaged {
             kind = self.enter(name.clone(), is_self_closing)?;
         } else {
@@ -165,15 +189,25 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self) -> Range<usize> {
+    /// The name that begins here, and its number.
+    fn name(&mut self) -> (Range<usize>, u64) {
         let start = self.at;
-        let ends = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>');
-        let rest = &self.bytes[start..];
-        self.at += rest.iter().position(ends).unwrap_or(rest.len());
-        start..self.at
+        let mut key = 0;
+        for (n, byte) in self.bytes[start..].iter().enumerate() {
+            if matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ' | b'/' | b'>') {
+                self.at += n;
+                return (start..self.at, key);
+            }
+            if n < 8 {
+                key = key << 8 | u64::from(byte.to_ascii_lowercase());
+            }
+        }
+        self.at = self.bytes.len();
+        (start..self.at, key)
     }
 
     /// Reads to the end of a tag, and tells whether it ends with `/>`; none if the page ends before it.
+    #[inline]
     fn read_attributes(&mut self, keeps_all: bool) -> Option<bool> {
         loop {
             let mut after_slash = false;
@@ -321,9 +355,11 @@ impl Reader<'_> {
             Some(_) => return self.skip_past(b">"),
             None => return self.ended(),
         }
-        let name = self.name();
+        let (name, _) = self.name();
         self.attributes.clear();
-        if self.read_attributes(true).is_none() {
+        if self.bytes.get(self.at) == Some(&b'>') {
+            self.at += 1;
+        } else if self.read_attributes(true).is_none() {
             return self.ended();
         }
         if self.foreign.is_engaged() {
