@@ -137,6 +137,14 @@ pub enum Call {
         /// Its value, a number.
         value: Value,
     },
+    /// A call that the program adds to those above.
+    #[serde(rename = "custom")]
+    Custom {
+        /// The name that the program gave it, such as `tickets.create`.
+        name: String,
+        /// What its schema asks for.
+        params: Value,
+    },
 }
 
 impl Call {
@@ -163,6 +171,7 @@ impl Call {
             Call::RunBudget {} => "run.budget",
             Call::RunMetrics {} => "run.metrics",
             Call::RunMetric { .. } => "run.metric",
+            Call::Custom { .. } => "custom",
         }
     }
 }

@@ -5,7 +5,10 @@
 use std::process::ExitCode;
 
 use crate::{
-    dta::verify::{self, Request},
+    dta::{
+        Adapters,
+        verify::{self, Request},
+    },
     guest,
     process::lockdown,
 };
@@ -22,15 +25,21 @@ fn confine(request: &Request) {
     let _ = lockdown::read_only(&request.readable());
 }
 
-/// Becomes what the first argument names, if that is a hidden subcommand; embedders call it first in their `main`.
+/// Becomes what the first argument names, if that is a hidden subcommand; a program that embeds nrv calls it first in its
+/// `main`, before it starts threads or opens files.
 ///
-/// None: this is an ordinary start.
-#[expect(clippy::disallowed_methods, reason = "it is asked before the command line's own parser is")]
+/// None: this is an ordinary start. A program with adapters of its own calls [`main_if_requested_with`].
 pub fn main_if_requested() -> Option<ExitCode> {
+    main_if_requested_with(&Adapters::default())
+}
+
+/// As [`main_if_requested`], with the adapters that this program's runs use: they are verified in a process of their own.
+#[expect(clippy::disallowed_methods, reason = "it is asked before the command line's own parser is")]
+pub fn main_if_requested_with(adapters: &Adapters) -> Option<ExitCode> {
     let name = std::env::args_os().nth(1)?;
     match name.to_str()? {
         WORKER => Some(guest::main(lockdown::script)),
-        VERIFIER => Some(verify::main(std::io::stdin().lock(), std::io::stdout().lock(), confine)),
+        VERIFIER => Some(verify::main(adapters, std::io::stdin().lock(), std::io::stdout().lock(), confine)),
         _ => None,
     }
 }

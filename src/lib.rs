@@ -1,4 +1,23 @@
 //! nrv runs a team's plan → apply → verify workflows, written in Rhai, and owns every change that they make.
+//!
+//! A script says *what* is to change. The host decides whether it may, writes all files or none, has the result measured by
+//! another process, and can undo it exactly. Everything that a run asked, was answered and changed stands in its record.
+//!
+//! - [`cli`] turns a command line into calls; [`script`] runs a script: [`run_file`] is all that most programs need.
+//! - [`host`] is the one door: [`Host::perform`] judges, pays for, answers and records every [`Call`] of a run.
+//! - [`dta`] has the adapters, which propose and measure, and [`gate`] the gates; both only compute.
+//! - [`workspace`] reads the tree, [`journal`] writes it, [`ledger`] keeps the records; the other rooms beside them own one
+//!   effect or one format each, above plain data such as [`error`], [`path`] and [`change`].
+//! - [`guest`] is what runs inside a script's process. [`entry`] makes a program become one.
+//!
+//! # In a program of your own
+//!
+//! The example `embed` adds an adapter and a call, runs a script that uses both, and makes a call without a script. Its
+//! adapter and its script are the other files of `examples/embed`; `docs/embedding.md` says what a project needs.
+//!
+//! ```ignore
+#![doc = include_str!("../examples/embed/main.rs")]
+//! ```
 
 pub mod call;
 pub mod change;
@@ -26,3 +45,19 @@ pub mod seed;
 pub mod text;
 pub mod worker;
 pub mod workspace;
+
+pub use self::{
+    call::Call,
+    change::{Change, ChangeSet, Content},
+    dta::{Adapter, Adapters},
+    error::{Code, Error},
+    host::{
+        Answer, Calls, Context, CustomCall, CustomContext, Event, Finished, Flags, Host, Options, Position, Question,
+        Request, Silent, Sink, State,
+    },
+    path::RepoPath,
+    policy::Policy,
+    process::Program,
+    script::{Invocation, run_file},
+    workspace::Workspace,
+};

@@ -27,7 +27,7 @@ fuzz_target!(|page: &[u8]| {
         "params": {"from_hosts": ["a.b", "http://c:81"], "to_host": "https://d.e"},
         "constraints": {"max_files": 10, "timeout_ms": 100_000, "seed": 0},
     });
-    let adapter = dta::find("link_updater").expect("it is built in");
+    let adapter = &dta::link_updater::LinkUpdater;
     let input = dta::parse(adapter, &input).expect("it fits the schema");
     let proposal = adapter.propose(&ctx, &input).expect("every page can be proposed for");
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));

@@ -16,7 +16,7 @@ use crate::{
     call::Call,
     dta::{self, jsonl},
     error::{Code, Error},
-    host::{self, Asked, Host, Position, Request},
+    host::{self, Host, Position, Request},
     text::escape,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
         let approved = approved.is_none_or(|list| list.iter().any(|known| known == name));
         json!({"name": name, "version": adapter.version(), "summary": adapter.summary(), "approved": approved})
     };
-    let rows: Vec<Value> = dta::ADAPTERS.iter().map(row).collect();
+    let rows: Vec<Value> = here.adapters().all().iter().map(row).collect();
     if out.is_json() {
         out.document(&rows);
     } else {
@@ -36,8 +36,8 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-pub(super) fn describe(name: &str, out: &mut Output) -> Result<u8, Error> {
-    let adapter = dta::find(name)?;
+pub(super) fn describe(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
+    let adapter = here.adapters().find(name)?;
     if !out.is_json() {
         out.line(&format!("{} {}: {}", adapter.name(), adapter.version(), adapter.summary()));
         out.line("Phases: discover, propose, apply, verify. Schemas of input and output:");
@@ -54,19 +54,9 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         return Err(Error::new(Code::Usage, "`--input` says what the adapter is to do"));
     };
     let input = parse_json(&here.read_input(file)?, file)?;
-    let adapter = dta::find(&arguments.name)?;
-    let invocation = dta::parse(adapter, &input)?;
-    let mut flags = flags(arguments.mutation, arguments.keep);
-    flags.dry_run |= invocation.mode == dta::contract::Mode::DryRun;
-    needs_dry_run(arguments.mutation, flags)?;
-    let globs = invocation.target.globs(here.context.view())?;
-    let request = Request {
-        asked: Asked::Adapter { tool: arguments.name.clone(), input: input.clone() },
-        policy: here.context.policy.clone(),
-        seed: invocation.constraints.seed,
-        flags,
-        writes: Some(globs.patterns().to_vec()),
-    };
+    let flags = flags(arguments.mutation, arguments.keep);
+    let request = Request::adapter(&here.context, &arguments.name, &input, flags)?;
+    needs_dry_run(arguments.mutation, request.flags)?;
     let mut terminal = Terminal { out, cancel: here.cancel() };
     let mut host = Host::start(&here.context, request, &mut terminal)?;
     let call = Call::DtaRun { tool: arguments.name.clone(), input };
@@ -90,7 +80,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
 
 /// Answers requests on texts, one a line, until stdin ends. Nothing on disk is read or written.
 fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
-    let adapter = dta::find(name)?;
+    let adapter = here.adapters().find(name)?;
     let empty = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
     let workspace = crate::workspace::Workspace::open(empty.path())?;
     let overlay = crate::workspace::Overlay::default();

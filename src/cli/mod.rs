@@ -27,6 +27,7 @@ use self::{
     terminal::Bar,
 };
 use crate::{
+    dta::Adapters,
     error::{Code, Error},
     host::{Context, Options, Progress},
     workspace::Workspace,
@@ -73,7 +74,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
     match &cli.command {
         Command::Run(arguments) => run::run(&here, arguments, out),
         Command::Dta { command: Dta::List } => dta::list(&here, out),
-        Command::Dta { command: Dta::Describe { name } } => dta::describe(name, out),
+        Command::Dta { command: Dta::Describe { name } } => dta::describe(&here, name, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here, run, out),
         Command::Runs { command: Runs::List } => runs::list(&here, out),
@@ -111,6 +112,11 @@ impl Here {
             ..Options::default()
         };
         Ok(Here { folder, context: Context::new(Workspace::open(&root)?, options)? })
+    }
+
+    /// The adapters that there are.
+    fn adapters(&self) -> &Adapters {
+        &self.context.options.adapters
     }
 
     /// Becomes true on Ctrl-C.

@@ -13,10 +13,10 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    Adapter, Context,
+    Adapter, Adapters, Context,
     contract::{BaselineRecord, Counts, Failure, ManifestRecord, Verdict},
     evidence::{Evidence, HASHES_MATCH, Images, NOTHING_ELSE_CHANGED},
-    find, record,
+    record,
 };
 use crate::{
     change::Content,
@@ -30,6 +30,9 @@ use crate::{
 pub const BASELINE_INTACT: &str = "baseline_intact";
 /// The manifest is what was written when the change was made.
 pub const MANIFEST_INTACT: &str = "manifest_intact";
+
+/// What is wrong when a program's own adapter is not known to its verifier.
+const EMBEDDERS: &str = "a program with adapters of its own gives them to `nrv::entry::main_if_requested_with`";
 
 /// A file of the record and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,14 +140,19 @@ impl Report {
 /// Reads one [`Request`], writes one [`Report`]. Exit code 0 if it passed, 4 if not, 1 if it can't be told.
 ///
 /// `confine` is called with the request before anything that it names is opened.
-pub fn main(mut input: impl Read, mut output: impl Write, confine: impl FnOnce(&Request)) -> ExitCode {
+pub fn main(
+    adapters: &Adapters,
+    mut input: impl Read,
+    mut output: impl Write,
+    confine: impl FnOnce(&Request),
+) -> ExitCode {
     let mut text = String::new();
     let request = input.read_to_string(&mut text).map_err(|error| error.to_string());
     let request = request.and_then(|_| serde_json::from_str::<Request>(&text).map_err(|error| error.to_string()));
     let report = match request {
         Ok(request) => {
             confine(&request);
-            verify(&request)
+            answer(adapters, &request)
         }
         Err(error) => Report::new(&[], vec![Failure::new("request", format!("the request can't be read: {error}"))]),
     };
@@ -160,16 +168,18 @@ pub fn main(mut input: impl Read, mut output: impl Write, confine: impl FnOnce(&
     }
 }
 
-/// Verifies from the record and disk alone.
-pub fn verify(request: &Request) -> Report {
-    match find(&request.tool) {
-        Ok(adapter) => verify_with(adapter, request),
-        Err(error) => Report::new(&[], vec![Failure::new("request", error.message())]),
+fn answer(adapters: &Adapters, request: &Request) -> Report {
+    match adapters.find(&request.tool) {
+        Ok(adapter) => verify(adapter, request),
+        Err(error) => {
+            let reason = format!("{} in the program that verifies; {EMBEDDERS}", error.message());
+            Report::new(&[], vec![Failure::new("request", reason)])
+        }
     }
 }
 
-/// As [`verify`], with an adapter that is not built in.
-pub fn verify_with(adapter: &dyn Adapter, request: &Request) -> Report {
+/// Verifies from the record and disk alone.
+pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
     let (baseline, manifest) = match records(request) {
         Ok(records) => records,
         Err(failures) => return Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], failures),

@@ -24,7 +24,7 @@ impl Gate for Adapters {
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
         match subject {
-            Subject::Call { call, adapters } => Some(judge(tool(call)?, adapters, policy).into_iter().collect()),
+            Subject::Call { call, adapters, .. } => Some(judge(tool(call)?, adapters, policy).into_iter().collect()),
             Subject::Changes { .. } => None,
         }
     }
@@ -52,7 +52,8 @@ fn tool(call: &Call) -> Option<&str> {
         | Call::UiShow { .. }
         | Call::RunBudget {}
         | Call::RunMetrics {}
-        | Call::RunMetric { .. } => None,
+        | Call::RunMetric { .. }
+        | Call::Custom { .. } => None,
     }
 }
 
@@ -96,7 +97,7 @@ mod tests {
             Call::DtaApply { tool: tool(), proposal: Value::Null },
             Call::DtaRun { tool: tool(), input: Value::Null },
         ] {
-            let verdict = decide(&Subject::Call { call: &call, adapters: EXISTING }, &policy);
+            let verdict = decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, &policy);
             assert_eq!(verdict.results.len(), 1);
             let error = verdict.into_error();
             let found = error.as_ref().map(|error| (error.code(), error.hint_text().unwrap_or_default()));

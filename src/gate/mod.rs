@@ -4,6 +4,7 @@
 //! performed here, and nothing is asked; the host does what the verdict says.
 
 mod adapters;
+mod calls;
 mod diff_size;
 mod paths;
 
@@ -15,11 +16,11 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     json,
-    policy::Policy,
+    policy::{Policy, Refusal},
 };
 
 /// Every gate, sorted by name.
-pub const GATES: &[&dyn Gate] = &[&adapters::Adapters, &diff_size::DiffSize, &paths::Paths];
+pub const GATES: &[&dyn Gate] = &[&adapters::Adapters, &calls::Calls, &diff_size::DiffSize, &paths::Paths];
 
 /// What a gate says, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,6 +59,8 @@ pub enum Subject<'a> {
         call: &'a Call,
         /// The names of all adapters that exist.
         adapters: &'a [&'a str],
+        /// The calls that the program adds to nrv's own.
+        calls: &'a [Offered<'a>],
     },
     /// A change, before it is applied.
     Changes {
@@ -68,6 +71,15 @@ pub enum Subject<'a> {
         /// The adapter that proposed it, if one did.
         adapter: Option<&'a str>,
     },
+}
+
+/// A call that the program adds, as far as gates have to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Offered<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// True if a script's header has to permit it.
+    pub needs_permission: bool,
 }
 
 /// One gate. Implementations are unit structs in [`GATES`].
@@ -95,6 +107,18 @@ pub struct Finding {
     pub reason: String,
     /// What to do next.
     pub remediation: String,
+}
+
+impl From<Refusal> for Finding {
+    fn from(refusal: Refusal) -> Self {
+        Finding {
+            decision: Decision::Block,
+            code: refusal.code,
+            rule: refusal.rule,
+            reason: refusal.reason,
+            remediation: refusal.remediation,
+        }
+    }
 }
 
 /// What one gate says of a subject.
@@ -285,7 +309,7 @@ mod tests {
     #[test]
     fn calls_without_an_effect_concern_no_gate() {
         let call = Call::UiStep { label: "x".to_owned() };
-        let verdict = decide(&Subject::Call { call: &call, adapters: &[] }, &Policy::default());
+        let verdict = decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &Policy::default());
         assert_eq!((verdict.decision, verdict.results.len()), (Decision::Allow, 0));
     }
 

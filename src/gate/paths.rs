@@ -1,11 +1,7 @@
 //! The gate `paths`: nothing protected, denied or unpermitted is written, and no secret is read.
 
 use super::{Decision, Finding, Gate, Subject};
-use crate::{
-    call::Call,
-    path::RepoPath,
-    policy::{Policy, Refusal},
-};
+use crate::{call::Call, path::RepoPath, policy::Policy};
 
 /// See the module's documentation.
 pub(super) struct Paths;
@@ -25,7 +21,7 @@ impl Gate for Paths {
             Subject::Changes { files, adapter, .. } => {
                 let refusal =
                     |path: &RepoPath| policy.write_refusal(path).or_else(|| policy.adapter_refusal((*adapter)?, path));
-                Some(files.iter().filter_map(|file| refusal(&file.path)).map(block).collect())
+                Some(files.iter().filter_map(|file| refusal(&file.path)).map(Finding::from).collect())
             }
         }
     }
@@ -53,13 +49,14 @@ fn read(call: &Call) -> Option<&str> {
         | Call::UiShow { .. }
         | Call::RunBudget {}
         | Call::RunMetrics {}
-        | Call::RunMetric { .. } => None,
+        | Call::RunMetric { .. }
+        | Call::Custom { .. } => None,
     }
 }
 
 fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
     match RepoPath::parse(path) {
-        Ok(path) => policy.read_refusal(&path).map(block),
+        Ok(path) => policy.read_refusal(&path).map(Finding::from),
         // What can't be parsed is refused.
         Err(error) => Some(Finding {
             decision: Decision::Block,
@@ -68,16 +65,6 @@ fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
             reason: error.message().to_owned(),
             remediation: error.hint_text().unwrap_or_default().to_owned(),
         }),
-    }
-}
-
-fn block(refusal: Refusal) -> Finding {
-    Finding {
-        decision: Decision::Block,
-        code: refusal.code,
-        rule: refusal.rule,
-        reason: refusal.reason,
-        remediation: refusal.remediation,
     }
 }
 
@@ -137,7 +124,7 @@ mod tests {
             Call::FilesStat { path: path() },
             Call::FilesSha256 { path: path() },
         ] {
-            assert_eq!(decide(&Subject::Call { call: &call, adapters: &[] }, &policy()).code, expected);
+            assert_eq!(decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &policy()).code, expected);
         }
     }
 

@@ -87,14 +87,14 @@ impl Host<'_> {
     /// The approved adapters, as `nrv.dtas()` gives them.
     pub(super) fn approved_adapters(&self) -> Value {
         let list = self.policy.settings().adapters.approved.as_ref();
-        let approved = |adapter: &&&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
-        let row = |adapter: &&dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
-        dta::ADAPTERS.iter().filter(approved).map(row).collect()
+        let approved = |adapter: &&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
+        let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
+        self.context.options.adapters.all().into_iter().filter(approved).map(row).collect()
     }
 
     /// An adapter's schemas and phases.
     pub(super) fn schemas(&self, tool: &str) -> Result<Value, Error> {
-        dta::find(tool).map(describe_adapter)
+        self.context.options.adapters.find(tool).map(describe_adapter)
     }
 
     /// `propose`: a patch and a plan, no side effect but the record.
@@ -166,7 +166,7 @@ impl Host<'_> {
 
     /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
     fn invocation(&self, tool: &str, input: &Value) -> Result<Invocation, Error> {
-        let adapter = dta::find(tool)?;
+        let adapter = self.context.options.adapters.find(tool)?;
         let settings = self.policy.adapter(tool);
         let Value::Object(mut map) = input.clone() else {
             return Err(Error::new(Code::InvalidInput, format!("the input of `{tool}` is no map")));
@@ -201,7 +201,7 @@ impl Host<'_> {
         input: &Value,
         sink: &mut dyn Sink,
     ) -> Result<StoredProposal, Error> {
-        let adapter = dta::find(tool)?;
+        let adapter = self.context.options.adapters.find(tool)?;
         let invocation = self.invocation(tool, input)?;
         self.tools.insert(tool.to_owned());
         sink.event(Event::DtaStarted { tool: tool.to_owned() });

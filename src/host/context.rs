@@ -10,9 +10,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::Calls;
 use crate::{
     clock::Clock,
-    dta,
+    dta::Adapters,
     error::{Code, Error},
     ledger::Runs,
     lock::Locks,
@@ -39,6 +40,10 @@ pub struct Options {
     pub threads: usize,
     /// Where time comes from.
     pub clock: Clock,
+    /// The adapters that runs may use, as far as the policy approves of them.
+    pub adapters: Adapters,
+    /// The calls that the program adds to nrv's own.
+    pub calls: Calls,
     /// The program whose hidden subcommands run scripts and verifiers.
     pub program: Program,
     /// The environment of git, such as `PATH` and `HOME`.
@@ -54,6 +59,8 @@ impl Default for Options {
         Options {
             threads: 1,
             clock: Clock::System,
+            adapters: Adapters::default(),
+            calls: Calls::default(),
             program: Program::ReExec,
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             cancel: Arc::new(AtomicBool::new(false)),
@@ -81,7 +88,7 @@ pub struct Flags {
 pub struct Context {
     /// The tree.
     pub workspace: Workspace,
-    /// The policy of `nrv.toml`, or the defaults.
+    /// What runs may do, before a script's header tightens it.
     pub policy: Policy,
     /// The records.
     pub runs: Runs,
@@ -90,12 +97,12 @@ pub struct Context {
 }
 
 /// The policy does not know which adapters exist; a misspelt one would silently permit or bound nothing.
-fn check_adapters(policy: &Policy) -> Result<(), Error> {
+fn check_adapters(policy: &Policy, existing: &Adapters) -> Result<(), Error> {
     let adapters = &policy.settings().adapters;
     let approved = adapters.approved.iter().flatten().map(|name| (name, "adapters.approved".to_owned()));
     let named = adapters.named.keys().map(|name| (name, format!("adapters.{name}")));
     for (name, key) in approved.chain(named) {
-        dta::find(name).map_err(|error| {
+        existing.find(name).map_err(|error| {
             let message = format!("`{key}` names the adapter `{name}`, which does not exist");
             let hint = error.hint_text().unwrap_or_default().to_owned();
             Error::new(Code::InvalidPolicy, format!("{message} ({})", policy.origin(&key))).hint(hint)
@@ -105,7 +112,7 @@ fn check_adapters(policy: &Policy) -> Result<(), Error> {
 }
 
 impl Context {
-    /// Reads the policy of a workspace.
+    /// A workspace with the policy of its `nrv.toml`, or the defaults if there is none.
     pub fn new(workspace: Workspace, options: Options) -> Result<Self, Error> {
         let path = RepoPath::parse(policy::FILE)?;
         let policy = match workspace.stat(&path)? {
@@ -117,7 +124,12 @@ impl Context {
                 Policy::parse(&text, policy::FILE)?
             }
         };
-        check_adapters(&policy)?;
+        Context::with_policy(workspace, policy, options)
+    }
+
+    /// A workspace with a policy from elsewhere; its `nrv.toml` is not read.
+    pub fn with_policy(workspace: Workspace, policy: Policy, options: Options) -> Result<Self, Error> {
+        check_adapters(&policy, &options.adapters)?;
         let runs = Runs::of(workspace.root());
         Ok(Context { workspace, policy, runs, options })
     }

@@ -4,14 +4,12 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Sink, reply::Answered};
+use super::{Event, Host, Options, Sink, reply::Answered};
 use crate::{
     call::Call,
     clock::Stopwatch,
-    dta,
     error::{Code, Error},
     gate::{self, Decision, Subject, Verdict},
-    ledger::Note,
 };
 
 /// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
@@ -42,8 +40,10 @@ impl Host<'_> {
     /// Errors with [`Code::is_final`] end the run; a script may catch the others and go on.
     pub fn perform(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<Value, Error> {
         let watch = Stopwatch::start();
-        let adapters: Vec<&str> = dta::ADAPTERS.iter().map(|adapter| adapter.name()).collect();
-        let verdict = gate::decide(&Subject::Call { call: &call, adapters: &adapters }, &self.policy);
+        let Options { adapters, calls, .. } = &self.context.options;
+        let (adapters, calls) = (adapters.all(), calls.offered());
+        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
+        let verdict = gate::decide(&Subject::Call { call: &call, adapters: &adapters, calls: &calls }, &self.policy);
         let result = self.answer(position, &call, &verdict, sink);
         self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, watch })?;
         result
@@ -61,8 +61,7 @@ impl Host<'_> {
         self.budget.reserve_call()?;
         self.heed(verdict, sink)?;
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) {
-            let data = json!({"call": call.name()});
-            self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })?;
+            self.note_intent(position, call)?;
         }
         self.serve(position, call, sink)
     }
@@ -107,6 +106,7 @@ impl Host<'_> {
             Call::RunBudget {} => Ok(self.budget.describe()),
             Call::RunMetrics {} => Ok(self.describe_metrics()),
             Call::RunMetric { name, value } => self.add_metric(name, value),
+            Call::Custom { name, params } => self.custom(position, call, name, params),
         }
     }
 

@@ -8,6 +8,7 @@ mod clean;
 mod commit;
 mod confirm;
 mod context;
+mod custom;
 mod door;
 mod files;
 mod finish;
@@ -29,6 +30,7 @@ use serde_json::Value;
 pub use self::{
     adapter::describe_adapter,
     context::{Context, Flags, Options, Progress},
+    custom::{Calls, CustomCall, CustomContext},
     door::Position,
     finish::{Finished, State},
     outcome::{Overview, overview, overviews, summary},

@@ -16,7 +16,7 @@ pub struct Overview {
     pub run: String,
     /// `running`, or how it ended.
     pub state: String,
-    /// What it ran: a script's path, an adapter, or the run that it rolled back.
+    /// What it ran: a script's path, an adapter, a program's name for it, or the run that it rolled back.
     pub subject: String,
     /// True if it undid another run.
     pub is_rollback: bool,
@@ -82,6 +82,7 @@ fn subject(asked: &Value) -> String {
     match asked["kind"].as_str() {
         Some("script") => text(&asked["path"]),
         Some("adapter") => format!("dta {}", text(&asked["tool"])),
+        Some("program") => text(&asked["name"]),
         Some("rollback") => format!("rollback of {}", text(&asked["parent"])),
         _ => String::new(),
     }
@@ -94,7 +95,14 @@ fn text(value: &Value) -> String {
 /// A record in a few words, for listings.
 pub fn summary(record: &Record) -> String {
     let data = &record.data;
-    let known = [&data["call"], &data["tool"], &data["transaction"], &data["label"], &data["asked"]["kind"]];
+    let known = [
+        &data["call"],
+        &data["args"]["name"],
+        &data["tool"],
+        &data["transaction"],
+        &data["label"],
+        &data["asked"]["kind"],
+    ];
     let mut words: Vec<String> = known.iter().filter_map(|value| value.as_str()).map(str::to_owned).collect();
     words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
     words.extend(data["error"]["message"].as_str().map(crate::text::escape));

@@ -28,11 +28,20 @@ pub(super) struct Answered<'a> {
 }
 
 impl Host<'_> {
+    /// Records that a call which may have effects is about to be answered.
+    pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
+        let mut data = json!({"call": call.name()});
+        // Of an adapter's call the record says more before anything is written; of another nothing else would be known.
+        if matches!(call, Call::Custom { .. }) {
+            data["args"] = self.packed_args(call)?;
+        }
+        self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })
+    }
+
     /// Records a call with what was decided and replied.
     pub(super) fn record_call(&mut self, position: &Position, answered: Answered<'_>) -> Result<(), Error> {
         let Answered { call, verdict, result, watch } = answered;
-        let wire = serde_json::to_value(call).unwrap_or_default();
-        let args = self.packed(wire.get("args").unwrap_or(&Value::Null), false)?;
+        let args = self.packed_args(call)?;
         // Contents never stand in the events, however short they are.
         let is_content = matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. });
         let outcome = match result {
@@ -46,6 +55,11 @@ impl Host<'_> {
         }
         let volatile = json!({"duration_ms": watch.elapsed_ms()});
         self.note(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
+    }
+
+    fn packed_args(&mut self, call: &Call) -> Result<Value, Error> {
+        let wire = serde_json::to_value(call).unwrap_or_default();
+        self.packed(wire.get("args").unwrap_or(&Value::Null), false)
     }
 
     /// The value itself if it is short, else its hash after it was put into the pack.

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     clock::{self, Stopwatch},
+    dta::{self, contract::Mode},
     error::{Code, Error},
     frame::Isolation,
     hash::Sha256,
@@ -47,6 +48,11 @@ pub enum Asked {
         /// Its invocation.
         input: Value,
     },
+    /// Calls of the program that embeds nrv, which is no script.
+    Program {
+        /// What the program calls this run.
+        name: String,
+    },
     /// Undoing another run.
     Rollback {
         /// That run.
@@ -79,6 +85,36 @@ pub struct Request {
     pub flags: Flags,
     /// The globs that it may write; their files must be clean. None: it writes nothing, or files that it checks itself.
     pub writes: Option<Vec<String>>,
+}
+
+impl Request {
+    /// A run of one adapter, of which [`Call::DtaRun`](crate::call::Call::DtaRun) is the only call.
+    ///
+    /// The invocation is checked as a whole; one that asks for a dry run makes the run one.
+    pub fn adapter(context: &Context, tool: &str, input: &Value, flags: Flags) -> Result<Self, Error> {
+        let invocation = dta::parse(context.options.adapters.find(tool)?, input)?;
+        let globs = invocation.target.globs(context.view())?;
+        Ok(Request {
+            asked: Asked::Adapter { tool: tool.to_owned(), input: input.clone() },
+            policy: context.policy.clone(),
+            seed: invocation.constraints.seed,
+            flags: Flags { dry_run: flags.dry_run || invocation.mode == Mode::DryRun, ..flags },
+            writes: Some(globs.patterns().to_vec()),
+        })
+    }
+
+    /// A run of which the program makes the calls itself, under the policy of the workspace. The name stands in the record.
+    ///
+    /// What it will write is not known: give `writes`, if these files must be clean when it starts.
+    pub fn program(context: &Context, name: &str) -> Self {
+        Request {
+            asked: Asked::Program { name: name.to_owned() },
+            policy: context.policy.clone(),
+            seed: 0,
+            flags: Flags::default(),
+            writes: None,
+        }
+    }
 }
 
 impl<'a> Host<'a> {
@@ -146,6 +182,7 @@ impl<'a> Host<'a> {
                 json!({"kind": "script", "path": path, "sources": hashes, "args": args})
             }
             Asked::Adapter { tool, input } => json!({"kind": "adapter", "tool": tool, "input": input}),
+            Asked::Program { name } => json!({"kind": "program", "name": name}),
             Asked::Rollback { parent, keep_later } => {
                 json!({"kind": "rollback", "parent": parent, "keep_later": keep_later})
             }

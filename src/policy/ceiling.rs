@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Origin, Policy,
+    Origin, Permissions, Policy,
     form::{self, Form, Wrong},
     glob::PathSet,
     key,
@@ -13,6 +13,7 @@ use crate::error::{self, Code, Error};
 
 /// The permissions of a header, with why the later ones do not exist yet.
 const PERMISSIONS: &[(&str, Option<&str>)] = &[
+    ("calls", None),
     ("exec", Some("runs can't start commands")),
     ("llm", Some("model requests do not exist")),
     ("network", Some("scripts can't reach the network")),
@@ -24,6 +25,8 @@ const PERMISSIONS: &[(&str, Option<&str>)] = &[
 pub struct Ceiling {
     /// Globs of what may be written at most; `!` excludes.
     pub write: Vec<String>,
+    /// Names of the calls that it may make beside nrv's own.
+    pub calls: Vec<String>,
     /// Budgets, where the header has one.
     pub budget: BudgetCeiling,
     /// What becomes of changes when the run fails, if the header says it.
@@ -56,6 +59,7 @@ impl Ceiling {
             let place = format!("permissions.{name}");
             match PERMISSIONS.iter().find(|(known, _)| known == name) {
                 None => return Err(unknown(&place, name, PERMISSIONS.iter().map(|(known, _)| *known))),
+                Some(("calls", None)) => ceiling.calls = texts(&read(Form::Names, value, &place)?),
                 Some((_, None)) => ceiling.write = texts(&read(Form::Globs, value, &place)?),
                 Some((_, Some(feature))) => match value.as_array().map(Vec::as_slice) {
                     Some([]) => {}
@@ -98,7 +102,7 @@ impl BudgetCeiling {
 }
 
 impl Policy {
-    /// This policy under a header's ceiling: what both allow may be written, and each budget is the smaller one.
+    /// This policy under a header's ceiling: what both allow may be written and called, and each budget is the smaller one.
     ///
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.
     pub fn tightened(&self, ceiling: &Ceiling) -> Result<Policy, Error> {
@@ -106,7 +110,7 @@ impl Policy {
         let set = PathSet::new(&ceiling.write).map_err(|phrase| {
             refuse("permissions.write", &Wrong { item: None, phrase: format!("has a glob that {phrase}") })
         })?;
-        policy.ceilings.push((ceiling.write.clone(), set));
+        policy.ceilings.push(Permissions { write: ceiling.write.clone(), set, calls: ceiling.calls.clone() });
         let mut limits = ceiling.budget;
         for ((name, limit), budget) in limits.fields().into_iter().zip(budgets(&mut policy.settings.budget)) {
             if let Some(limit) = limit.filter(|limit| *limit < *budget) {
@@ -127,7 +131,7 @@ impl Policy {
             policy.settings.run.on_failure = on_failure;
             policy.origins.insert("run.on_failure".to_owned(), Origin::Header);
         }
-        policy.sha256 = super::hash(&policy.settings, &policy.ceiling_globs())?;
+        policy.sha256 = super::hash(&policy.settings, &policy.permissions())?;
         Ok(policy)
     }
 }
@@ -180,12 +184,13 @@ mod tests {
     fn a_header_is_read_with_the_forms_of_the_policy() {
         let header = json!({
             "name": "x", "args": {},
-            "permissions": {"write": ["site/**"], "exec": [], "llm": []},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": [], "llm": []},
             "budget": {"files": 7, "bytes": "1KiB"},
             "on_failure": "keep",
         });
         let budget = BudgetCeiling { files: Some(7), bytes: Some(1024), ..BudgetCeiling::default() };
-        let expected = Ceiling { write: vec!["site/**".to_owned()], budget, on_failure: Some(OnFailure::Keep) };
+        let (write, calls) = (vec!["site/**".to_owned()], vec!["tickets.create".to_owned()]);
+        let expected = Ceiling { write, calls, budget, on_failure: Some(OnFailure::Keep) };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }
@@ -204,6 +209,12 @@ mod tests {
             json!({"permissions": {"wriet": []}}),
             "`permissions.wriet` of the script's header is unknown",
             "did you mean `write`?",
+        );
+        refused(
+            json!({"permissions": {"calls": "tickets.create"}}),
+            "`permissions.calls` of the script's header must be a list of names such as [\"link_updater\"], \
+             not \"tickets.create\"",
+            "",
         );
         refused(
             json!({"permissions": {"exec": ["cargo"]}}),

@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapters.*.max_files", Form::Count(1), "How many files the adapter may take at once."),
     key("adapters.*.paths", Form::Globs, "Globs of what the adapter may write; without it, all that `[paths]` allows."),
     key("adapters.*.timeout_ms", Form::Count(1), "How long one call of the adapter may take, in milliseconds."),
-    key("adapters.approved", Form::Names, "Names of the adapters that may be used; without it, all built-in ones."),
+    key("adapters.approved", Form::Names, "Names of the adapters that may be used; without it, all that exist."),
     key(
         "adapters.strict_tools",
         Form::Off("strict tools do not exist"),
@@ -40,6 +40,11 @@ pub(super) const KEYS: &[Key] = &[
     key("budget.diff_lines", Form::Count(0), "Lines that a run may change in all, added and removed together."),
     key("budget.files", Form::Count(0), "Files that a run may change."),
     key("budget.wall_s", Form::Count(0), "Seconds that a run may take from start to end."),
+    key(
+        "calls.approved",
+        Form::Names,
+        "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.",
+    ),
     key("confirm.auto", Form::Names, "Labels or kinds of calls that are granted without asking anyone."),
     key(
         "confirm.mode",
@@ -106,6 +111,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("adapters", "Which adapters may be used."),
     ("adapters.*", "Settings of one adapter, by its name."),
     ("budget", "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N."),
+    ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
     ("confirm", "How confirmations are answered."),
     ("gates", "Settings of the gates."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),

@@ -21,7 +21,8 @@ pub use self::{
     describe::json_schema,
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, Budget, Confirm, ConfirmMode, DiffSize, Gates, OnFailure, Paths, Run, Script, Settings,
+        Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, DiffSize, Gates, OnFailure, Paths, Run, Script,
+        Settings,
     },
 };
 use crate::{
@@ -43,9 +44,20 @@ pub struct Policy {
     deny: PathSet,
     read_deny: PathSet,
     adapters: BTreeMap<String, PathSet>,
-    /// What headers permit to write, each as written and compiled; all must cover a path.
-    ceilings: Vec<(Vec<String>, PathSet)>,
+    /// What headers permit; all must.
+    ceilings: Vec<Permissions>,
     sha256: Sha256,
+}
+
+/// What a header permits.
+#[derive(Clone, Debug)]
+struct Permissions {
+    /// Globs of what may be written, as they are in the header.
+    write: Vec<String>,
+    /// The same, compiled.
+    set: PathSet,
+    /// Names of the calls that may be made beside nrv's own.
+    calls: Vec<String>,
 }
 
 /// Where a setting comes from that is not built in.
@@ -121,12 +133,13 @@ impl Policy {
         self.sha256
     }
 
-    fn ceiling_globs(&self) -> Vec<&[String]> {
-        self.ceilings.iter().map(|(globs, _)| globs.as_slice()).collect()
+    /// What each header permits to write and to call.
+    fn permissions(&self) -> Vec<(&[String], &[String])> {
+        self.ceilings.iter().map(|header| (header.write.as_slice(), header.calls.as_slice())).collect()
     }
 }
 
-fn hash(settings: &Settings, ceilings: &[&[String]]) -> Result<Sha256, Error> {
+fn hash(settings: &Settings, ceilings: &[(&[String], &[String])]) -> Result<Sha256, Error> {
     json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
 }
 
@@ -140,7 +153,7 @@ impl Default for Policy {
 impl PartialEq for Policy {
     /// Equal settings and ceilings; where they come from does not matter.
     fn eq(&self, other: &Self) -> bool {
-        self.settings == other.settings && self.ceiling_globs() == other.ceiling_globs()
+        self.settings == other.settings && self.permissions() == other.permissions()
     }
 }
 

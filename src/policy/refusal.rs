@@ -1,7 +1,7 @@
-//! Why a path may not be written or read, with the rule that says so and where it stands.
+//! Why a path may not be written or read, or a call not be made, with the rule that says so and where it stands.
 
 use super::{
-    Policy,
+    Permissions, Policy,
     glob::{Lack, PathSet},
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     path::{RepoPath, protected},
 };
 
-/// A rule's no to a path.
+/// A rule's no to a path or a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `protected_path` or `permission_denied`.
@@ -63,7 +63,7 @@ impl Policy {
         if let Some(lack) = self.write.lacks(path) {
             return Some(self.lacking(path, "paths.write", lack));
         }
-        self.ceilings.iter().find_map(|(globs, set)| {
+        self.ceilings.iter().find_map(|Permissions { write: globs, set, .. }| {
             let why = match set.lacks(path)? {
                 Lack::Excluded(glob) => format!("`{glob}` of its `permissions.write` excludes it"),
                 Lack::NotIncluded if globs.is_empty() => "without `permissions.write` a script only reads".to_owned(),
@@ -90,6 +90,30 @@ impl Policy {
     pub fn adapter_refusal(&self, adapter: &str, path: &RepoPath) -> Option<Refusal> {
         let set: &PathSet = self.adapters.get(adapter)?;
         set.lacks(path).map(|lack| self.lacking(path, &format!("adapters.{adapter}.paths"), lack))
+    }
+
+    /// The first rule that forbids a call that the program adds.
+    ///
+    /// The policy approves of it; a script's header has to permit it as well, if the call `needs_permission`.
+    pub fn call_refusal(&self, name: &str, needs_permission: bool) -> Option<Refusal> {
+        let key = "calls.approved";
+        let approved = self.settings.calls.approved.as_ref();
+        if approved.is_some_and(|list| !list.iter().any(|known| known == name)) {
+            return Some(Refusal {
+                code: Code::NotApproved,
+                rule: key.to_owned(),
+                reason: format!("the call `{name}` is not approved by `{key}` ({})", self.origin(key)),
+                remediation: format!("add `{name}` to `{key}`, if runs may make it"),
+            });
+        }
+        let permits = |header: &Permissions| header.calls.iter().any(|known| known == name);
+        let lacks = needs_permission && !self.ceilings.iter().all(permits);
+        lacks.then(|| Refusal {
+            code: Code::PermissionDenied,
+            rule: "header.permissions.calls".to_owned(),
+            reason: format!("the call `{name}` is not permitted by the script's header"),
+            remediation: format!("add `permissions: #{{ calls: [\"{name}\"] }}` to the script's `WORKFLOW`"),
+        })
     }
 
     fn denied(&self, path: &RepoPath, verb: &str, key: &str, glob: &str) -> Refusal {
@@ -188,6 +212,26 @@ mod tests {
         write(&policy, "site/a.css", Some("header.permissions.write"));
         let reader = Policy::default().tightened(&Ceiling::default()).unwrap();
         write(&reader, "a", Some("header.permissions.write"));
+    }
+
+    #[test]
+    fn a_call_is_approved_by_the_policy_and_permitted_by_the_header() {
+        let create = "tickets.create";
+        let rule = |policy: &Policy, needed| policy.call_refusal(create, needed).map(|refusal| refusal.rule);
+        let header = |policy: &Policy, calls: &[&str]| {
+            let calls = calls.iter().map(|name| (*name).to_owned()).collect();
+            policy.tightened(&Ceiling { calls, ..Ceiling::default() }).unwrap()
+        };
+        let policy = Policy::default();
+        assert_eq!(rule(&policy, true), None);
+        assert_eq!(rule(&header(&policy, &[create]), true), None);
+        assert_eq!(rule(&header(&policy, &["tickets"]), true).as_deref(), Some("header.permissions.calls"));
+        assert_eq!(rule(&header(&policy, &[]), false), None);
+        assert_ne!(header(&policy, &[create]).sha256(), header(&policy, &[]).sha256());
+        let strict = Policy::parse("[calls]\napproved = ['tickets.list']", FILE).unwrap();
+        let refusal = header(&strict, &[create]).call_refusal(create, false).unwrap();
+        assert_eq!((refusal.code, refusal.rule.as_str()), (Code::NotApproved, "calls.approved"));
+        assert!(refusal.reason.contains("line 2"), "{}", refusal.reason);
     }
 
     #[test]

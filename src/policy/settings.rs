@@ -19,6 +19,8 @@ pub struct Settings {
     pub confirm: Confirm,
     /// `[budget]`.
     pub budget: Budget,
+    /// `[calls]`.
+    pub calls: Calls,
     /// `[script.*]`.
     pub script: Script,
     /// `[run]`.
@@ -46,7 +48,7 @@ impl Default for Paths {
 /// Which adapters may be used, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Adapters {
-    /// Names of approved adapters; none: all built-in ones.
+    /// Names of approved adapters; none: all that exist.
     pub approved: Option<Vec<String>>,
     /// Always false in this version.
     pub strict_tools: bool,
@@ -150,6 +152,13 @@ impl Default for Budget {
     fn default() -> Self {
         Budget { calls: 10_000, files: 5000, diff_lines: 50_000, bytes: 256 << 20, wall_s: 7200 }
     }
+}
+
+/// Which calls of a program that embeds nrv may be made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Names of approved calls; none: all that the program offers.
+    pub approved: Option<Vec<String>>,
 }
 
 /// What a script's process may use.

@@ -16,5 +16,5 @@ pub use self::{
     header::Header,
     help::help,
     load::{Loaded, Loader, Rejected, load},
-    run::{Invocation, load_script, run},
+    run::{Invocation, load_script, run, run_file},
 };

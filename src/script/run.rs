@@ -1,24 +1,40 @@
 //! A script's run: its header tightens the policy, its calls go to the one door.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     call::Call,
     error::{Code, Error, Location},
     host::{Asked, Context, Event, Finished, Flags, Host, Position, Request, Sink, Source},
     path::RepoPath,
-    script::{Loaded, Loader, Rejected, load, session},
+    script::{Loaded, Loader, Rejected, complete, load, session},
 };
 
-/// How a loaded script is to be run.
+/// How a script is to be run.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// The arguments, checked against the header.
+    /// The arguments, a map. [`run`] takes them as they are; [`run_file`] checks them and fills in defaults.
     pub args: Value,
     /// The seed of everything that is chosen by chance.
     pub seed: u64,
     /// What the user asks beside the work.
     pub flags: Flags,
+}
+
+impl Default for Invocation {
+    /// No arguments, the seed 0, no flags.
+    fn default() -> Self {
+        Invocation { args: Value::Object(Map::new()), seed: 0, flags: Flags::default() }
+    }
+}
+
+/// Loads a script of a workspace, checks its arguments against its header, and runs it: all that most programs need.
+///
+/// An error means that the run did not start; how a started run ended is in [`Finished`].
+pub fn run_file(context: &Context, path: &str, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
+    let loaded = load_script(context, &RepoPath::parse(path)?)?;
+    let args = complete(&loaded.header, &[], Some(&invocation.args))?;
+    run(context, &loaded, Invocation { args, ..invocation }, sink)
 }
 
 /// Loads a script of a workspace with everything that it imports. Nothing of it runs.

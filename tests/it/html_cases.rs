@@ -131,7 +131,7 @@ fn run(case: &Case) -> Result<(String, u64), String> {
         }),
         files: BTreeMap::from([("page.html".to_owned(), case.html.clone())]),
     };
-    let adapter = dta::find("link_updater").expect("it is built in");
+    let adapter = &dta::link_updater::LinkUpdater;
     match jsonl::answer(adapter, &ctx, &request) {
         Ok(answer) if !answer.output.verifier.passed => Err(format!("{:?}", answer.output.verifier.failures)),
         Ok(answer) => {

@@ -6,6 +6,7 @@ mod concurrency;
 mod crash;
 mod determinism;
 mod docs;
+mod embed;
 mod html_cases;
 mod json_shapes;
 mod planted;

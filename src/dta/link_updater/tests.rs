@@ -214,7 +214,7 @@ impl Recorded {
 
     #[track_caller]
     fn fails(&self, check: &str, path: Option<&str>) {
-        let report = verify(&self.request);
+        let report = verify(&LinkUpdater, &self.request);
         let hit = |failure: &crate::dta::contract::Failure| failure.check == check && failure.path.as_deref() == path;
         assert!(!report.passed && report.failures.iter().any(hit), "{report:#?}");
     }
@@ -234,7 +234,7 @@ fn recorded(applied: bool) -> Recorded {
 #[test]
 fn what_was_done_as_promised_passes() {
     for applied in [true, false] {
-        let report = verify(&recorded(applied).request);
+        let report = verify(&LinkUpdater, &recorded(applied).request);
         assert!(report.passed, "{report:#?}");
         let checks = [
             "baseline_intact",
@@ -354,14 +354,14 @@ fn links_may_arrive_at_a_host_that_others_leave() {
         fs::read(swapped.tree.path().join("p.html")).unwrap(),
         b"<a href=https://b.example/1><a href=https://a.example/2>"
     );
-    let report = verify(&swapped.request);
+    let report = verify(&LinkUpdater, &swapped.request);
     assert!(report.passed, "{report:#?}");
 }
 
 #[test]
 fn a_request_that_can_not_be_read_fails() {
     let mut output = Vec::new();
-    crate::dta::verify::main(&b"{}"[..], &mut output, |_| {});
+    crate::dta::verify::main(&crate::dta::Adapters::default(), &b"{}"[..], &mut output, |_| {});
     let report: Report = serde_json::from_slice(&output).unwrap();
     assert!(!report.passed && report.failures[0].check == "request");
 }

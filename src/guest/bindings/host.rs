@@ -29,6 +29,15 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "The host: everything that a script learns from the world or does to it.",
     calls: registry! {
         "nrv";
+        /// Makes a call that the program which embeds nrv adds, by its name; gives its reply.
+        ///
+        /// Its params are checked against its schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
+        /// unless the program gives it to everybody. In a dry run it may be refused (`blocked`). `nrv` itself adds none (`not_found`).
+        ///
+        /// ```rhai
+        /// let ticket = nrv.custom("tickets.create", #{ title: "a page has no heading" });
+        /// ```
+        custom(name: "string", params: "map") -> "any";
         /// An approved adapter, by name; whether it exists is found when it is used.
         ///
         /// ```rhai
@@ -76,6 +85,11 @@ struct State {
 
 fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Nrv>("nrv");
+    // Not `call`: the engine takes that name for its own, whatever the type.
+    engine.register_fn("custom", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, name: &str, params: Dynamic| {
+        let params = nrv.0.json(&ctx, &params)?;
+        nrv.0.call(&ctx, call::Call::Custom { name: name.to_owned(), params })
+    });
     engine.register_fn("dta", |nrv: &mut Nrv, name: &str| Adapter::new(&nrv.0, name));
     engine.register_fn("dtas", |ctx: NativeCallContext<'_>, nrv: &mut Nrv| nrv.0.call(&ctx, call::Call::DtaList {}));
 }
