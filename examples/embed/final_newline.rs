@@ -58,7 +58,7 @@ impl Adapter for FinalNewline {
             ctx.check_cancelled()?;
             let before = ctx.view.read(&path)?;
             files.push(FileHash { path: path.clone(), sha256: before.sha256 });
-            let mut bytes = before.bytes.clone();
+            let mut bytes = before.bytes.to_vec();
             while bytes.last() == Some(&b'\n') {
                 bytes.pop();
             }
@@ -66,7 +66,7 @@ impl Adapter for FinalNewline {
                 bytes.push(b'\n');
             }
             let after = Content::new(bytes, before.mode);
-            changes.push(Change { path, before: Some(before), after: Some(after) });
+            changes.push(Change { path, before: Some(before.stamp()), after: Some(after) });
         }
         // Changes that change nothing are dropped here.
         let changes = ChangeSet::new(changes)?;

@@ -66,11 +66,11 @@ pub struct Examined<'a> {
 /// How many files a listing of the target found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Files of the adapter's domain that the record does not list as skipped.
+    /// Files that the adapter looks at and the record does not list as skipped.
     pub read: u64,
     /// Files that the record lists as skipped.
     pub skipped: u64,
-    /// Files outside of the adapter's domain.
+    /// Files that the adapter does not look at.
     pub ignored: u64,
 }
 
@@ -116,8 +116,8 @@ impl<'a> Evidence<'a> {
     /// the paths.
     pub fn examine<R: Send>(&self, ctx: &Context<'_>, work: impl Fn(&Examined<'_>) -> R + Sync) -> Vec<R> {
         let items = self.items();
-        let results = workspace::parallel_map(ctx.threads, &items, |item| match item {
-            Item::Kept(file) => self.kept(ctx, file, &work),
+        let results = workspace::parallel_map_with(ctx.threads, &items, Vec::new, |buffer, item| match item {
+            Item::Kept(file) => self.kept(ctx, file, buffer, &work),
             Item::Changed(n, entry, file) => self.changed(ctx, (*n, entry), *file, &work),
         });
         let mut failures = self.names(ctx).unwrap_or_else(|error| vec![unread(None, &error)]);
@@ -160,17 +160,19 @@ impl<'a> Evidence<'a> {
         &self,
         ctx: &Context<'_>,
         file: &FileHash,
+        buffer: &mut Vec<u8>,
         work: &(impl Fn(&Examined<'_>) -> R + Sync),
     ) -> (Option<R>, Vec<Failure>) {
-        let content = match ctx.view.read(&file.path) {
-            Ok(content) => content,
+        let found = match ctx.view.read_into(&file.path, u64::MAX, buffer) {
+            Ok(Some(stamp)) => stamp.sha256,
+            Ok(None) => return (None, vec![Failure::at(NOTHING_ELSE_CHANGED, &file.path, "it is too large to be read")]),
             Err(error) => return (None, vec![unread(Some(&file.path), &error)]),
         };
-        let failures = match content.sha256 == file.sha256 {
+        let failures = match found == file.sha256 {
             true => Vec::new(),
-            false => vec![differs(NOTHING_ELSE_CHANGED, &file.path, file.sha256, content.sha256)],
+            false => vec![differs(NOTHING_ELSE_CHANGED, &file.path, file.sha256, found)],
         };
-        let bytes = Some(content.bytes.as_slice());
+        let bytes = Some(buffer.as_slice());
         (Some(work(&Examined { path: &file.path, before: bytes, after: bytes, changed: false })), failures)
     }
 
@@ -237,7 +239,7 @@ impl<'a> Evidence<'a> {
 
     /// Files that appeared or vanished under the target.
     fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
-        let domain = Globs::parse(&self.adapter.domain())?;
+        let domain = Globs::parse(&self.adapter.looks_at(&self.baseline.input))?;
         let listing = ctx.view.list(&self.baseline.input.target.globs(ctx.view)?, ctx.threads)?;
         let owned = |path: &&RepoPath| domain.matches(path);
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();

@@ -46,8 +46,13 @@ pub trait Adapter: Send + Sync {
     /// JSON Schema of the output, as text.
     fn output_schema(&self) -> &str;
 
-    /// Globs of the files that only this adapter may change under strict tools. It looks at no others.
+    /// Globs of the files that only this adapter may change under strict tools.
     fn domain(&self) -> Vec<&str>;
+
+    /// Globs of the files that it reads for this input; it ignores all others under the target.
+    fn looks_at(&self, _input: &Invocation) -> Vec<&str> {
+        self.domain()
+    }
 
     /// Looks at the target and says what would change. No side effect.
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error>;

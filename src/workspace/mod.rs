@@ -27,7 +27,7 @@ use crate::{
 };
 
 pub use glob::Globs;
-pub use parallel::parallel_map;
+pub use parallel::{parallel_map, parallel_map_with};
 pub use view::{Overlay, View};
 pub use walk::{Listing, ignore_files_above};
 
@@ -172,21 +172,41 @@ impl Workspace {
     ///
     /// A file of more than a gibibyte is `unreadable`: its length may be a hole that no memory holds.
     pub fn read_with_metadata(&self, path: &RepoPath) -> Result<(Content, Metadata), Error> {
-        let (file, metadata) = self.open_file(path, MAX_READ)?;
         let mut bytes = Vec::new();
-        let expected = usize::try_from(metadata.length.min(MAX_RESERVED)).unwrap_or(0);
-        bytes.try_reserve(expected).map_err(|_| too_large(path, MAX_READ))?;
-        // It may have grown since it was measured.
-        file.take(MAX_READ + 1).read_to_end(&mut bytes).map_err(|error| unread(path, &error))?;
-        if bytes.len() as u64 > MAX_READ {
-            return Err(too_large(path, MAX_READ));
+        match self.read_bytes(path, MAX_READ, &mut bytes)? {
+            Some(metadata) => Ok((Content::new(bytes, metadata.mode), metadata)),
+            None => Err(too_large(path, MAX_READ)),
         }
-        Ok((Content::new(bytes, metadata.mode), metadata))
+    }
+
+    /// A regular file's bytes into a buffer that is used again, with their hash and the file's mode; none if the file has more
+    /// than `limit` bytes.
+    pub fn read_into(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+        let metadata = self.read_bytes(path, limit.min(MAX_READ), bytes)?;
+        let stamp = |found: Metadata| Stamp { sha256: Sha256::of(bytes), mode: found.mode, length: bytes.len() as u64 };
+        Ok(metadata.map(stamp))
+    }
+
+    fn read_bytes(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Metadata>, Error> {
+        bytes.clear();
+        let (file, metadata) = self.open_file(path)?;
+        if metadata.length > limit {
+            return Ok(None);
+        }
+        // One byte more tells the end of the file without another question.
+        let expected = usize::try_from((metadata.length + 1).min(MAX_RESERVED)).unwrap_or(0);
+        bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
+        // It may have grown since it was measured.
+        file.take(limit + 1).read_to_end(bytes).map_err(|error| unread(path, &error))?;
+        Ok((bytes.len() as u64 <= limit).then_some(metadata))
     }
 
     /// A regular file's hash, mode and length. The file is not held in memory.
     pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
-        let (file, metadata) = self.open_file(path, MAX_HASHED)?;
+        let (file, metadata) = self.open_file(path)?;
+        if metadata.length > MAX_HASHED {
+            return Err(too_large(path, MAX_HASHED));
+        }
         let (sha256, length) = Sha256::of_reader(file.take(MAX_HASHED + 1)).map_err(|error| unread(path, &error))?;
         if length > MAX_HASHED {
             return Err(too_large(path, MAX_HASHED));
@@ -194,8 +214,8 @@ impl Workspace {
         Ok(Stamp { sha256, mode: metadata.mode, length })
     }
 
-    /// Opens a regular file that is no longer than a limit.
-    fn open_file(&self, path: &RepoPath, limit: u64) -> Result<(File, Metadata), Error> {
+    /// Opens a regular file.
+    fn open_file(&self, path: &RepoPath) -> Result<(File, Metadata), Error> {
         // Without NONBLOCK, opening a pipe would wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = open_beneath(self.handle(), path, flags).map_err(|errno| refused(path, errno))?;
@@ -203,9 +223,6 @@ impl Workspace {
         if metadata.kind != Kind::File {
             let what = metadata.kind.as_str();
             return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file")));
-        }
-        if metadata.length > limit {
-            return Err(too_large(path, limit));
         }
         Ok((File::from(file), metadata))
     }

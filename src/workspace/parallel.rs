@@ -4,17 +4,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Applies a function to every item by up to `threads` threads. The results don't depend on the number of threads.
 pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    parallel_map_with(threads, items, || (), |(), item| work(item))
+}
+
+/// As [`parallel_map`], with something that each thread makes once and uses for one item after the other: a buffer.
+pub fn parallel_map_with<T: Sync, S, R: Send>(
+    threads: usize,
+    items: &[T],
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> R + Sync,
+) -> Vec<R> {
     let threads = threads.clamp(1, items.len().max(1));
     if threads == 1 {
-        return items.iter().map(work).collect();
+        let mut scratch = scratch();
+        return items.iter().map(|item| work(&mut scratch, item)).collect();
     }
     let next = AtomicUsize::new(0);
     let take = || {
+        let mut scratch = scratch();
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { return done };
-            done.push((index, work(item)));
+            done.push((index, work(&mut scratch, item)));
         }
     };
     let scope = crossbeam::thread::scope(|scope| {
@@ -26,7 +38,7 @@ pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn
         // A panic of the work is a defect there; it goes on here with its message.
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    results.sort_by_key(|(index, _)| *index);
+    results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
 

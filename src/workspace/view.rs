@@ -72,19 +72,24 @@ impl<'a> View<'a> {
         }
     }
 
+    /// As [`Workspace::read_into`], with proposed contents.
+    pub fn read_into(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+        match self.overlay.get(path) {
+            Some(_) => {
+                let content = self.read(path)?;
+                bytes.clear();
+                bytes.extend_from_slice(&content.bytes);
+                Ok((bytes.len() as u64 <= limit).then(|| content.stamp()))
+            }
+            None => self.workspace.read_into(path, limit, bytes),
+        }
+    }
+
     /// As [`Workspace::hash`], with proposed contents.
     pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
         match self.overlay.get(path) {
             Some(_) => self.read(path).map(|content| content.stamp()),
             None => self.workspace.hash(path),
-        }
-    }
-
-    /// The length of a regular file; none if there is no such file.
-    pub fn length(&self, path: &RepoPath) -> Result<Option<u64>, Error> {
-        match self.overlay.get(path) {
-            Some(content) => Ok(content.map(|content| content.bytes.len() as u64)),
-            None => Ok(self.workspace.stat(path)?.map(|metadata| metadata.length)),
         }
     }
 

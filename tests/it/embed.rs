@@ -176,7 +176,7 @@ impl Adapter for Liar {
             let before = ctx.view.read(&path)?;
             baseline.files.push(FileHash { path: path.clone(), sha256: before.sha256 });
             let after = Some(Content::new(b"cut off\n".to_vec(), before.mode));
-            changes.push(Change { path, before: Some(before), after });
+            changes.push(Change { path, before: Some(before.stamp()), after });
         }
         Ok(Proposal { baseline, counts: Counts::new(), changes: ChangeSet::new(changes)? })
     }

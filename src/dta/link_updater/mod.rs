@@ -13,6 +13,7 @@
 
 mod census;
 mod foreign;
+mod format;
 mod origin;
 mod params;
 mod pieces;
@@ -26,6 +27,7 @@ mod verify;
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tests;
 
+use self::format::Format;
 use crate::{
     dta::{
         Adapter, Context,
@@ -64,8 +66,12 @@ impl Adapter for LinkUpdater {
         vec!["**/*.html", "**/*.htm", "**/*.xhtml", "**/*.HTML", "**/*.HTM", "**/*.XHTML"]
     }
 
+    fn looks_at(&self, input: &Invocation) -> Vec<&str> {
+        Format::globs(&input.params)
+    }
+
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
-        propose::propose(ctx, input, &self.domain())
+        propose::propose(ctx, input, &self.looks_at(input))
     }
 
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {

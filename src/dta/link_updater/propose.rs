@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     census,
+    format::Format,
     origin::{self, Moves, Rewrite},
     params::{OnSkip, Params},
     pieces::pieces,
@@ -54,19 +55,19 @@ struct Moved {
 }
 
 /// Looks at every page of the target and moves its links.
-pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, domain: &[&str]) -> Result<Proposal, Error> {
+pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let moves = Moves::compile(&params)?;
     let clock = Stopwatch::start();
     let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
-    let domain = Globs::parse(domain)?;
-    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| domain.matches(path));
+    let looked_at = Globs::parse(looked_at)?;
+    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
     check_number(paths.len(), input.constraints.max_files)?;
     let done = AtomicU64::new(0);
-    let pages = workspace::parallel_map(ctx.threads, &paths, |path| {
+    let pages = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
         ctx.check_cancelled()?;
         check_time(clock, input.constraints.timeout_ms)?;
-        let page = page(ctx, &moves, path, &|| {
+        let page = page(ctx, &moves, (path, buffer), &|| {
             ctx.check_cancelled()?;
             check_time(clock, input.constraints.timeout_ms)
         });
@@ -159,21 +160,28 @@ fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
     .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
 }
 
-fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath, pulse: Pulse<'_>) -> Result<Page, Error> {
+fn page(
+    ctx: &Context<'_>,
+    moves: &Moves,
+    (path, bytes): (&RepoPath, &mut Vec<u8>),
+    pulse: Pulse<'_>,
+) -> Result<Page, Error> {
     let nothing = Page { hash: None, skipped: None, links: 0, updates: 0, change: None };
-    if ctx.view.length(path)?.is_some_and(|length| length > LARGEST) {
+    let Some(before) = ctx.view.read_into(path, LARGEST, bytes)? else {
         return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
-    }
-    let before = ctx.view.read(path)?;
+    };
     let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
-    if let Some(reason) = unreadable(&before.bytes) {
+    if !matches!(Format::of(path), Some(Format::Html | Format::Xhtml)) {
+        return Ok(Page { hash, ..nothing });
+    }
+    if let Some(reason) = unreadable(bytes) {
         return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
     let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
-    if !is_xml && let Some(links) = census::count(&before.bytes, moves) {
+    if !is_xml && let Some(links) = census::count(bytes, moves) {
         return Ok(Page { hash, links, ..nothing });
     }
-    let scan = scan::scan(&before.bytes, pulse).map_err(|error| error.detail("path", path.as_str()))?;
+    let scan = scan::scan(bytes, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     if scan.is_unclear {
         return Ok(Page { hash, skipped: Some(UNCLEAR), ..nothing });
     }
@@ -181,10 +189,10 @@ fn page(ctx: &Context<'_>, moves: &Moves, path: &RepoPath, pulse: Pulse<'_>) -> 
         return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
     }
     let moved =
-        rewrite(&before.bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
+        rewrite(bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
-        Change { path: path.clone(), before: Some(before.stamp()), after: Some(after) }
+        Change { path: path.clone(), before: Some(before), after: Some(after) }
     });
     Ok(Page { hash, skipped: None, links: moved.links, updates: moved.updates, change })
 }

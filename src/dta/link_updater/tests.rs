@@ -54,7 +54,7 @@ const C: &[u8] = b"<p>nothing <a href=d>d</a>";
 
 #[test]
 fn the_proposal_counts_and_does_not_depend_on_threads() {
-    let folder = tree(&[("a.html", A), ("s/b.htm", B), ("s/c.html", C), ("s/x.css", b"a"), ("u.html", b"\xff\xfe<\0")]);
+    let folder = tree(&[("a.html", A), ("s/b.htm", B), ("s/c.html", C), ("s/x.js", b"a"), ("u.html", b"\xff\xfe<\0")]);
     let proposal = propose_in(folder.path(), 1, &invocation(|_| {})).unwrap();
     let counts = json!({
         "files_scanned": 3, "files_skipped": 1, "files_ignored": 1, "links_total": 4, "links_to_update": 2,
@@ -132,7 +132,7 @@ fn the_example_site_is_moved_and_its_traps_stay() {
     let input = invocation(|_| {});
     let proposal = propose_in(&site, 2, &input).unwrap();
     let counts = json!({
-        "files_scanned": 24, "files_skipped": 0, "files_ignored": 3, "links_total": 491, "links_to_update": 404,
+        "files_scanned": 27, "files_skipped": 0, "files_ignored": 0, "links_total": 491, "links_to_update": 404,
     });
     assert_eq!(serde_json::to_value(&proposal.baseline.counts).unwrap(), counts);
     for change in proposal.changes.changes() {
@@ -227,7 +227,7 @@ fn write(folder: &Path, name: &str, record: &impl serde::Serialize) -> ArtifactR
 }
 
 fn recorded(applied: bool) -> Recorded {
-    let files: &[(&str, &[u8])] = &[("a.html", A), ("b.html", B), ("c.html", C), ("d.html", b"\0"), ("e.css", b"")];
+    let files: &[(&str, &[u8])] = &[("a.html", A), ("b.html", B), ("c.html", C), ("d.html", b"\0"), ("e.js", b"")];
     Recorded::new(files, &invocation(|_| {}), applied)
 }
 
