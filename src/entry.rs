@@ -10,7 +10,7 @@ use crate::{
         verify::{self, Request},
     },
     guest,
-    process::lockdown,
+    process::{Isolation, lockdown},
 };
 
 /// The subcommand of a script's process.
@@ -18,6 +18,12 @@ pub const WORKER: &str = "__worker";
 
 /// The subcommand of a verifier's process.
 pub const VERIFIER: &str = "__verify";
+
+/// Runs scripts on threads of this program, for where it can't start processes of itself, or for tests.
+///
+/// What that gives up is recorded (`worker_started`): a script that overflows its stack or uses up all memory ends the whole
+/// program, nothing but the engine keeps it from files and the network, and it can't be killed, only asked to stop.
+pub const THREAD: Isolation = Isolation::Thread(guest::on_thread);
 
 /// A verifier reads the tree and the record, and nothing else; it writes nothing.
 fn confine(request: &Request) {

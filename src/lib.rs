@@ -57,7 +57,7 @@ pub use self::{
     },
     path::RepoPath,
     policy::Policy,
-    process::Program,
+    process::{Isolation, Program},
     script::{Invocation, run_file},
     workspace::Workspace,
 };

@@ -1,7 +1,8 @@
 //! How bindings reach the host: a trait with one implementation over pipes, and one in tests.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -29,9 +30,10 @@ pub(super) trait Link: Send {
     fn interrupted(&mut self) -> Option<Error>;
 }
 
-/// Frames over stdin and stdout.
+/// Frames over a pair of pipes.
 pub(super) struct Wire {
-    reader: BufReader<Stdin>,
+    reader: BufReader<End>,
+    writer: End,
     last_call: u64,
 }
 
@@ -39,24 +41,38 @@ pub(super) struct Wire {
 #[derive(Clone)]
 pub(super) struct SharedWire(Arc<Mutex<Wire>>);
 
-/// Stdin without the standard library's buffer, so that it can be polled.
-struct Stdin;
+/// An end of a pipe without the standard library's buffer: input can be polled, and a frame is one write.
+enum End {
+    Stdin,
+    Stdout,
+    Own(OwnedFd),
+    Closed,
+}
 
-impl Read for Stdin {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        Ok(rustix::io::read(stdio::stdin(), buffer)?)
+impl End {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            End::Stdin => Some(stdio::stdin()),
+            End::Stdout => Some(stdio::stdout()),
+            End::Own(descriptor) => Some(descriptor.as_fd()),
+            End::Closed => None,
+        }
     }
 }
 
-/// Stdout without the standard library's buffer: a frame is one write.
-struct Stdout;
+impl Read for End {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.descriptor().map_or(Ok(0), |end| Ok(rustix::io::read(end, buffer)?))
+    }
+}
 
-impl Write for Stdout {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        Ok(rustix::io::write(stdio::stdout(), bytes)?)
+impl Write for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let end = self.descriptor().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(rustix::io::write(end, bytes)?)
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -64,7 +80,17 @@ impl Write for Stdout {
 impl Wire {
     /// The wire of this process.
     pub(super) fn stdio() -> Self {
-        Wire { reader: BufReader::new(Stdin), last_call: 0 }
+        Wire { reader: BufReader::new(End::Stdin), writer: End::Stdout, last_call: 0 }
+    }
+
+    /// A wire over pipes of its own.
+    pub(super) fn pipes(reader: PipeReader, writer: PipeWriter) -> Self {
+        Wire { reader: BufReader::new(End::Own(reader.into())), writer: End::Own(writer.into()), last_call: 0 }
+    }
+
+    /// Lets go of the pipes: whoever still holds the wire hears nothing any more.
+    pub(super) fn close(&mut self) {
+        (self.reader, self.writer) = (BufReader::new(End::Closed), End::Closed);
     }
 
     /// The next frame; none if the host is gone or sent something that is no frame.
@@ -78,7 +104,7 @@ impl Wire {
     pub(super) fn send(&mut self, frame: &FromWorker) {
         if let Ok(mut line) = serde_json::to_vec(frame) {
             line.push(b'\n');
-            let _ = Stdout.write_all(&line);
+            let _ = self.writer.write_all(&line);
         }
     }
 
@@ -88,11 +114,11 @@ impl Wire {
     }
 
     fn readable(&self) -> bool {
-        let stdin = stdio::stdin();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        !self.reader.buffer().is_empty()
-            || rustix::event::poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&at_once))
-                .is_ok_and(|ready| ready > 0)
+        let Some(end) = self.reader.get_ref().descriptor().filter(|_| self.reader.buffer().is_empty()) else {
+            return true;
+        };
+        rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 }
 

@@ -14,9 +14,13 @@ mod source;
 mod value;
 
 use std::{
+    io::{self, PipeReader, PipeWriter},
     process::ExitCode,
     sync::mpsc::{self, Receiver, Sender},
+    thread::{Builder, JoinHandle},
 };
+
+use rhai::Engine;
 
 use crate::{
     frame::{FromWorker, Isolation, Limits, ToWorker},
@@ -25,6 +29,14 @@ use crate::{
 
 /// The stack of the script's thread: 64 nested calls need a few MiB, nested closures more.
 const STACK: usize = 64 << 20;
+
+/// What a script's process has and a thread has not.
+const GIVEN_UP: &[&str] = &[
+    "the script runs on a thread of the host's process: a memory limit does not hold, and a script that overflows its \
+     stack or uses up all memory ends the program",
+    "neither Landlock nor seccomp confines the thread: only the engine keeps the script from files and the network",
+    "its processor time is not bounded, a stop waits for the engine to look, and memory of its values is not given back",
+];
 
 /// The exit code when the first frame is not `hello`, or no thread can be started.
 const NOT_STARTED: u8 = 70;
@@ -43,7 +55,7 @@ pub fn main(lockdown: Lockdown) -> ExitCode {
     let isolation = lockdown(&limits, &mut || {
         if let Some((started, signal, limits)) = thread.take() {
             let body = move || script_thread(&started, &signal, &limits);
-            script = std::thread::Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body).ok();
+            script = Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body).ok();
             // Memory is measured next: the thread must have all that it starts with.
             let _ = running.recv();
         }
@@ -57,15 +69,33 @@ pub fn main(lockdown: Lockdown) -> ExitCode {
     }
 }
 
+/// Serves frames on a pair of pipes from a thread of this process, which has the stack of a script's process and nothing else
+/// of it: see what it tells the host.
+pub fn on_thread(reader: PipeReader, writer: PipeWriter) -> io::Result<JoinHandle<()>> {
+    let body = move || {
+        let mut wire = Wire::pipes(reader, writer);
+        let Some(ToWorker::Hello { limits }) = wire.receive() else { return };
+        let missing = GIVEN_UP.iter().map(ToString::to_string).collect();
+        wire.send(&FromWorker::Ready { isolation: Isolation { landlock: false, seccomp: false, missing } });
+        let wire = wire.share();
+        drop(serve(&wire, &limits));
+        // The script's values are never dropped, and may have a share of the wire.
+        wire.lock().close();
+    };
+    Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body)
+}
+
 fn script_thread(started: &Sender<Vec<u8>>, signal: &Receiver<SharedWire>, limits: &Limits) {
     // The first allocation of a thread makes its arena.
     let _ = started.send(Vec::with_capacity(1));
     if let Ok(wire) = signal.recv() {
-        serve(&wire, limits);
+        // The process ends, and modules may hold deeply nested values.
+        std::mem::forget(serve(&wire, limits));
     }
 }
 
-fn serve(wire: &SharedWire, limits: &Limits) {
+/// Answers frames until the host is done; gives the engine that ran a script.
+fn serve(wire: &SharedWire, limits: &Limits) -> Option<Engine> {
     loop {
         let frame = wire.lock().receive();
         match frame {
@@ -74,14 +104,15 @@ fn serve(wire: &SharedWire, limits: &Limits) {
                 wire.lock().send(&FromWorker::Inspected(inspection));
             }
             Some(ToWorker::Run(request)) => {
-                let frame = match run::run(&request, limits, Box::new(wire.clone())) {
+                let (result, engine) = run::run(&request, limits, Box::new(wire.clone()));
+                let frame = match result {
                     Ok(result) => FromWorker::Done { result },
                     Err(error) => FromWorker::Failed { error },
                 };
                 wire.lock().send(&frame);
-                return;
+                return Some(engine);
             }
-            Some(ToWorker::Hello { .. } | ToWorker::Reply { .. } | ToWorker::Cancel {}) | None => return,
+            Some(ToWorker::Hello { .. } | ToWorker::Reply { .. } | ToWorker::Cancel {}) | None => return None,
         }
     }
 }

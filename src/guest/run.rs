@@ -1,5 +1,6 @@
 //! Runs a script from its sources to its result.
 
+use rhai::Engine;
 use serde_json::Value;
 
 use crate::{
@@ -14,13 +15,18 @@ use crate::{
     },
 };
 
-/// Runs a request; the value of the last expression, or why there is none, with the place.
-pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> Result<Value, Error> {
+/// Runs a request; the value of the last expression, or why there is none, with the place. The engine is the caller's to drop.
+pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> (Result<Value, Error>, Engine) {
     let host = Host::new(request, link);
-    let (engine, mut scope) = (engine::build(request, limits, &host), engine::names());
+    let engine = engine::build(request, limits, &host);
+    (evaluate(request, limits, &host, &engine), engine)
+}
+
+fn evaluate(request: &RunRequest, limits: &Limits, host: &Host, engine: &Engine) -> Result<Value, Error> {
+    let mut scope = engine::names();
     let text = request.sources.get(&request.main).map(String::as_str);
     let text = text.ok_or_else(|| Error::new(Code::Internal, "the script is not among its sources"))?;
-    let (ast, errors) = source::parse(&engine, &scope, &request.main, text);
+    let (ast, errors) = source::parse(engine, &scope, &request.main, text);
     let ast = match (ast, errors.into_iter().next()) {
         (Some(ast), None) => ast,
         (_, Some(error)) => return Err(error),
@@ -32,13 +38,13 @@ pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) ->
         Ok(_) if host.has_ended() => Err(host.ending().unwrap_or_else(|| Error::new(Code::Internal, "ended"))),
         Ok(value) => {
             let json = value::to_json(&value).map_err(|error| in_result(&error));
-            // Taking a deeply nested value apart may overflow the stack, and the process ends anyway.
+            // Taking a deeply nested value apart may overflow the stack.
             std::mem::forget(value);
             json
         }
-        Err(error) => Err(fault::explain(*error, &fault::Context { host: &host, engine: &engine, ast: &ast, limits })),
+        Err(error) => Err(fault::explain(*error, &fault::Context { host, engine, ast: &ast, limits })),
     };
-    std::mem::forget((scope, engine));
+    std::mem::forget(scope);
     result
 }
 

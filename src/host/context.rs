@@ -19,7 +19,7 @@ use crate::{
     lock::Locks,
     path::RepoPath,
     policy::{self, Policy},
-    process::Program,
+    process::{Isolation, Program},
     workspace::{Overlay, View, Workspace},
 };
 
@@ -46,6 +46,8 @@ pub struct Options {
     pub calls: Calls,
     /// The program whose hidden subcommands run scripts and verifiers.
     pub program: Program,
+    /// What keeps scripts from the rest of the program; verifiers are processes in any case.
+    pub isolation: Isolation,
     /// The environment of git, such as `PATH` and `HOME`.
     pub environment: BTreeMap<String, String>,
     /// Becomes true when the user wants everything to stop.
@@ -62,6 +64,7 @@ impl Default for Options {
             adapters: Adapters::default(),
             calls: Calls::default(),
             program: Program::ReExec,
+            isolation: Isolation::Process,
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             cancel: Arc::new(AtomicBool::new(false)),
             progress: Progress(Arc::new(|_, _| {})),

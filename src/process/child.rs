@@ -1,13 +1,20 @@
-//! A child with pipes for a long conversation: a script's worker.
+//! A child with pipes for a long conversation: a script's worker, a process or in its place a thread.
 
 use std::{
-    io::Read,
-    process::{ChildStderr, ChildStdin, ChildStdout, Stdio},
+    any::Any,
+    io::{PipeReader, PipeWriter, Read},
+    os::fd::OwnedFd,
+    process::{ChildStderr, Stdio},
     sync::mpsc::{self, Receiver},
+    thread::JoinHandle,
     time::Duration,
 };
 
-use crate::{error::Error, process::Program};
+use crate::{
+    clock::Stopwatch,
+    error::Error,
+    process::{Program, StartThread},
+};
 
 /// How much of what a child writes to stderr is kept.
 const STDERR_KEPT: usize = 64 << 10;
@@ -15,28 +22,38 @@ const STDERR_KEPT: usize = 64 << 10;
 /// How long an ended child's stderr is waited for: something else may hold the pipe open.
 const STDERR_PATIENCE: Duration = Duration::from_millis(200);
 
-/// A running child. Dropping it kills its process group and reaps it.
+/// How often a thread is asked whether it has ended.
+const TICK: Duration = Duration::from_millis(1);
+
+/// A running child. Dropping it kills its process group and reaps it; a thread is left to end by itself.
 ///
 /// The thread that spawned it must outlive it: the kernel ends a child that asked for a parent-death signal
 /// ([`crate::process::lockdown`]) when that thread ends.
 #[derive(Debug)]
 pub struct Child {
-    native: std::process::Child,
+    native: Native,
     pipes: Option<Pipes>,
-    stderr: Receiver<Vec<u8>>,
     exit: Option<Exit>,
+}
+
+#[derive(Debug)]
+enum Native {
+    /// A process, and what it writes to stderr.
+    Process(std::process::Child, Receiver<Vec<u8>>),
+    /// A thread; none after it was waited for.
+    Thread(Option<JoinHandle<()>>),
 }
 
 /// The host's ends of a child's pipes.
 #[derive(Debug)]
 pub struct Pipes {
     /// What is written here is the child's stdin.
-    pub stdin: ChildStdin,
+    pub stdin: PipeWriter,
     /// The child's stdout.
-    pub stdout: ChildStdout,
+    pub stdout: PipeReader,
 }
 
-/// How a child ended.
+/// How a child ended; neither code nor signal if a thread panicked or did not end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
     /// The exit code, if it exited.
@@ -53,9 +70,22 @@ pub fn spawn_piped(program: &Program, args: &[&str]) -> Result<Child, Error> {
     let mut command = super::native(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut native = command.spawn().map_err(|error| fail(&error))?;
-    let pipes = native.stdin.take().zip(native.stdout.take()).map(|(stdin, stdout)| Pipes { stdin, stdout });
+    let pipes = native.stdin.take().zip(native.stdout.take());
+    let pipes = pipes.map(|(stdin, stdout)| Pipes {
+        stdin: PipeWriter::from(OwnedFd::from(stdin)),
+        stdout: PipeReader::from(OwnedFd::from(stdout)),
+    });
     let stderr = collect(native.stderr.take());
-    Ok(Child { native, pipes, stderr, exit: None })
+    Ok(Child { native: Native::Process(native, stderr), pipes, exit: None })
+}
+
+/// Starts a thread with pipes in place of a process.
+pub fn start_thread(start: StartThread) -> Result<Child, Error> {
+    let fail = |error: std::io::Error| Error::io("a thread for a script can't be started", &error);
+    let (reader, stdin) = std::io::pipe().map_err(fail)?;
+    let (stdout, writer) = std::io::pipe().map_err(fail)?;
+    let thread = start(reader, writer).map_err(fail)?;
+    Ok(Child { native: Native::Thread(Some(thread)), pipes: Some(Pipes { stdin, stdout }), exit: None })
 }
 
 impl Child {
@@ -64,10 +94,10 @@ impl Child {
         self.pipes.take()
     }
 
-    /// Ends the child and everything in its process group.
+    /// Ends the child and everything in its process group. A thread ends when it looks at its pipe and finds it closed.
     pub fn kill(&mut self) {
-        if self.exit.is_none() {
-            super::kill_group(&self.native);
+        if let (Native::Process(native, _), None) = (&self.native, &self.exit) {
+            super::kill_group(native);
         }
     }
 
@@ -78,13 +108,42 @@ impl Child {
         }
         // A child that waits for its stdin to end must see that end.
         self.pipes = None;
-        let _ = super::ends_within(&self.native, patience);
-        super::kill_group(&self.native);
-        let (code, signal) = self.native.wait().map_or((None, None), super::split);
-        let stderr = self.stderr.recv_timeout(STDERR_PATIENCE).unwrap_or_default();
-        let exit = Exit { code, signal, stderr: String::from_utf8_lossy(&stderr).into_owned() };
+        let exit = match &mut self.native {
+            Native::Process(native, stderr) => wait_for_process(native, stderr, patience),
+            Native::Thread(thread) => {
+                thread.take().map_or_else(Exit::default, |thread| wait_for_thread(thread, patience))
+            }
+        };
         self.exit.insert(exit).clone()
     }
+}
+
+fn wait_for_process(native: &mut std::process::Child, stderr: &Receiver<Vec<u8>>, patience: Duration) -> Exit {
+    let _ = super::ends_within(native, patience);
+    super::kill_group(native);
+    let (code, signal) = native.wait().map_or((None, None), super::split);
+    let stderr = stderr.recv_timeout(STDERR_PATIENCE).unwrap_or_default();
+    Exit { code, signal, stderr: String::from_utf8_lossy(&stderr).into_owned() }
+}
+
+fn wait_for_thread(thread: JoinHandle<()>, patience: Duration) -> Exit {
+    let watch = Stopwatch::start();
+    while !thread.is_finished() {
+        if watch.elapsed() >= patience {
+            return Exit { stderr: "its thread goes on".to_owned(), ..Exit::default() };
+        }
+        std::thread::sleep(TICK);
+    }
+    match thread.join() {
+        Ok(()) => Exit { code: Some(0), ..Exit::default() },
+        Err(panic) => Exit { stderr: words(panic.as_ref()), ..Exit::default() },
+    }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }
 
 impl Drop for Child {

@@ -1,7 +1,8 @@
 //! The only spawner of processes: script workers, verifiers, git, commands.
 //!
 //! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host
-//! alone. A process that is to be confined confines itself ([`lockdown`]) before it does anything else.
+//! alone. A process that is to be confined confines itself ([`lockdown`]) before it does anything else. A thread that serves a
+//! script in place of a process has the same shape.
 
 mod capture;
 mod child;
@@ -9,10 +10,11 @@ pub mod lockdown;
 mod system_calls;
 
 use std::{
-    io,
+    io::{self, PipeReader, PipeWriter},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command as Native, ExitStatus},
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -23,7 +25,7 @@ use rustix::{
 
 pub use self::{
     capture::{Captured, Command, capture},
-    child::{Child, Exit, Pipes, spawn_piped},
+    child::{Child, Exit, Pipes, spawn_piped, start_thread},
 };
 
 /// Which program a child runs.
@@ -35,6 +37,19 @@ pub enum Program {
     /// A program by path, or by name if the child's environment has a `PATH`.
     Path(PathBuf),
 }
+
+/// What keeps a script from the rest of the program.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Isolation {
+    /// A process of its own, which confines itself before it reads the script.
+    #[default]
+    Process,
+    /// Nothing but the engine: the script runs on a thread that this starts.
+    Thread(StartThread),
+}
+
+/// Starts a thread that serves a script on its ends of two pipes.
+pub type StartThread = fn(PipeReader, PipeWriter) -> io::Result<JoinHandle<()>>;
 
 impl Program {
     fn path(&self) -> &Path {

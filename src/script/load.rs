@@ -9,11 +9,10 @@ use crate::{
     frame::{Import, Inspection, Isolation, Limits, RunRequest},
     hash::Sha256,
     path::RepoPath,
-    process::Program,
     script::{
         header::{self, Header},
         library::{self, Target},
-        session::Worker,
+        session::{Origin, Worker},
     },
     worker::Stop,
 };
@@ -23,8 +22,8 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// What it takes to load scripts.
 pub struct Loader<'a> {
-    /// The binary that knows the worker subcommand.
-    pub program: &'a Program,
+    /// Where the worker that parses comes from.
+    pub origin: Origin<'a>,
     /// The limits of the worker that parses.
     pub limits: &'a Limits,
     /// Reads a source; it decides which files may be read.
@@ -184,7 +183,7 @@ impl Graph<'_> {
     fn inspect(&mut self, name: &str, text: &str, main: bool) -> Result<Inspection, Error> {
         let worker = match &mut self.worker {
             Some(worker) => worker,
-            none => none.insert(Worker::start(self.loader.program, self.loader.limits, self.loader.stop)?),
+            none => none.insert(Worker::start(self.loader.origin, self.loader.limits, self.loader.stop)?),
         };
         let inspection = worker.inspect(name, text, main, self.loader.stop);
         if inspection.is_err() {

@@ -45,7 +45,7 @@ pub fn load_script(context: &Context, path: &RepoPath) -> Result<Loaded, Rejecte
             .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
     };
     let loader = Loader {
-        program: &context.options.program,
+        origin: origin(context),
         limits: &context.policy.settings().script.limits,
         read: &read,
         stop: &|| context.cancelled(),
@@ -79,12 +79,16 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     host.note_isolation(&loaded.isolation)?;
     let request = loaded.request(invocation.args, host.run_id(), invocation.seed, host.mode());
     let limits = host.policy().settings().script.limits.clone();
-    let worker = session::Worker::start(&context.options.program, &limits, &|| context.cancelled());
+    let worker = session::Worker::start(origin(context), &limits, &|| context.cancelled());
     let outcome = worker.and_then(|worker| {
         let mut door = HostDoor { host: &mut host, sink, calls: 0 };
         session::run(worker, request, &mut door)
     });
     host.finish(outcome)
+}
+
+fn origin(context: &Context) -> session::Origin<'_> {
+    session::Origin { program: &context.options.program, isolation: context.options.isolation }
 }
 
 /// The script's calls, numbered, at the host's door.

@@ -43,7 +43,16 @@ pub trait Door {
     fn cancelled(&self) -> Option<Error>;
 }
 
-/// A process that parses or runs one script. Dropping it kills it.
+/// Where workers come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The program that knows the worker subcommand.
+    pub program: &'a Program,
+    /// Whether they are processes of it.
+    pub isolation: process::Isolation,
+}
+
+/// A process, or in its place a thread, that parses or runs one script. Dropping it kills it.
 pub struct Worker {
     child: Child,
     session: Session,
@@ -52,9 +61,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker and waits until it is locked down. The calling thread must outlive it.
-    pub fn start(program: &Program, limits: &Limits, stop: Stop<'_>) -> Result<Self, Error> {
-        let mut child = process::spawn_piped(program, &[SUBCOMMAND])?;
+    /// Starts a worker and waits until it is locked down, as far as it can be. The calling thread must outlive it.
+    pub fn start(origin: Origin<'_>, limits: &Limits, stop: Stop<'_>) -> Result<Self, Error> {
+        let mut child = match origin.isolation {
+            process::Isolation::Process => process::spawn_piped(origin.program, &[SUBCOMMAND])?,
+            process::Isolation::Thread(start) => process::start_thread(start)?,
+        };
         let pipes = child.take_pipes();
         let pipes = pipes.ok_or_else(|| Error::new(Code::Internal, "a worker was started without pipes"))?;
         let session = Session::new(pipes.stdout, pipes.stdin);
@@ -120,7 +132,7 @@ impl Worker {
             (None, Some(code)) => {
                 Error::new(Code::ScriptCrashed, format!("the process of {what} exited with code {code}"))
             }
-            (None, None) => Error::new(Code::ScriptCrashed, format!("the process of {what} died")),
+            (None, None) => Error::new(Code::ScriptCrashed, format!("{what} ended without a result")),
         };
         let error = match exit.signal {
             Some(signal) => error.detail("signal", signal),

@@ -24,7 +24,7 @@ use nrv::{
 };
 use serde_json::{Value, json};
 
-use crate::support::site::Site;
+use crate::support::site::{Site, wait_until};
 
 const TIDY: &str = include_str!("../../examples/embed/tidy.rhai");
 
@@ -322,6 +322,58 @@ fn nrvs_own_names_can_not_be_taken() {
         let call = CustomCall::new(format!("{namespace}.x"), "collides", json!({}), |_, _| Ok(Value::Null));
         assert_eq!(Calls::default().with(call).unwrap_err().code(), Code::InvalidInput, "{namespace}");
     }
+}
+
+/// Runs a script on a thread of this process.
+fn on_a_thread(text: &str, policy: &str, cancelled: bool) -> (Finished, Vec<Record>) {
+    let site = Site::new(0).policy(policy);
+    site.script("own.rhai", text);
+    let made = Arc::default();
+    let options = Options { isolation: nrv::entry::THREAD, ..options(Adapters::default(), calls(&made)) };
+    let cancel = Arc::clone(&options.cancel);
+    let context = context(&site, Options { program: Program::Path("/bin/false".into()), ..options });
+    let finished = crossbeam::thread::scope(|scope| {
+        scope.spawn(|_| {
+            let started =
+                || site.recorded("*/events.jsonl").first().is_some_and(|path| path.metadata().unwrap().len() > 900);
+            if cancelled {
+                wait_until("the script runs", started);
+                cancel.store(true, Ordering::Relaxed);
+            }
+        });
+        nrv::run_file(&context, "own.rhai", Invocation::default(), &mut Silent).unwrap()
+    });
+    (finished.unwrap(), context.runs.open("last").unwrap().records().unwrap())
+}
+
+#[test]
+fn a_script_on_a_thread_does_what_it_does_in_a_process_and_the_record_says_what_is_given_up() {
+    let text =
+        making(PERMITTED, &format!("print(1); let f = |x| {CREATE}.number + x; [f.call(1), nrv.random.int(1, 9)]"));
+    let (on_thread, records) = on_a_thread(&text, "", false);
+    let (in_process, _, _) = run_with(&Site::new(0), &text, Flags::default());
+    assert_eq!((&on_thread.error, &on_thread.result), (&None, &in_process.result));
+    let started = records.iter().find(|record| record.kind == "worker_started").unwrap();
+    let isolation = &started.volatile["isolation"];
+    assert_eq!((&isolation["landlock"], &isolation["seccomp"]), (&json!(false), &json!(false)));
+    assert!(isolation["missing"][0].as_str().unwrap().contains("ends the program"), "{isolation}");
+}
+
+#[test]
+fn a_script_on_a_thread_keeps_to_the_engines_limits() {
+    let policy = "[script.limits]\noperations = 100_000\n";
+    let error = on_a_thread(&making("", "loop { }"), policy, false).0.error.unwrap();
+    assert_eq!((error.code(), &error.details()["limit"]), (Code::ScriptLimit, &json!("script.limits.operations")));
+    let (finished, _) = on_a_thread(&making("", "fn f(x) { f(x + 1) } f(0)"), policy, false);
+    assert_eq!(finished.error.unwrap().details()["limit"], "script.limits.call_depth");
+    let (finished, _) = on_a_thread(&making("", "throw 1"), policy, false);
+    assert_eq!(finished.error.unwrap().code(), Code::ScriptFailed);
+}
+
+#[test]
+fn a_script_on_a_thread_can_be_cancelled() {
+    let (finished, _) = on_a_thread(&making("", "loop { }"), "[script.limits]\noperations = 50_000_000_000\n", true);
+    assert_eq!((finished.error.unwrap().code(), finished.state), (Code::Cancelled, State::Cancelled));
 }
 
 #[test]

@@ -15,11 +15,11 @@ use nrv::{
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
 
-use crate::support::script::{Script, limits, program};
+use crate::support::script::{Script, limits, origin, program};
 
 #[test]
 fn a_worker_is_locked_down() {
-    let worker = nrv::script::session::Worker::start(&program(), &limits(), &|| None).unwrap();
+    let worker = nrv::script::session::Worker::start(origin(&program()), &limits(), &|| None).unwrap();
     let isolation = worker.isolation();
     assert!(isolation.landlock && isolation.seccomp && isolation.missing.is_empty(), "{isolation:?}");
 }
@@ -48,7 +48,7 @@ fn a_worker_has_no_file_of_its_callers() {
 #[test]
 fn a_program_that_is_no_worker_is_told() {
     let program = nrv::process::Program::Path("/bin/true".into());
-    let error = nrv::script::session::Worker::start(&program, &limits(), &|| None).map(|_| ()).unwrap_err();
+    let error = nrv::script::session::Worker::start(origin(&program), &limits(), &|| None).map(|_| ()).unwrap_err();
     assert_eq!(error.code(), Code::ScriptCrashed);
     assert!(error.hint_text().unwrap().contains("main_if_requested"), "{error:?}");
 }

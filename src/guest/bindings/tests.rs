@@ -73,7 +73,7 @@ fn script(text: &str) -> Ran {
 
 fn with(answer: fn(&call::Call) -> Result<Value, Error>, sources: &[(&str, &str)]) -> Ran {
     let asked = Asked::default();
-    let result = run::run(&request(sources), &limits(), Box::new(Fake { asked: asked.clone(), answer }));
+    let result = run::run(&request(sources), &limits(), Box::new(Fake { asked: asked.clone(), answer })).0;
     let asked = asked.lock().unwrap().clone();
     (result, asked)
 }

@@ -7,7 +7,7 @@ use nrv::{
     error::{Code, Error, Location},
     frame::Limits,
     path::RepoPath,
-    process::Program,
+    process::{Isolation, Program},
     script::{self, Loaded, Loader, Rejected, session},
 };
 use serde_json::{Value, json};
@@ -42,6 +42,11 @@ pub(crate) fn limits() -> Limits {
 /// The binary under test.
 pub(crate) fn program() -> Program {
     Program::Path(env!("CARGO_BIN_EXE_nrv").into())
+}
+
+/// Workers that are processes of a program.
+pub(crate) fn origin(program: &Program) -> session::Origin<'_> {
+    session::Origin { program, isolation: Isolation::Process }
 }
 
 impl Script {
@@ -80,7 +85,7 @@ impl Script {
         let missing = |path: &RepoPath| Error::new(Code::NotFound, format!("`{path}` does not exist"));
         let read = |path: &RepoPath| self.files.get(path.as_str()).cloned().ok_or_else(|| missing(path));
         let program = program();
-        let loader = Loader { program: &program, limits: &self.limits, read: &read, stop: &|| None };
+        let loader = Loader { origin: origin(&program), limits: &self.limits, read: &read, stop: &|| None };
         script::load(&loader, &RepoPath::parse("main.rhai").expect("it is a path"))
     }
 
@@ -89,7 +94,7 @@ impl Script {
         let mut door =
             Door { rule: self.rule, left: Cell::new(self.cancel_after), calls: Vec::new(), printed: Vec::new() };
         let result = self.load().map_err(Error::from).and_then(|loaded| {
-            let worker = session::Worker::start(&program(), &self.limits, &|| None)?;
+            let worker = session::Worker::start(origin(&program()), &self.limits, &|| None)?;
             session::run(worker, loaded.request(json!({"n": 3}), "r1", 42, "apply"), &mut door)
         });
         Ran { result, calls: door.calls, printed: door.printed }
