@@ -165,7 +165,9 @@ impl<'a> Evidence<'a> {
     ) -> (Option<R>, Vec<Failure>) {
         let found = match ctx.view.read_into(&file.path, u64::MAX, buffer) {
             Ok(Some(stamp)) => stamp.sha256,
-            Ok(None) => return (None, vec![Failure::at(NOTHING_ELSE_CHANGED, &file.path, "it is too large to be read")]),
+            Ok(None) => {
+                return (None, vec![Failure::at(NOTHING_ELSE_CHANGED, &file.path, "it is too large to be read")]);
+            }
             Err(error) => return (None, vec![unread(Some(&file.path), &error)]),
         };
         let failures = match found == file.sha256 {

@@ -101,7 +101,8 @@ impl Host<'_> {
     }
 
     fn transaction<'t>(&'t self, position: &'t str, name: &'t str) -> Transaction<'t> {
-        Transaction { run_folder: self.folder.path(), name, position, patch: b"", undoes: false }
+        let threads = self.context.options.threads;
+        Transaction { run_folder: self.folder.path(), name, position, patch: b"", undoes: false, threads }
     }
 
     /// Records a transaction's outcome durably, then takes it out of the journal.

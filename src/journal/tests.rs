@@ -2,12 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 
 use std::{
-    cell::Cell,
     collections::BTreeMap,
     fs,
     os::unix::fs::PermissionsExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 use super::{Guards, Target, Transaction, apply, discard, open_transactions, recover, settle};
@@ -59,10 +59,20 @@ impl Bench {
         .unwrap()
     }
 
-    fn apply(&self, changes: &ChangeSet, fault: &dyn Fn(&'static str) -> Result<(), Error>) -> Result<(), Error> {
+    fn apply(
+        &self,
+        changes: &ChangeSet,
+        fault: &(dyn Fn(&'static str) -> Result<(), Error> + Sync),
+    ) -> Result<(), Error> {
         let run_folder = self.run_folder();
-        let transaction =
-            Transaction { run_folder: &run_folder, name: "1", position: "3", patch: b"patch", undoes: false };
+        let transaction = Transaction {
+            run_folder: &run_folder,
+            name: "1",
+            position: "3",
+            patch: b"patch",
+            undoes: false,
+            threads: 1,
+        };
         apply(&self.workspace, &transaction, &Target::of(changes), &Guards { before_commit: &|| Ok(()), fault })
     }
 
@@ -87,13 +97,13 @@ impl Bench {
 fn ends() -> (Tree, Tree, usize) {
     let bench = Bench::new();
     let before = bench.tree();
-    let steps = Cell::new(0);
+    let steps = AtomicUsize::new(0);
     let count = |_: &'static str| {
-        steps.set(steps.get() + 1);
+        steps.fetch_add(1, Relaxed);
         Ok(())
     };
     bench.apply(&bench.changes(), &count).unwrap();
-    (before, bench.tree(), steps.get())
+    (before, bench.tree(), steps.into_inner())
 }
 
 #[test]
@@ -110,10 +120,10 @@ fn a_failure_at_any_step_leaves_the_tree_as_it_was() {
     let (before, _, steps) = ends();
     for step in 0..steps {
         let bench = Bench::new();
-        let count = Cell::new(0);
+        let count = AtomicUsize::new(0);
         let fail = |_: &'static str| {
-            count.set(count.get() + 1);
-            if count.get() > step { Err(Error::new(Code::Io, "injected")) } else { Ok(()) }
+            count.fetch_add(1, Relaxed);
+            if count.load(Relaxed) > step { Err(Error::new(Code::Io, "injected")) } else { Ok(()) }
         };
         let error = bench.apply(&bench.changes(), &fail).unwrap_err();
         assert_eq!((error.message(), error.details().len()), ("injected", 0), "step {step}");
@@ -130,10 +140,10 @@ fn a_crash_at_any_step_is_recovered() {
     for step in 0..steps {
         let bench = Bench::new();
         let changes = bench.changes();
-        let count = Cell::new(0);
+        let count = AtomicUsize::new(0);
         let crash = |_: &'static str| {
-            count.set(count.get() + 1);
-            assert!(count.get() <= step, "crash");
+            count.fetch_add(1, Relaxed);
+            assert!(count.load(Relaxed) <= step, "crash");
             Ok(())
         };
         catch_unwind(AssertUnwindSafe(|| bench.apply(&changes, &crash))).unwrap_err();
@@ -221,10 +231,10 @@ fn whoever_saves_at_any_step_loses_nothing() {
     for step in 0..steps {
         let bench = Bench::new();
         let root = bench.workspace.root().to_owned();
-        let count = Cell::new(0);
+        let count = AtomicUsize::new(0);
         let edit = |_: &'static str| {
-            count.set(count.get() + 1);
-            if count.get() == step + 1 {
+            count.fetch_add(1, Relaxed);
+            if count.load(Relaxed) == step + 1 {
                 save(&root, "a/2", "mine a/2");
             }
             Ok(())

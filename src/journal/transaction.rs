@@ -7,13 +7,13 @@ use rustix::fs::{Mode, OFlags};
 use super::{
     entry::{self, Files, Intent},
     recovery,
-    tree::{self, Kept},
+    tree::{self, Kept, Look},
 };
 use crate::{
     change::{Change, ChangeSet, Content, Entry, Stamp},
     error::{Code, Error},
     path::{RepoPath, protected},
-    workspace::{Metadata, Workspace},
+    workspace::{Metadata, Workspace, parallel_map},
 };
 
 /// One file of a transaction.
@@ -49,14 +49,16 @@ pub struct Transaction<'a> {
     pub patch: &'a [u8],
     /// True if it undoes other transactions; whoever recovers it has to know.
     pub undoes: bool,
+    /// How many threads prepare its files.
+    pub threads: usize,
 }
 
 /// What the caller checks and what tests break.
 pub struct Guards<'a> {
     /// Asked just before the first rename; an error stops the transaction.
-    pub before_commit: &'a dyn Fn() -> Result<(), Error>,
+    pub before_commit: &'a (dyn Fn() -> Result<(), Error> + Sync),
     /// Asked before every step with its name; an error stops the transaction there, as a failing disk would.
-    pub fault: &'a dyn Fn(&'static str) -> Result<(), Error>,
+    pub fault: &'a (dyn Fn(&'static str) -> Result<(), Error> + Sync),
 }
 
 /// Applies all targets or none. On success the commit mark is on the disk and [`super::settle`] is due.
@@ -70,7 +72,9 @@ pub fn apply(
     targets: &[Target<'_>],
     guards: &Guards<'_>,
 ) -> Result<(), Error> {
-    targets.iter().try_for_each(|target| preflight(workspace, target))?;
+    parallel_map(transaction.threads, targets, |target| preflight(workspace, target))
+        .into_iter()
+        .collect::<Result<(), _>>()?;
     let files = Files::new(transaction.run_folder, transaction.name);
     let intent = intend(workspace, transaction, targets)?;
     (guards.fault)("intent")?;
@@ -155,14 +159,13 @@ impl Work<'_> {
         self.fault("pack")?;
         self.files.make_pack()?;
         let pack = open_folder(&self.files.pre_images())?;
-        let kept = self.keep_all(&pack)?;
-        self.stage_all(&kept)?;
+        let looks = self.prepare_all(&pack)?;
         self.fault("journal")?;
         self.files.write_pack(self.intent, self.transaction.patch)?;
         self.sync()?;
         tree::sync(&pack)?;
         (self.guards.before_commit)()?;
-        self.replace_all(&kept)?;
+        self.replace_all(&looks)?;
         self.fault("sync")?;
         self.sync()?;
         self.fault("mark")?;
@@ -177,55 +180,54 @@ impl Work<'_> {
         (self.guards.fault)(step)
     }
 
-    fn keep_all(&self, pack: &OwnedFd) -> Result<Vec<Option<Kept>>, Error> {
-        let mut all = Vec::with_capacity(self.targets.len());
-        for (index, target) in self.targets.iter().enumerate() {
-            self.fault("pre-image")?;
-            let Some(before) = target.before else {
-                all.push(None);
-                continue;
-            };
-            let kept = tree::keep(self.workspace, target.path, pack, &index.to_string())?;
-            if kept.sha256 != before.sha256 {
-                return Err(tree::stale(target.path, "changed since the change was proposed")
-                    .detail("expected", before.sha256.to_string())
-                    .detail("found", kept.sha256.to_string()));
-            }
-            let found = self.workspace.stat(target.path)?;
-            let unlinked = found.map(|found| Metadata { links: found.links.saturating_sub(kept.own_links), ..found });
-            tree::check_target(target.path, Some(&before), unlinked.as_ref())?;
-            all.push(Some(kept));
-        }
-        Ok(all)
-    }
-
-    fn stage_all(&self, kept: &[Option<Kept>]) -> Result<(), Error> {
+    /// Keeps every pre-image and stages every post-image; what each target looked like then.
+    fn prepare_all(&self, pack: &OwnedFd) -> Result<Vec<Option<Look>>, Error> {
         for folder in &self.intent.folders {
             self.fault("folder")?;
             tree::make_folder(self.workspace, folder)?;
         }
-        for (index, (target, kept)) in self.targets.iter().zip(kept).enumerate() {
-            let Some(after) = target.after else { continue };
-            self.fault("stage")?;
-            let like = kept.as_ref().map(|kept| &kept.file);
-            tree::stage(self.workspace, &self.intent.temporary(index), target.path, (after, like))?;
-        }
-        Ok(())
+        let numbered: Vec<(usize, &Target<'_>)> = self.targets.iter().enumerate().collect();
+        // What a file has open is closed before the next one's turn: there may be more files than a process can open.
+        let prepare = |(index, target): &(usize, &Target<'_>)| {
+            let kept = self.keep(*index, target, pack)?;
+            if let Some(after) = target.after {
+                self.fault("stage")?;
+                let like = kept.as_ref().map(|kept| &kept.file);
+                tree::stage(self.workspace, &self.intent.temporary(*index), target.path, (after, like))?;
+            }
+            Ok(kept.map(|kept| kept.look))
+        };
+        parallel_map(self.transaction.threads, &numbered, prepare).into_iter().collect()
     }
 
-    fn replace_all(&self, kept: &[Option<Kept>]) -> Result<(), Error> {
-        for (index, (target, kept)) in self.targets.iter().zip(kept).enumerate() {
+    fn keep(&self, index: usize, target: &Target<'_>, pack: &OwnedFd) -> Result<Option<Kept>, Error> {
+        self.fault("pre-image")?;
+        let Some(before) = target.before else { return Ok(None) };
+        let kept = tree::keep(self.workspace, target.path, pack, &index.to_string())?;
+        if kept.sha256 != before.sha256 {
+            return Err(tree::stale(target.path, "changed since the change was proposed")
+                .detail("expected", before.sha256.to_string())
+                .detail("found", kept.sha256.to_string()));
+        }
+        let found = self.workspace.stat(target.path)?;
+        let unlinked = found.map(|found| Metadata { links: found.links.saturating_sub(kept.own_links), ..found });
+        tree::check_target(target.path, Some(&before), unlinked.as_ref())?;
+        Ok(Some(kept))
+    }
+
+    fn replace_all(&self, looks: &[Option<Look>]) -> Result<(), Error> {
+        for (index, (target, look)) in self.targets.iter().zip(looks).enumerate() {
             self.fault("replace")?;
             let temporary = self.intent.temporary(index);
-            match (kept, target.after) {
+            match (look, target.after) {
                 (None, Some(_)) => tree::put_new(self.workspace, &temporary, target.path)?,
-                (Some(kept), Some(_)) => {
-                    tree::replace(self.workspace, &temporary, target.path, &kept.look)?;
+                (Some(look), Some(_)) => {
+                    tree::replace(self.workspace, &temporary, target.path, look)?;
                     self.fault("replaced")?;
                     tree::remove(self.workspace, &temporary)?;
                 }
-                (Some(kept), None) => {
-                    tree::take_away(self.workspace, target.path, &temporary, &kept.look)?;
+                (Some(look), None) => {
+                    tree::take_away(self.workspace, target.path, &temporary, look)?;
                     self.fault("taken away")?;
                     tree::remove(self.workspace, &temporary)?;
                     remove_emptied(self.workspace, target.path)?;

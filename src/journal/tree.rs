@@ -67,7 +67,12 @@ pub(super) fn look(workspace: &Workspace, path: &RepoPath) -> Result<Option<Look
         Err(error) if error.code() == Code::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    match rustix::fs::statat(&folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+    look_in(&folder, path)
+}
+
+/// As [`look`], in the folder that holds the path.
+fn look_in(folder: &OwnedFd, path: &RepoPath) -> Result<Option<Look>, Error> {
+    match rustix::fs::statat(folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(Look::of(&stat))),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(refused(path, "can't be looked at", errno)),
@@ -92,11 +97,11 @@ pub(super) struct Kept {
 pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name: &str) -> Result<Kept, Error> {
     let stale = || stale(path, "changed while it was kept");
     let folder = workspace.open_parent(path)?;
-    let before = look(workspace, path)?.ok_or_else(stale)?;
+    let before = look_in(&folder, path)?.ok_or_else(stale)?;
     let (file, look, own_links) = match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
         Ok(()) => {
             let file = open_kept(pack, name, path)?;
-            let look = look(workspace, path)?.ok_or_else(stale)?;
+            let look = look_in(&folder, path)?.ok_or_else(stale)?;
             // An editor may have put another file in place since.
             let kept = rustix::fs::fstat(&file).map_err(|errno| refused(path, "can't be kept", errno))?;
             if Look::of(&kept) != look {
@@ -119,7 +124,7 @@ pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name:
     };
     let (sha256, _) =
         Sha256::of_reader(&file).map_err(|error| Error::io(format!("`{path}` can't be read from the pack"), &error))?;
-    if self::look(workspace, path)? != Some(look) {
+    if look_in(&folder, path)? != Some(look) {
         return Err(stale());
     }
     Ok(Kept { file, sha256, look, own_links })
@@ -174,10 +179,10 @@ pub(super) fn put_new(workspace: &Workspace, from: &RepoPath, to: &RepoPath) -> 
 /// The two files change places, so that whoever saved in the last moment is noticed and loses nothing. What came out has
 /// the temporary name then and is the caller's to remove.
 pub(super) fn replace(workspace: &Workspace, from: &RepoPath, to: &RepoPath, expected: &Look) -> Result<(), Error> {
-    if look(workspace, to)?.as_ref() != Some(expected) {
+    let folder = workspace.open_parent(to)?;
+    if look_in(&folder, to)?.as_ref() != Some(expected) {
         return Err(stale(to, "changed just before the commit"));
     }
-    let folder = workspace.open_parent(to)?;
     let exchange =
         || rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::EXCHANGE);
     match exchange() {
@@ -189,7 +194,7 @@ pub(super) fn replace(workspace: &Workspace, from: &RepoPath, to: &RepoPath, exp
         }
         Err(errno) => return Err(refused(to, "can't be replaced", errno)),
     }
-    if look(workspace, from)?.is_some_and(|out| out.is_same_file(expected)) {
+    if look_in(&folder, from)?.is_some_and(|out| out.is_same_file(expected)) {
         return Ok(());
     }
     exchange().map_err(|errno| refused(to, "can't be given back to whoever changed it", errno))?;

@@ -188,8 +188,7 @@ fn page(
     if is_xml && scan.differs_as_xml {
         return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
     }
-    let moved =
-        rewrite(bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
+    let moved = rewrite(bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
         Change { path: path.clone(), before: Some(before), after: Some(after) }

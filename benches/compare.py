@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Runs nrv and its peers side by side and prints their figures as a table of Markdown.
+
+usage: benches/compare.py [--nrv PATH] [--cache DIR] [--rounds N] [SUITE…]
+
+The commands of a suite take turns, so that a drift of the machine hits all of them alike; figures are medians. A command
+that changes its tree gets a copy of its own each time: all copies are made first, and nothing is deleted until the end,
+because ext4 takes longer to make files while others were deleted a moment ago. A peer that is not installed is left out.
+Ratios are to the row that is marked 1.00.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+
+SITE = Path(__file__).resolve().parent.parent
+MANY, FEW, NEW = "www.apache.org", "docs.python.org", "www.new.example"
+LINKS = SITE / "scripts/migrate_links.rhai"
+PATHS = os.environ["PATH"] + ":" + str(Path.home() / ".cargo/bin")
+
+
+class Row:
+    """A command of a suite; `{tree}` is where it runs, `{nrv}` the program."""
+
+    def __init__(self, name, command, tree=None, changes=False, needs=(), reference=False, figure=None):
+        self.name, self.command, self.tree, self.changes = name, command, tree, changes
+        self.needs, self.reference, self.figure = needs, reference, figure
+        self.walls, self.cpus, self.peaks, self.figures = [], [], [], []
+
+
+def measure(command, folder):
+    """Wall and processor seconds and the largest process in MB; an error if the command fails."""
+    started = time.monotonic()
+    process = subprocess.Popen(["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.monotonic() - started
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"failed: {command}\n{said.decode(errors='replace')[-2000:]}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def committed(tree):
+    """Seconds from the last question to the commit mark, by the latest record: the apply alone."""
+    run = sorted((tree / ".runs").glob("2*"))[-1]
+    at = {}
+    for line in (run / "events.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        at[record["kind"]] = datetime.fromisoformat(record["at"].replace("Z", "+00:00"))
+    return (at["committed"] - at["confirmation_used"]).total_seconds()
+
+
+def arguments(work, name, host, glob):
+    path = work / f"{name}.json"
+    path.write_text(json.dumps({"from": [host], "to": f"https://{NEW}", "glob": glob}))
+    return path
+
+
+def prepare(tree, copy):
+    """A copy of a tree, a workspace of its own, with the script of the shipped example."""
+    shutil.copytree(tree, copy, symlinks=True)
+    (copy / "scripts").mkdir()
+    shutil.copy(LINKS, copy / "scripts")
+    (copy / "nrv.toml").write_text(
+        "[adapters.link_updater]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n")
+    script = (copy / "scripts/migrate_links.rhai")
+    script.write_text(script.read_text().replace("files: 5000, diff_lines: 50000", "files: 100000, diff_lines: 10000000"))
+
+
+def suites(work, cache):
+    html, large, markdown = (cache / "corpora" / name for name in ("html-5k", "html-50k", "markdown"))
+    pages = ["**/*.html", "**/*.htm"]
+    many, few = arguments(work, "many", MANY, pages), arguments(work, "few", FEW, pages)
+    readme = arguments(work, "readme", "travis-ci.org", ["**/*.md"])
+    (work / "empty.rhai").write_text("()\n")
+    (work / "exists.rhai").write_text("for n in 0..10000 { nrv.files.exists(\"a/b.html\"); }\n")
+    run = "{nrv} run scripts/migrate_links.rhai --args"
+    list_files = f"rg -l --fixed-strings {MANY} ."
+    edit = f"s#//{MANY.replace('.', '[.]')}#//{NEW}#g"
+    move = [
+        Row("nrv run: propose, patch, apply, verify", f"{run} {many} --yes", html, True, figure=committed),
+        Row("fastmod (in place)", f"fastmod --accept-all -e html,htm --fixed-strings //{MANY} //{NEW} .", html, True, ["fastmod"]),
+        Row("rg -l | xargs perl -pi", f"{list_files} | xargs perl -pi -e '{edit}'", html, True, ["rg", "perl"], True),
+        Row("rg -l | xargs sed -i", f"{list_files} | xargs sed -i '{edit}'", html, True, ["rg"]),
+    ]
+    return {
+        "start": [
+            Row("true", "true", reference=True),
+            Row("nrv --version", "{nrv} --version"),
+            Row("nrv run, an empty script", f"{{nrv}} run {work}/empty.rhai", "empty"),
+            Row("nrv run, 10,000 × nrv.files.exists", f"{{nrv}} run {work}/exists.rhai", "empty"),
+            Row("node, an empty program", "node -e 0", needs=["node"]),
+            Row("python3, an empty program", "python3 -c pass", needs=["python3"]),
+        ],
+        "dry-run": [
+            Row("rg -c (827 files hold the host)", f"rg -c --fixed-strings {MANY} .", html, needs=["rg"], reference=True),
+            Row("nrv run --dry-run, 827 files would change", f"{run} {many} --dry-run", html),
+            Row("nrv run --dry-run, 5 files would change", f"{run} {few} --dry-run", html),
+            Row("cat of all files", "find . -name '*.htm*' -print0 | xargs -0 cat", html),
+            Row("sha256sum of all files", "find . -name '*.htm*' -print0 | xargs -0 sha256sum", html),
+            Row("lychee --dump (lists the links)", "lychee --dump --offline --extensions html,htm .", html, needs=["lychee"]),
+        ],
+        "move": move,
+        "move-in-memory": [Row(row.name, row.command, html, True, row.needs, row.reference, row.figure) for row in move],
+        "large": [
+            Row("nrv run --dry-run, 5,000 files", f"{run} {many} --dry-run", html, reference=True),
+            Row("nrv run --dry-run, 50,000 files", f"{run} {many} --dry-run", large),
+        ],
+        "markdown": [
+            Row("rg -c", "rg -c --fixed-strings travis-ci.org -g '*.md' .", markdown, needs=["rg"], reference=True),
+            Row("nrv run --dry-run", f"{run} {readme} --dry-run", markdown),
+            Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
+        ],
+    }
+
+
+def run_suite(name, rows, options, work):
+    rows = [row for row in rows if all(shutil.which(need, path=PATHS) for need in row.needs)]
+    rows = [row for row in rows if row.tree is None or row.tree == "empty" or Path(row.tree).is_dir()]
+    if not any(row.reference for row in rows):
+        print(f"\n## {name}\n\nskipped: its reference is not there")
+        return
+    base = Path("/dev/shm") if name.endswith("in-memory") else work
+    folder = Path(tempfile.mkdtemp(prefix=f"nrv-{name}-", dir=base))
+    shared = {}
+    for row in rows:
+        copies = options.rounds if row.changes else 1
+        if row.tree is None:
+            row.trees = [work] * options.rounds
+            continue
+        key = (row.tree, "" if not row.changes else row.name)
+        if key not in shared:
+            shared[key] = [folder / f"{len(shared)}-{n}" for n in range(copies)]
+            for copy in shared[key]:
+                if row.tree == "empty":
+                    copy.mkdir()
+                else:
+                    prepare(row.tree, copy)
+        row.trees = shared[key] if row.changes else shared[key] * options.rounds
+    os.sync()
+    if any(row.changes for row in rows) and base == work:
+        time.sleep(options.settle)
+    for row in rows:
+        if not row.changes:
+            measure(row.command.replace("{nrv}", options.nrv), row.trees[0])
+    for n in range(options.rounds):
+        for row in rows:
+            wall, cpu, peak = measure(row.command.replace("{nrv}", options.nrv), row.trees[n])
+            row.walls.append(wall)
+            row.cpus.append(cpu)
+            row.peaks.append(peak)
+            if row.figure:
+                row.figures.append(row.figure(row.trees[n]))
+    report(name, rows)
+    shutil.rmtree(folder)
+
+
+def report(name, rows):
+    one = statistics.median(next(row for row in rows if row.reference).walls)
+    print(f"\n## {name}\n\n| | wall, s | least | CPU, s | MB | ratio |\n|---|---|---|---|---|---|")
+    for row in rows:
+        wall = statistics.median(row.walls)
+        print(f"| {row.name} | {wall:.3f} | {min(row.walls):.3f} | {statistics.median(row.cpus):.3f} "
+              f"| {statistics.median(row.peaks):.0f} | {wall / one:.2f} |")
+        if row.figures:
+            alone = statistics.median(row.figures)
+            print(f"| … of which the apply alone | {alone:.3f} | {min(row.figures):.3f} | | | {alone / one:.2f} |")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nrv", default=str(SITE / "target/release/nrv"))
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache/nrv-bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--settle", type=int, default=45, help="seconds to wait after copies were made")
+    parser.add_argument("suites", nargs="*")
+    options = parser.parse_args()
+    os.environ["PATH"] = PATHS
+    work = Path(tempfile.mkdtemp(prefix="nrv-bench-", dir=options.cache))
+    known = suites(work, options.cache)
+    for name in options.suites or known:
+        if name not in known:
+            sys.exit(f"there is no suite `{name}`; there are {', '.join(known)}")
+        run_suite(name, known[name], options, work)
+    shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds the trees that the measurements work on, from public packages, once:
+#   html-5k    5,000 real HTML files (192 MB) from Debian's documentation packages
+#   html-50k   50,000 of them (1.7 GB); only with LARGE=1 (about 170 MB of downloads)
+#   markdown   the Markdown files that some large npm packages and their dependencies ship (needs npm)
+# usage: benches/corpora.sh [FOLDER]      default: ~/.cache/nrv-bench
+set -euo pipefail
+root=${1:-${NRV_BENCH:-$HOME/.cache/nrv-bench}}
+mkdir -p "$root/debs" "$root/unpacked" "$root/corpora"
+cd "$root"
+
+small=(python3.11-doc python-django-doc sqlite3-doc postgresql-doc-15 apache2-doc git-doc debian-policy
+    developers-reference nodejs-doc linux-doc-6.1)
+large=(debian-handbook libboost1.74-doc openjdk-17-doc qtbase5-doc-html erlang-doc cppreference-doc-en-html ghc-doc
+    python-pandas-doc rust-doc)
+npm=(gatsby@5.14.0 @storybook/react@8.4.0 react-native@0.76.0 aws-cdk-lib@2.165.0 ember-cli@5.12.0 nx@20.0.0
+    renovate@38.0.0 webdriverio@9.2.0)
+
+unpack() {
+    for package in "$@"; do
+        if ! ls "debs/${package}_"*.deb >/dev/null 2>&1; then
+            (cd debs && apt-get download -q "$package" 2>/dev/null)
+        fi
+        if [ ! -d "unpacked/$package" ]; then
+            mkdir "unpacked/$package"
+            dpkg-deb -x "debs/${package}_"*.deb "unpacked/$package"
+        fi
+    done
+}
+
+# Copies the first COUNT files with one of the endings, sorted, without links: gather TREE COUNT ENDINGS FOLDER…
+gather() {
+    local tree=$1 count=$2 endings=$3
+    shift 3
+    if [ -d "corpora/$tree" ]; then
+        echo "$tree: kept"
+        return
+    fi
+    mkdir "corpora/$tree.part"
+    for folder in "$@"; do
+        (cd "$folder/.." && find "$(basename "$folder")" -type f -regextype posix-extended -regex ".*\.($endings)" -print0)
+    done | sort -z >"$root/all"
+    head -z -n "$count" "$root/all" >"$root/list"
+    for folder in "$@"; do
+        local name
+        name=$(basename "$folder")
+        { grep -z "^$name/" "$root/list" || true; } | tar -C "$folder/.." --null -T - -cf - | tar -C "corpora/$tree.part" -xf -
+    done
+    rm "$root/all" "$root/list"
+    chmod -R u+rw "corpora/$tree.part"
+    mv "corpora/$tree.part" "corpora/$tree"
+    echo "$tree: $(find "corpora/$tree" -type f | wc -l) files, $(du -sm --apparent-size "corpora/$tree" | cut -f1) MB"
+}
+
+unpack "${small[@]}"
+gather html-5k 5000 'html?' "${small[@]/#/unpacked/}"
+if [ -n "${LARGE:-}" ]; then
+    unpack "${large[@]}"
+    gather html-50k 50000 'html?' "${small[@]/#/unpacked/}" "${large[@]/#/unpacked/}"
+fi
+if command -v npm >/dev/null; then
+    if [ ! -d npm/node_modules ]; then
+        mkdir -p npm
+        (cd npm && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --silent "${npm[@]}")
+    fi
+    gather markdown 10000 'md' npm/node_modules
+else
+    echo "markdown: skipped, there is no npm"
+fi
