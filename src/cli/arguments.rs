@@ -3,6 +3,9 @@
 use std::{num::NonZero, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap_complete::Shell;
+
+use super::output::Mode;
 
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
 const LARGEST_SEED: u64 = 1 << 53;
@@ -28,6 +31,30 @@ pub(super) struct Cli {
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+impl Cli {
+    /// For whom stdout is.
+    pub(super) fn mode(&self) -> Mode {
+        let events = match &self.command {
+            Command::Run(arguments) => arguments.events,
+            Command::Dta { command: Dta::Run(arguments) } => arguments.events,
+            Command::Scripts
+            | Command::Dta { .. }
+            | Command::Runs { .. }
+            | Command::Rollback(_)
+            | Command::Recover
+            | Command::Init { .. }
+            | Command::Doctor
+            | Command::Completions { .. }
+            | Command::Man { .. } => false,
+        };
+        match (events, self.global.json) {
+            (true, _) => Mode::Lines,
+            (false, true) => Mode::Document,
+            (false, false) => Mode::Text,
+        }
+    }
 }
 
 /// Options of every command.
@@ -67,6 +94,9 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Run a workflow
     Run(RunArguments),
+    /// List the workflows of this repository
+    #[command(after_help = "Example:\n  nrv scripts --json")]
+    Scripts,
     /// Use deterministic tool adapters without a script
     #[command(after_help = "Example:\n  nrv dta describe link_updater")]
     Dta {
@@ -84,6 +114,29 @@ pub(super) enum Command {
     /// Finish or undo what a crash left; every command that writes does it first
     #[command(after_help = "Example:\n  nrv recover")]
     Recover,
+    /// Write a policy, a first script and a line of .gitignore; replaces nothing
+    #[command(after_help = "Example:\n  nrv init --dry-run")]
+    Init {
+        /// Show what would be written
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Check what nrv needs here, and say what to do about what is missing
+    #[command(after_help = "Example:\n  nrv doctor")]
+    Doctor,
+    /// Write completions for a shell to stdout
+    #[command(after_help = "Example:\n  nrv completions bash > ~/.local/share/bash-completion/completions/nrv")]
+    Completions {
+        /// Shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write the manual page of nrv or of one of its commands to stdout
+    #[command(after_help = "Example:\n  nrv man dta run | man -l -")]
+    Man {
+        /// Command
+        command: Vec<String>,
+    },
 }
 
 /// What commands that change files take.
@@ -132,6 +185,9 @@ pub(super) struct RunArguments {
     /// Keep the changes of a run that fails
     #[arg(long)]
     pub(super) keep: bool,
+    /// Write events to stdout as JSON lines while they happen, the result last
+    #[arg(long)]
+    pub(super) events: bool,
     /// Run approved scripts only [no effect: this version has no approvals]
     #[arg(long)]
     pub(super) locked: bool,
@@ -178,13 +234,16 @@ pub(super) struct DtaRunArguments {
     #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
     pub(super) input: Option<PathBuf>,
     /// Answer requests on stdin, one JSON document a line; touches no file
-    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty", "exit_code", "keep"])]
+    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty", "exit_code", "keep", "events"])]
     pub(super) jsonl: bool,
     #[command(flatten)]
     pub(super) mutation: Mutation,
     /// Keep the changes if the run fails
     #[arg(long)]
     pub(super) keep: bool,
+    /// Write events to stdout as JSON lines while they happen, the result last
+    #[arg(long)]
+    pub(super) events: bool,
 }
 
 /// Commands of `nrv runs`.

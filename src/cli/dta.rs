@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Here,
     arguments::DtaRunArguments,
-    output::Output,
+    output::{Mode, Output},
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     table,
     terminal::Terminal,
@@ -57,12 +57,13 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
     let flags = flags(arguments.mutation, arguments.keep);
     let request = Request::adapter(&here.context, &arguments.name, &input, flags)?;
     needs_dry_run(arguments.mutation, request.flags)?;
-    let mut terminal = Terminal { out, cancel: here.cancel() };
+    let mut terminal = Terminal::new(here, out)?;
     let mut host = Host::start(&here.context, request, &mut terminal)?;
     let call = Call::DtaRun { tool: arguments.name.clone(), input };
     let outcome = host.perform(&Position::nth(1), call, &mut terminal);
     let finished = host.finish(outcome)?;
-    if out.is_json() {
+    drop(terminal);
+    if out.mode() == Mode::Document {
         // The adapter's own output, also when its verifier failed.
         let failed = finished.error.as_ref().and_then(|error| error.details().get("output"));
         match (&finished.error, failed) {

@@ -4,11 +4,17 @@
 //! stderr.
 
 mod arguments;
+mod doctor;
 mod dta;
+mod init;
+mod meter;
 mod output;
 mod recover;
 mod run;
 mod runs;
+mod scripts;
+mod shell;
+mod signals;
 mod table;
 mod terminal;
 
@@ -16,15 +22,15 @@ use std::{
     collections::BTreeMap,
     path::{Component, Path, PathBuf},
     process::ExitCode,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
 };
 
 use clap::{Parser, error::ErrorKind};
 
 use self::{
-    arguments::{Cli, Command, Dta, Global, Runs},
+    arguments::{Cli, Command, Dta, Runs},
+    meter::Meter,
     output::Output,
-    terminal::Bar,
 };
 use crate::{
     dta::Adapters,
@@ -50,7 +56,7 @@ pub fn main() -> ExitCode {
         }
     };
     log_to_stderr(cli.global.verbose);
-    let mut out = Output::new(&cli.global);
+    let mut out = Output::new(&cli);
     let result = dispatch(&cli, &mut out);
     let code = match result {
         Ok(code) => code,
@@ -70,48 +76,76 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
-    let here = Here::open(&cli.global)?;
+    // Opened only by those who need a policy: others work where it is missing or can't be read.
+    let here = || Here::open(cli);
     match &cli.command {
-        Command::Run(arguments) => run::run(&here, arguments, out),
-        Command::Dta { command: Dta::List } => dta::list(&here, out),
-        Command::Dta { command: Dta::Describe { name } } => dta::describe(&here, name, out),
-        Command::Dta { command: Dta::Run(arguments) } => dta::run(&here, arguments, out),
-        Command::Dta { command: Dta::Verify { run } } => dta::verify(&here, run, out),
-        Command::Runs { command: Runs::List } => runs::list(&here, out),
-        Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here, run, *canonical, out),
-        Command::Runs { command: Runs::Verify { run } } => runs::verify(&here, run, out),
-        Command::Rollback(arguments) => recover::rollback(&here, arguments, out),
-        Command::Recover => recover::recover(&here, out),
+        Command::Run(arguments) => run::run(&here()?, arguments, out),
+        Command::Scripts => scripts::list(&here()?, out),
+        Command::Dta { command: Dta::List } => dta::list(&here()?, out),
+        Command::Dta { command: Dta::Describe { name } } => dta::describe(&here()?, name, out),
+        Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
+        Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
+        Command::Runs { command: Runs::List } => runs::list(&here()?, out),
+        Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
+        Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
+        Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
+        Command::Recover => recover::recover(&here()?, out),
+        Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),
+        Command::Doctor => doctor::doctor(&Place::find(cli)?, out),
+        Command::Completions { shell } => shell::completions(*shell, out),
+        Command::Man { command } => shell::man(command, out),
     }
 }
 
-/// Where a command runs: the folder that it was started in, and the workspace.
-pub(crate) struct Here {
+/// Where a command was started, and which folder it works on.
+struct Place {
     folder: PathBuf,
+    root: PathBuf,
+    /// Why that one.
+    reason: String,
+}
+
+impl Place {
+    fn find(cli: &Cli) -> Result<Self, Error> {
+        let folder = current_folder()?;
+        if let Some(root) = &cli.global.root {
+            return Ok(Place { root: folder.join(root), folder, reason: "`--root` names it".to_owned() });
+        }
+        let root = Workspace::discover(&folder);
+        let mark = ["nrv.toml", ".git"].into_iter().find(|mark| root.join(mark).exists());
+        let reason = match mark {
+            Some(mark) if root == folder => format!("it holds `{mark}`"),
+            Some(mark) => format!("it is the nearest folder above that holds `{mark}`"),
+            None => "neither it nor a folder above holds `nrv.toml` or `.git`".to_owned(),
+        };
+        Ok(Place { folder, root, reason })
+    }
+}
+
+/// A place with its policy, and how runs are done there.
+pub(crate) struct Here {
+    place: Place,
     context: Context,
+    meter: Arc<Meter>,
 }
 
 impl Here {
-    fn open(global: &Global) -> Result<Self, Error> {
-        let folder = current_folder()?;
-        let root = match &global.root {
-            Some(root) => folder.join(root),
-            None => Workspace::discover(&folder),
-        };
-        let cancel = cancelled_by_signals()?;
-        let threads = match global.threads {
+    fn open(cli: &Cli) -> Result<Self, Error> {
+        let place = Place::find(cli)?;
+        let meter = Arc::new(Meter::new(cli.mode()));
+        let threads = match cli.global.threads {
             Some(n) => n.get(),
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
-        let bar = Bar::new(global);
+        let advance = Arc::clone(&meter);
         let options = Options {
             threads,
             environment: environment_of_git(),
-            cancel,
-            progress: Progress(Arc::new(move |done, total| bar.show(done, total))),
+            progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
         };
-        Ok(Here { folder, context: Context::new(Workspace::open(&root)?, options)? })
+        let context = Context::new(Workspace::open(&place.root)?, options)?;
+        Ok(Here { place, context, meter })
     }
 
     /// The adapters that there are.
@@ -119,15 +153,10 @@ impl Here {
         &self.context.options.adapters
     }
 
-    /// Becomes true on Ctrl-C.
-    fn cancel(&self) -> &AtomicBool {
-        self.context.options.cancel.as_ref()
-    }
-
     /// A path that the user typed, absolute and without `.` and `..`.
     fn absolute(&self, path: &Path) -> PathBuf {
         let mut absolute = PathBuf::new();
-        for part in self.folder.join(path).components() {
+        for part in self.place.folder.join(path).components() {
             match part {
                 Component::ParentDir => drop(absolute.pop()),
                 Component::CurDir => {}
@@ -163,21 +192,6 @@ fn environment_of_git() -> BTreeMap<String, String> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
 }
 
-/// Ctrl-C asks for a clean stop; the second one ends the process, which recovery then cleans up.
-fn cancelled_by_signals() -> Result<Arc<AtomicBool>, Error> {
-    use signal_hook::{
-        consts::{SIGINT, SIGTERM},
-        flag,
-    };
-    let cancel = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_default(signal, Arc::clone(&cancel))
-            .and_then(|_| flag::register(signal, Arc::clone(&cancel)))
-            .map_err(|error| Error::io("signals can't be listened to", &error))?;
-    }
-    Ok(cancel)
-}
-
 fn log_to_stderr(verbose: u8) {
     let level = match verbose {
         0 => tracing::Level::WARN,
@@ -185,5 +199,7 @@ fn log_to_stderr(verbose: u8) {
         2 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
+    // A log that nobody can read must not end the process in the middle of its work.
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    log.log_internal_errors(false).init();
 }

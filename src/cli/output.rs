@@ -10,26 +10,51 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::json;
 
-use super::arguments::{Color, Global};
+use super::arguments::{Cli, Color};
 use crate::{
     error::{Code, Error},
+    host::{Finished, Question},
     script::diagnostic,
     text::escape,
 };
+
+/// For whom stdout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// For people.
+    Text,
+    /// For programs: one JSON document.
+    Document,
+    /// For programs: events as JSON lines, what the command came to last.
+    Lines,
+}
+
+/// What a stream of events holds beside [`crate::host::Event`].
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Line<'a> {
+    /// Somebody is asked.
+    Question { question: &'a Question },
+    /// The last line: what the run came to.
+    RunFinished { finished: &'a Finished },
+    /// The last line if no run came to its end.
+    Error { error: &'a Error, exit_code: u8 },
+}
 
 /// Standard output and standard error of one command.
 pub(super) struct Output {
     stdout: AutoStream<std::io::Stdout>,
     stderr: AutoStream<std::io::Stderr>,
-    json: bool,
+    mode: Mode,
     color: Color,
     sources: BTreeMap<String, String>,
     unwritten: Option<std::io::Error>,
 }
 
 impl Output {
-    pub(super) fn new(global: &Global) -> Self {
-        let choice = match global.color {
+    pub(super) fn new(cli: &Cli) -> Self {
+        let color = cli.global.color;
+        let choice = match color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
@@ -37,21 +62,26 @@ impl Output {
         Output {
             stdout: AutoStream::new(std::io::stdout(), choice),
             stderr: AutoStream::new(std::io::stderr(), choice),
-            json: global.json,
-            color: global.color,
+            mode: cli.mode(),
+            color,
             sources: BTreeMap::new(),
             unwritten: None,
         }
     }
 
+    /// For whom stdout is.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// True if stdout is for programs.
     pub(super) fn is_json(&self) -> bool {
-        self.json
+        self.mode != Mode::Text
     }
 
     /// True if people look at stdout directly.
     pub(super) fn is_terminal(&self) -> bool {
-        std::io::stdout().is_terminal() && !self.json
+        std::io::stdout().is_terminal() && !self.is_json()
     }
 
     /// True if a person can be asked.
@@ -103,15 +133,21 @@ impl Output {
         self.line(&text);
     }
 
-    /// A JSON document on a line of its own to stdout.
+    /// A JSON document on a line of its own to stdout, written at once and whole.
     pub(super) fn json_line(&mut self, value: &impl Serialize) {
-        let text = serde_json::to_string(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
-        self.line(&text);
+        self.bytes(json_line(value).as_bytes());
+    }
+
+    /// An event, where stdout is a stream of them.
+    pub(super) fn event(&mut self, event: &impl Serialize) {
+        if self.mode == Mode::Lines {
+            self.json_line(event);
+        }
     }
 
     /// A sentence to stderr.
     pub(super) fn say(&mut self, text: &str) {
-        let _ = writeln!(self.stderr, "{text}");
+        let _ = self.stderr.write_all(format!("{text}\n").as_bytes());
     }
 
     /// A warning to stderr.
@@ -126,8 +162,11 @@ impl Output {
 
     /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
     pub(super) fn error(&mut self, error: &Error) {
-        if self.json {
-            self.document(&json!({"error": error, "exit_code": error.code().exit_code()}));
+        let exit_code = error.code().exit_code();
+        match self.mode {
+            Mode::Text => {}
+            Mode::Document => self.document(&json!({"error": error, "exit_code": exit_code})),
+            Mode::Lines => self.json_line(&Line::Error { error, exit_code }),
         }
         self.explain(error);
     }
@@ -149,4 +188,9 @@ impl Output {
                 writeln!(self.stderr, "This is a defect of nrv: please report it with the command and this message.");
         }
     }
+}
+
+/// A JSON document as one line.
+pub(super) fn json_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string()) + "\n"
 }

@@ -9,9 +9,10 @@ use crate::{
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {
     let flags = Flags { dry_run: arguments.dry_run, ..Flags::default() };
-    let mut terminal = Terminal { out, cancel: here.cancel() };
+    let mut terminal = Terminal::new(here, out)?;
     let run = run_to_undo(here, &arguments.run)?;
     let done = host::rollback(&here.context, &run, arguments.keep_later, flags, &mut terminal)?;
+    drop(terminal);
     if out.is_json() {
         out.document(&done);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Here,
     arguments::{Cli, Mutation, RunArguments},
-    output::Output,
+    output::{Line, Mode, Output},
     terminal::Terminal,
 };
 use crate::{
@@ -59,7 +59,7 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         seed: arguments.seed,
         flags,
     };
-    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal { out, cancel: here.cancel() })?;
+    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
@@ -105,8 +105,10 @@ pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Erro
 
 /// Tells how a run ended; the exit code of the command.
 pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
-    if out.is_json() {
-        out.document(finished);
+    match out.mode() {
+        Mode::Text => {}
+        Mode::Document => out.document(finished),
+        Mode::Lines => out.json_line(&Line::RunFinished { finished }),
     }
     summarise(finished, out);
     exit_code(finished, mutation)

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     host::{Overview, Question},
     ledger,
+    script::Listed,
     text::escape,
 };
 
@@ -112,6 +113,23 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
         table.add_row([run.run.clone(), state, run.mode.clone(), run.files_changed.to_string(), escape(&run.subject)]);
     }
     right_align(&mut table, &[3]);
+    trimmed(&table) + "\n"
+}
+
+/// A listing of workflows; what is wrong with one stands in the place of what it does.
+pub(super) fn scripts(listed: &[Listed]) -> String {
+    let mut table = plain();
+    table.set_header(["script", "name", "what it does"]);
+    for script in listed {
+        let what = match &script.error {
+            Some(error) => {
+                let line = error.location().map(|place| format!(" (line {})", place.line)).unwrap_or_default();
+                format!("can't be run: {}{line}", error.message())
+            }
+            None => script.summary.clone().unwrap_or_default(),
+        };
+        table.add_row([escape(&script.path), escape(script.name.as_deref().unwrap_or_default()), escape(&what)]);
+    }
     trimmed(&table) + "\n"
 }
 

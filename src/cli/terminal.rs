@@ -1,71 +1,56 @@
 //! The sink of the command line: shows what a run tells, and asks the person at the terminal.
 
 use std::{
-    io::{BufRead, IsTerminal},
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+    io::BufRead,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::Value;
 
-use super::{arguments::Global, output::Output, table};
+use super::{
+    Here,
+    meter::Meter,
+    output::{Line, Output},
+    signals, table,
+};
 use crate::{
-    host::{Answer, Event, Question, Sink},
+    error::Error,
+    host::{Answer, Event, Question, Sink, Work},
     text::escape,
 };
 
 /// How many files a question lists before the rest is only counted.
 const LISTED: usize = 20;
 
-/// A progress bar on stderr that shows itself only when work takes long.
-pub(super) struct Bar {
-    bar: Mutex<Option<ProgressBar>>,
-    visible: bool,
-}
-
-impl Bar {
-    pub(super) fn new(global: &Global) -> Self {
-        Bar { bar: Mutex::new(None), visible: std::io::stderr().is_terminal() && !global.json }
-    }
-
-    /// Shows how far the work is; clears the bar at its end.
-    pub(super) fn show(&self, done: u64, total: u64) {
-        if !self.visible || total < 200 {
-            return;
-        }
-        let Ok(mut slot) = self.bar.lock() else { return };
-        let bar = slot.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files");
-            if let Ok(style) = style {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        bar.set_position(done);
-        if done >= total
-            && let Some(bar) = slot.take()
-        {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// Shows events and asks questions.
+/// Shows events and asks questions; Ctrl-C is a wish to cancel from its beginning on, and before that ends the process.
+///
+/// Dropping it ends what it shows of work that goes on.
 pub(super) struct Terminal<'a> {
-    pub(super) out: &'a mut Output,
+    out: &'a mut Output,
     /// Becomes true on Ctrl-C.
-    pub(super) cancel: &'a AtomicBool,
+    cancel: &'a AtomicBool,
+    meter: &'a Meter,
+}
+
+impl<'a> Terminal<'a> {
+    pub(super) fn new(here: &'a Here, out: &'a mut Output) -> Result<Self, Error> {
+        let cancel = &here.context.options.cancel;
+        signals::listen(cancel, &here.meter)?;
+        Ok(Terminal { out, cancel, meter: &here.meter })
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.meter.end();
+    }
 }
 
 impl Sink for Terminal<'_> {
     fn event(&mut self, event: Event) {
+        self.meter.end();
+        self.out.event(&event);
         match event {
             Event::Step { label } => self.out.say(&format!("• {}", escape(&label))),
             Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", escape(&label))),
@@ -85,13 +70,19 @@ impl Sink for Terminal<'_> {
             Event::Notice { text } => self.out.say(&text),
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
             Event::RunStarted { run } => tracing::info!("run {run}"),
-            Event::DtaStarted { tool } => tracing::info!("{tool} started"),
+            Event::DtaStarted { tool } => {
+                tracing::info!("{tool} started");
+                self.meter.begin(&tool, Work::Discover, 0);
+            }
+            Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
             Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {files} files"),
             Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {files} files"),
         }
     }
 
     fn ask(&mut self, question: &Question) -> Answer {
+        self.meter.end();
+        self.out.event(&Line::Question { question });
         if !self.out.can_ask() {
             return Answer::Nobody;
         }

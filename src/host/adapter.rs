@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Event, Host, Position, Sink,
+    Event, Host, Position, Sink, Work,
     confirm::{Subject, altered},
     fresh::Seen,
     patch::Patch,
@@ -76,6 +76,16 @@ impl StoredProposal {
 
     pub(super) fn changes(&self) -> &ChangeSet {
         &self.proposal.changes
+    }
+
+    /// The event that tells that work on the proposal's files begins.
+    fn begins(&self, phase: Work) -> Event {
+        let files = match phase {
+            Work::Apply => self.proposal.changes.len(),
+            // The verifier looks at every file that was looked at.
+            Work::Discover | Work::Verify => self.proposal.baseline.files.len(),
+        };
+        Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
     }
 
     fn artifacts(&self) -> Vec<String> {
@@ -312,6 +322,7 @@ impl Host<'_> {
         let first = self.transactions.len();
         let mut pack = None;
         if !changes.is_empty() {
+            sink.event(stored.begins(Work::Apply));
             pack = Some(self.commit(position, changes, &stored.patch.bytes)?);
         }
         // Whatever fails from here on, the change does not stay unverified.
@@ -337,6 +348,7 @@ impl Host<'_> {
         });
         self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
         sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
+        sink.event(stored.begins(Work::Verify));
         let report = self.verify_applied(stored, &manifest, pack.as_deref())?;
         self.conclude(position, stored, (Phase::Verify, report), sink)
     }
@@ -347,6 +359,7 @@ impl Host<'_> {
         stored: &StoredProposal,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
+        sink.event(stored.begins(Work::Verify));
         let report = self.verify_proposed(position, stored)?;
         self.conclude(position, stored, (Phase::DryRun, report), sink)
     }

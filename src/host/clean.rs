@@ -49,14 +49,31 @@ pub(super) struct GitState {
 ///
 /// That git fails is part of the state, and [`dirty`] tells it: most commands don't need a clean tree.
 pub(super) fn git_state(context: &Context) -> Result<GitState, Error> {
-    let in_repository = context.workspace.root().ancestors().any(|folder| folder.join(".git").exists());
-    if !in_repository {
+    if !is_in_repository(context) {
         return Ok(GitState::default());
     }
     match ask(context) {
         Err(error) if error.code() == Code::DirtyTree => Ok(GitState { failure: Some(error), ..GitState::default() }),
         state => state,
     }
+}
+
+/// The commit alone, for those who write nothing: on a large tree that is much less to ask.
+pub(super) fn head(context: &Context) -> Result<GitState, Error> {
+    if !is_in_repository(context) {
+        return Ok(GitState::default());
+    }
+    let head = match git(context, context.workspace.root(), &["rev-parse", "--verify", "--quiet", "HEAD"]) {
+        Ok(head) => head.map(|head| String::from_utf8_lossy(&head).trim_end().to_owned()),
+        // Before the first commit there is none.
+        Err(error) if error.code() == Code::DirtyTree => None,
+        Err(error) => return Err(error),
+    };
+    Ok(GitState { head, ..GitState::default() })
+}
+
+fn is_in_repository(context: &Context) -> bool {
+    context.workspace.root().ancestors().any(|folder| folder.join(".git").exists())
 }
 
 fn ask(context: &Context) -> Result<GitState, Error> {

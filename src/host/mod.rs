@@ -13,8 +13,10 @@ mod door;
 mod files;
 mod finish;
 mod fresh;
+mod init;
 mod outcome;
 mod patch;
+mod probe;
 mod recover;
 mod reply;
 mod rollback;
@@ -33,11 +35,13 @@ pub use self::{
     custom::{Calls, CustomCall, CustomContext},
     door::Position,
     finish::{Finished, State},
+    init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
     outcome::{Overview, overview, overviews, summary},
+    probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
     reply::canonical_records,
     rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
-    sink::{Answer, Event, Question, Silent, Sink},
+    sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Request, Source},
     verifier::{Verified, verify_again},
 };

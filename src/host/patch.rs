@@ -51,7 +51,8 @@ impl Host<'_> {
     }
 }
 
-fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
+/// One file's part of a patch, with its size.
+pub(super) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
     let path = &change.path;
     let before = change.before.map(|_| view.read(path)).transpose()?;
     if before.as_ref().map(Content::stamp) != change.before {

@@ -7,8 +7,8 @@ use super::{Context, State, commit::pack_files};
 use crate::{
     error::{Code, Error},
     journal,
-    ledger::{Chain, Head, Note, Record},
-    lock::Lease,
+    ledger::{Chain, Head, Note, Record, Runs},
+    lock::{Lease, Locks},
     path::RepoPath,
 };
 
@@ -71,6 +71,20 @@ pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
         }
     }
     Ok(round)
+}
+
+/// The runs that [`recover`] would recover. Nothing is changed.
+pub(super) fn leftovers(runs: &Runs) -> Result<Vec<String>, Error> {
+    let locks = Locks::new(runs.path());
+    let mut dead = Vec::new();
+    for id in runs.list()? {
+        let folder = runs.open(&id)?;
+        let is_left = locks.has_file(&id) || !journal::open_transactions(folder.path())?.is_empty();
+        if is_left && !locks.is_live(&id)? {
+            dead.push(id);
+        }
+    }
+    Ok(dead)
 }
 
 impl Recovery {

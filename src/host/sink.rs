@@ -48,6 +48,17 @@ pub enum Event {
         /// Its name.
         tool: String,
     },
+    /// An adapter is at work on many files. How often this is told depends on how long it takes.
+    DtaProgress {
+        /// Its name.
+        tool: String,
+        /// What it does.
+        phase: Work,
+        /// How many files are done.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
     /// An adapter proposed a change.
     DtaProposed {
         /// Its name.
@@ -90,6 +101,18 @@ pub enum Event {
         /// The sentence.
         text: String,
     },
+}
+
+/// What takes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Files are read, and changes to them proposed.
+    Discover,
+    /// Files are written.
+    Apply,
+    /// The verifier reads what was written.
+    Verify,
 }
 
 /// What a person is asked.

@@ -231,10 +231,10 @@ fn check_flags(request: &Request) -> Result<(), Error> {
 
 fn check_clean(context: &Context, request: &Request, sink: &mut dyn Sink) -> Result<clean::GitState, Error> {
     let allowed = request.flags.allow_dirty || request.policy.settings().run.allow_dirty;
-    let state = clean::git_state(context)?;
     let Some(writes) = request.writes.as_ref().filter(|writes| !allowed && !writes.is_empty()) else {
-        return Ok(state);
+        return clean::head(context);
     };
+    let state = clean::git_state(context)?;
     let dirty = clean::dirty(context, &state, &Globs::parse(writes)?)?;
     if dirty.is_empty() {
         return Ok(state);

@@ -83,7 +83,7 @@ fn artifact(file: &FileRef) -> ArtifactRef {
 }
 
 /// Runs the verifier. One that dies, hangs or says something else has not passed.
-fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Report, Error> {
+pub(super) fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Report, Error> {
     let stdin = serde_json::to_vec(request).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
     let command = Command {
         program: context.options.program.clone(),

@@ -1,11 +1,18 @@
 //! The tree as the run sees it.
 
-use super::Host;
+use super::{Context, Host};
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
     workspace::{Globs, View},
 };
+
+impl Context {
+    /// The files that match globs and that git does not ignore, sorted by path.
+    pub fn list(&self, patterns: &[&str]) -> Result<Vec<RepoPath>, Error> {
+        self.workspace.list(&Globs::parse(patterns)?, self.options.threads).map(|listing| listing.paths)
+    }
+}
 
 impl Host<'_> {
     /// The tree, in a dry run with what it proposes laid over it.

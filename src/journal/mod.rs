@@ -6,12 +6,16 @@
 
 mod attributes;
 mod entry;
+mod probe;
 mod recovery;
+mod set_up;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod tree;
 
 pub use entry::{Manifest, is_committed, open_transactions, settle, sweep};
+pub use probe::{FileSystem, probe, try_writing};
 pub use recovery::{Recovered, discard, recover, revoke};
+pub use set_up::set_up;
 pub use transaction::{Guards, Target, Transaction, apply, preflight};

@@ -90,6 +90,11 @@ pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error
     if let Some(reason) = protected::write_refusal(target.path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
     }
+    check_place(workspace, target)
+}
+
+/// Checks what stands at a target's place, whoever may write there.
+pub(super) fn check_place(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
     let found = workspace.stat(target.path)?;
     tree::check_target(target.path, target.before.as_ref(), found.as_ref())?;
     if target.before.is_some() { tree::check_access(workspace, target.path) } else { Ok(()) }

@@ -92,6 +92,10 @@ impl Runs {
 
     /// The folder of a run; an id may be shortened as long as it fits one run only, and `last` is the latest run.
     pub fn open(&self, id: &str) -> Result<RunFolder, Error> {
+        // Whoever walks through all runs must not list them again for each.
+        if let Some(run) = self.known(id) {
+            return Ok(run);
+        }
         let ids = self.list()?;
         let id = if id == LAST { ids.last().map_or(LAST, String::as_str) } else { id };
         let hits: Vec<&String> = ids.iter().filter(|known| known.starts_with(id) && !id.is_empty()).collect();
@@ -108,6 +112,14 @@ impl Runs {
             (None, _) => Err(Error::new(Code::NotFound, format!("`{id}` fits {} runs", hits.len()))
                 .hint("give more of the id; `nrv runs list` shows them")),
         }
+    }
+
+    /// The run of exactly that id, if there is one.
+    fn known(&self, id: &str) -> Option<RunFolder> {
+        let is_name = id.starts_with(|c: char| c.is_ascii_digit()) && !id.contains('/');
+        let folder = self.folder.join(id);
+        let is_there = is_name && fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
+        is_there.then(|| RunFolder { id: id.to_owned(), folder })
     }
 
     /// The ids of all runs, sorted: oldest first, as far as the clock never went backwards.
@@ -260,6 +272,21 @@ mod tests {
         a.write("artifacts/x.json", b"{}").unwrap();
         assert_eq!(a.read("artifacts/x.json").unwrap(), b"{}");
         assert_eq!(fs::read_to_string(runs.path().join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn walking_through_many_runs_does_not_list_them_again_and_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Runs::of(folder.path());
+        (1000..4000).for_each(|n| fs::create_dir_all(runs.path().join(format!("20261121T202000Z-{n}"))).unwrap());
+        let watch = clock::Stopwatch::start();
+        let ids = runs.list().unwrap();
+        assert!(ids.iter().all(|id| runs.open(id).unwrap().id() == id));
+        // Listing for each of them takes most of a minute.
+        assert!(watch.elapsed().as_secs() < 5, "{:?}", watch.elapsed());
+        for odd in ["2026/../locks", "20261121T202000Z-1000/..", "2", ""] {
+            assert_eq!(runs.open(odd).unwrap_err().code(), Code::NotFound, "{odd}");
+        }
     }
 
     #[test]

@@ -67,6 +67,17 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
     Isolation { landlock, seccomp: false, missing }
 }
 
+/// The version of Landlock's interface that the kernel has; none if there is no Landlock.
+///
+/// The kernel tells it to whoever confines itself, which a thread does that then ends.
+pub(super) fn landlock_abi() -> Option<i32> {
+    let status = std::thread::spawn(|| restrict(&[])).join().ok()?.ok()?;
+    match status.landlock {
+        LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
+    }
+}
+
 /// Closes every file above stderr.
 ///
 /// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not look at files that are

@@ -6,6 +6,7 @@
 
 mod capture;
 mod child;
+mod kernel;
 pub mod lockdown;
 mod system_calls;
 
@@ -26,6 +27,7 @@ use rustix::{
 pub use self::{
     capture::{Captured, Command, capture},
     child::{Child, Exit, Pipes, spawn_piped, start_thread},
+    kernel::{Kernel, kernel},
 };
 
 /// Which program a child runs.

@@ -109,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{frame::Isolation, path::RepoPath, script::header};
+    use crate::{path::RepoPath, script::header};
 
     #[test]
     fn help_shows_what_a_caller_needs() {
@@ -127,7 +127,7 @@ mod tests {
             hashes: Default::default(),
             doc: Some("Moves links.".to_owned()),
             header: header.unwrap(),
-            isolation: Isolation::default(),
+            spare: Default::default(),
         };
         let expected = "Moves links.\n\nUsage: nrv run scripts/x.rhai --arg to=… [--arg NAME=VALUE]…\n\n\
             Arguments:\n  to    string, required\n  from  Old hosts (array of string)\n  kind  \"a\" | 1, default \"a\"\n\n\

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::{
     error::{Code, Error, Location},
-    frame::{Import, Inspection, Isolation, Limits, RunRequest},
+    frame::{Import, Inspection, Limits, RunRequest},
     hash::Sha256,
     path::RepoPath,
     script::{
         header::{self, Header},
         library::{self, Target},
-        session::{Origin, Worker},
+        session::{Origin, Spare, Worker},
     },
     worker::Stop,
 };
@@ -47,8 +47,8 @@ pub struct Loaded {
     pub doc: Option<String>,
     /// Its header; the default one, which permits nothing but reading, if it has none.
     pub header: Header,
-    /// What confined the worker that parsed it.
-    pub isolation: Isolation,
+    /// The worker that parsed it.
+    pub spare: Spare,
 }
 
 /// A script that can't run: everything wrong with it, and the sources to show it in.
@@ -88,7 +88,6 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     let mut graph = Graph { loader, worker: None, found: BTreeMap::new(), trail: Vec::new(), errors: Vec::new() };
     let target = Target::File(main.clone());
     let inspection = graph.visit(&target, None);
-    let isolation = graph.worker.as_ref().map(|worker| worker.isolation().clone()).unwrap_or_default();
     let inspection = inspection.unwrap_or_default();
     let header = inspection.header.as_ref().map_or(Ok(Header::default()), header::parse);
     let header = header.unwrap_or_else(|error| {
@@ -99,6 +98,7 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
         });
         Header::default()
     });
+    let spare = Spare::new(graph.worker.take());
     let mut imports = BTreeMap::new();
     let mut sources = BTreeMap::new();
     for (name, source) in graph.found {
@@ -111,7 +111,7 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
         return Err(Rejected { errors: graph.errors, sources });
     }
     let hashes = sources.iter().map(|(name, text)| (name.clone(), Sha256::of(text.as_bytes()))).collect();
-    Ok(Loaded { main: main.clone(), sources, imports, hashes, doc: inspection.doc, header, isolation })
+    Ok(Loaded { main: main.clone(), sources, imports, hashes, doc: inspection.doc, header, spare })
 }
 
 #[derive(Default)]

@@ -7,7 +7,9 @@ pub mod diagnostic;
 pub mod header;
 pub mod help;
 mod library;
+mod list;
 mod load;
+mod probe;
 mod run;
 pub mod session;
 
@@ -15,6 +17,8 @@ pub use self::{
     arguments::complete,
     header::Header,
     help::help,
+    list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
+    probe::probe,
     run::{Invocation, load_script, run, run_file},
 };

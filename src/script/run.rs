@@ -39,18 +39,20 @@ pub fn run_file(context: &Context, path: &str, invocation: Invocation, sink: &mu
 
 /// Loads a script of a workspace with everything that it imports. Nothing of it runs.
 pub fn load_script(context: &Context, path: &RepoPath) -> Result<Loaded, Rejected> {
-    let read = |path: &RepoPath| {
-        let content = context.workspace.read(path)?;
-        String::from_utf8(content.into_bytes())
-            .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
-    };
     let loader = Loader {
         origin: origin(context),
         limits: &context.policy.settings().script.limits,
-        read: &read,
+        read: &|path| read_source(context, path),
         stop: &|| context.cancelled(),
     };
     load(&loader, path)
+}
+
+/// The text of a script in the workspace.
+pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, Error> {
+    let content = context.workspace.read(path)?;
+    String::from_utf8(content.into_bytes())
+        .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
 }
 
 /// Runs a loaded script to its end, and its run with it: done and sealed, or undone and sealed.
@@ -76,18 +78,22 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         writes: Some(ceiling.write.clone()),
     };
     let mut host = Host::start(context, request, sink)?;
-    host.note_isolation(&loaded.isolation)?;
     let request = loaded.request(invocation.args, host.run_id(), invocation.seed, host.mode());
     let limits = host.policy().settings().script.limits.clone();
-    let worker = session::Worker::start(origin(context), &limits, &|| context.cancelled());
+    let worker = match loaded.spare.take().filter(|worker| worker.has(&limits)) {
+        Some(worker) => Ok(worker),
+        None => session::Worker::start(origin(context), &limits, &|| context.cancelled()),
+    };
     let outcome = worker.and_then(|worker| {
+        host.note_isolation(worker.isolation())?;
         let mut door = HostDoor { host: &mut host, sink, calls: 0 };
         session::run(worker, request, &mut door)
     });
     host.finish(outcome)
 }
 
-fn origin(context: &Context) -> session::Origin<'_> {
+/// Where the workers of a workspace's scripts come from.
+pub(super) fn origin(context: &Context) -> session::Origin<'_> {
     session::Origin { program: &context.options.program, isolation: context.options.isolation }
 }
 

@@ -1,6 +1,10 @@
 //! Runs a script in its worker and answers what it asks; says in words how a worker died.
 
-use std::time::Duration;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -52,12 +56,32 @@ pub struct Origin<'a> {
     pub isolation: process::Isolation,
 }
 
-/// A process, or in its place a thread, that parses or runs one script. Dropping it kills it.
+/// A process, or in its place a thread, that parses scripts and runs one. Dropping it kills it.
 pub struct Worker {
     child: Child,
     session: Session,
     limits: Limits,
     isolation: Isolation,
+}
+
+/// A worker that has parsed a script and may run it. Whoever asks first gets it.
+#[derive(Clone, Default)]
+pub struct Spare(Arc<Mutex<Option<Worker>>>);
+
+impl Spare {
+    pub(super) fn new(worker: Option<Worker>) -> Self {
+        Spare(Arc::new(Mutex::new(worker)))
+    }
+
+    pub(super) fn take(&self) -> Option<Worker> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Spare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spare")
+    }
 }
 
 impl Worker {
@@ -80,6 +104,11 @@ impl Worker {
             Err(ended) => return Err(ended.into_error()),
         }
         Ok(worker)
+    }
+
+    /// True if it was started with these limits.
+    pub(super) fn has(&self, limits: &Limits) -> bool {
+        self.limits == *limits
     }
 
     /// What confines it.

@@ -3,6 +3,7 @@
 //! Nobody else reads the tree. What a dry run proposes lies over it as a [`View`].
 
 mod glob;
+mod ignored;
 mod parallel;
 mod view;
 mod walk;

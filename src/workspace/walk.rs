@@ -123,7 +123,7 @@ pub fn ignore_files_above(root: &Path) -> Vec<PathBuf> {
 }
 
 /// A folder without links on the way, and the repository that it is or lies in.
-fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let repository = real.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
     Some((real, repository))

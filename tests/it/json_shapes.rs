@@ -160,6 +160,9 @@ fn every_command_writes_exactly_one_document() {
         (&["dta", "describe", "nothing"], 1),
         (&["dta", "verify", "last"], 0),
         (&["recover"], 0),
+        (&["scripts"], 0),
+        (&["init", "--dry-run"], 0),
+        (&["doctor"], 0),
         (&["rollback", "last"], 0),
         (&["rollback", "nothing"], 1),
     ] {

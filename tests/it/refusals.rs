@@ -2,18 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 
-use std::{
-    fs,
-    io::Write,
-    os::unix::fs::symlink,
-    process::{Command, Stdio},
-};
+use std::{fs, io::Write, os::unix::fs::symlink, process::Command};
 
 use rustix::process::Signal;
 
 use crate::support::{
     hold::{PATIENT, held_script, stopped_in_transaction},
-    site::{MIGRATE, NEW, OLD, Ran, Running, SECOND, Site, invocation, page, wait_until},
+    site::{MIGRATE, NEW, OLD, Ran, SECOND, Site, invocation, page, wait_until},
+    terminal::on_a_terminal,
 };
 
 const VICTIM: &str = "site/a/p6.html";
@@ -271,17 +267,6 @@ fn a_verifier_that_takes_too_long_has_not_passed() {
         }
     }
     panic!("no limit was too short for the verifier");
-}
-
-/// Starts a command of the binary on a terminal; none if there is no `script` that makes one.
-fn on_a_terminal(site: &Site, arguments: &[&str]) -> Option<Running> {
-    let binary = site.command(arguments);
-    let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_string_lossy());
-    let words: Vec<String> = std::iter::once(binary.get_program()).chain(binary.get_args()).map(quoted).collect();
-    let mut command = Command::new("script");
-    site.tame(&mut command).args(["-qec", &words.join(" "), "/dev/null"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().ok().map(Running)
 }
 
 #[test]

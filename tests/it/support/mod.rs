@@ -3,3 +3,4 @@
 pub(crate) mod hold;
 pub(crate) mod script;
 pub(crate) mod site;
+pub(crate) mod terminal;

@@ -66,6 +66,13 @@ impl Site {
         site
     }
 
+    /// An empty folder, without a repository.
+    pub(crate) fn empty() -> Self {
+        let site = Site { folder: tempfile::tempdir().unwrap(), uid: None };
+        fs::create_dir(site.root()).unwrap();
+        site
+    }
+
     /// The workspace.
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("work")

@@ -1,0 +1,274 @@
+//! `nrv doctor`: is everything here that nrv needs, what does it mean if not, and what is to be done.
+//!
+//! What can be found out is found out by the library; here it is judged and told.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    Place, environment_of_git,
+    output::{Mode, Output},
+};
+use crate::{
+    error::Error,
+    frame::Limits,
+    host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
+    policy::Settings,
+    process::{self, Command, Program},
+    script,
+    text::escape,
+    workspace::Workspace,
+};
+
+/// Free bytes below which a change of some size may not fit.
+const LITTLE_SPACE: u64 = 1 << 30;
+
+/// Free bytes below which not even a record fits.
+const NO_SPACE: u64 = 16 << 20;
+
+/// The version of Landlock's interface that denies everything that nrv wants denied.
+const COMPLETE_LANDLOCK: i32 = 6;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    check: &'static str,
+    level: Level,
+    /// What was found, and what it means.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
+    let options = Options { environment: environment_of_git(), ..Options::default() };
+    let mut checks = vec![ok("nrv", env!("CARGO_PKG_VERSION"))];
+    kernel(&mut checks);
+    checks.push(git(&options));
+    let limits = match Workspace::open(&place.root) {
+        Ok(workspace) => look_at(place, workspace, &options, &mut checks),
+        Err(error) => {
+            checks.push(failed("workspace", &error, "choose a folder that you may read with `--root`"));
+            Settings::default().script.limits
+        }
+    };
+    worker(&options, &limits, &mut checks);
+    checks.push(verifier(&options));
+    let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
+    if out.mode() == Mode::Text {
+        checks.iter().for_each(|check| out.data(&line(check)));
+        out.say(match worst {
+            Level::Ok => "Everything that nrv needs is here.",
+            Level::Warn => "nrv works here; the warnings say what it can't promise.",
+            Level::Fail => "Something that nrv needs is missing.",
+        });
+    } else {
+        let root = place.root.display().to_string();
+        out.document(&json!({"ok": worst != Level::Fail, "root": root, "checks": checks}));
+    }
+    Ok(u8::from(worst == Level::Fail))
+}
+
+fn line(check: &Check) -> String {
+    let level = match check.level {
+        Level::Ok => "ok",
+        Level::Warn => "warn",
+        Level::Fail => "fail",
+    };
+    let advice = check.advice.as_ref().map(|advice| format!("      → {}\n", escape(advice)));
+    format!("{level:<4}  {}: {}\n{}", check.check, escape(&check.found), advice.unwrap_or_default())
+}
+
+fn ok(check: &'static str, found: impl Into<String>) -> Check {
+    Check { check, level: Level::Ok, found: found.into(), advice: None }
+}
+
+fn warn(check: &'static str, found: impl Into<String>, advice: &str) -> Check {
+    Check { check, level: Level::Warn, found: found.into(), advice: Some(advice.to_owned()) }
+}
+
+fn fail(check: &'static str, found: impl Into<String>, advice: &str) -> Check {
+    Check { check, level: Level::Fail, found: found.into(), advice: Some(advice.to_owned()) }
+}
+
+/// A failure with the error's own advice, if it has one.
+fn failed(check: &'static str, error: &Error, advice: &str) -> Check {
+    fail(check, error.message(), error.hint_text().unwrap_or(advice))
+}
+
+fn kernel(checks: &mut Vec<Check>) {
+    let kernel = process::kernel();
+    checks.push(ok("kernel", format!("Linux {}", kernel.release)));
+    let newer = "use a kernel of 6.12 or later with Landlock enabled (`lsm=…,landlock`)";
+    checks.push(match kernel.landlock {
+        Some(abi) if abi >= COMPLETE_LANDLOCK => ok("landlock", format!("version {abi}")),
+        Some(abi) => {
+            warn("landlock", format!("version {abi} is old: it does not deny all that scripts must not do"), newer)
+        }
+        None => warn("landlock", "missing: the kernel does not deny files to scripts and verifiers", newer),
+    });
+    checks.push(if kernel.seccomp {
+        ok("seccomp", "system calls can be filtered")
+    } else {
+        warn(
+            "seccomp",
+            "missing: scripts' processes may make any system call",
+            "use a kernel with CONFIG_SECCOMP_FILTER",
+        )
+    });
+    let namespaces = if kernel.user_namespaces { "can be made" } else { "can't be made" };
+    checks.push(ok("user_namespaces", format!("{namespaces}; nothing needs them")));
+}
+
+fn git(options: &Options) -> Check {
+    let command = Command {
+        program: Program::Path("git".into()),
+        args: vec!["--version".into()],
+        cwd: None,
+        env: options.environment.clone(),
+        stdin: Vec::new(),
+        timeout_ms: 10_000,
+        max_output: 1 << 10,
+    };
+    match process::capture(command, None) {
+        Ok(done) if done.status == Some(0) => {
+            let text = String::from_utf8_lossy(&done.stdout);
+            ok("git", text.trim().trim_start_matches("git version ").to_owned())
+        }
+        Ok(_) | Err(_) => warn(
+            "git",
+            "does not run: uncommitted changes are not noticed when a run starts",
+            "install git and put it on the `PATH`",
+        ),
+    }
+}
+
+/// Everything that belongs to the workspace; the limits of its scripts.
+fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut Vec<Check>) -> Limits {
+    checks.push(ok("workspace", format!("{}: {}", place.root.display(), place.reason)));
+    let found = host::probe_workspace(&workspace);
+    checks.push(records(&found));
+    file_system(&found, checks);
+    checks.push(match &found.leftovers {
+        Ok(dead) if dead.is_empty() => ok("leftovers", "no run died"),
+        Ok(dead) => {
+            warn("leftovers", format!("runs died: {}", dead.join(", ")), "`nrv recover` finishes or undoes them")
+        }
+        Err(error) => failed("leftovers", error, "look at `.runs`"),
+    });
+    let has_policy = workspace.root().join(crate::policy::FILE).exists();
+    match Context::new(workspace, options.clone()) {
+        Ok(context) => {
+            let what = if has_policy { "`nrv.toml` can be read" } else { "there is no `nrv.toml`; the defaults hold" };
+            checks.push(ok("policy", what));
+            context.policy.settings().script.limits.clone()
+        }
+        Err(error) => {
+            checks.push(failed("policy", &error, "correct `nrv.toml`; no run starts before"));
+            Settings::default().script.limits
+        }
+    }
+}
+
+fn records(found: &WorkspaceProbe) -> Check {
+    match &found.records {
+        Ok(Records::Missing) => ok("records", "there are none yet; the first run makes `.runs`"),
+        Ok(Records::NoFolder) => {
+            fail("records", "`.runs` is no folder of its own", "remove the link or file of that name")
+        }
+        Ok(Records::Usable { ignored: true }) => ok("records", "`.runs` is writable, and git ignores it"),
+        Ok(Records::Usable { ignored: false }) => {
+            let found = "git does not ignore `.runs`: records may be committed";
+            warn("records", found, "`nrv init` adds it to `.gitignore`")
+        }
+        Err(error) => failed("records", error, "make `.runs` writable for yourself; no run starts before"),
+    }
+}
+
+fn file_system(found: &WorkspaceProbe, checks: &mut Vec<Check>) {
+    let found = match &found.file_system {
+        Ok(found) => found,
+        Err(error) => {
+            checks.push(failed("file_system", error, "make the workspace's folder writable"));
+            return;
+        }
+    };
+    checks.push(match found.doubt {
+        None => ok("file_system", found.name.clone()),
+        Some(doubt) => {
+            warn("file_system", format!("{}: {doubt}", found.name), "work on a local disk where changes matter")
+        }
+    });
+    let local = "work on a local file system such as ext4, xfs or btrfs";
+    let needed = [
+        ("open_beneath", &found.open_beneath, "openat2", "use Linux 5.6 or later, and allow `openat2` in containers"),
+        ("no_replace", &found.no_replace, "renameat2 with NOREPLACE", local),
+    ];
+    for (check, tried, what, advice) in needed {
+        checks.push(match tried {
+            Ok(()) => ok(check, format!("{what} works")),
+            Err(why) => fail(check, format!("{what} does not work ({why}): no file can be changed safely"), advice),
+        });
+    }
+    checks.push(match &found.exchange {
+        Ok(()) => ok("exchange", "renameat2 with EXCHANGE works"),
+        Err(why) => {
+            let means = "who saves a file in the very moment of a commit may not be noticed";
+            warn("exchange", format!("renameat2 with EXCHANGE does not work ({why}): {means}"), local)
+        }
+    });
+    checks.push(match &found.hard_link {
+        Ok(()) => ok("hard_link", "files of the tree can be linked into the records"),
+        Err(why) => {
+            let found =
+                format!("files of the tree can't be linked into the records ({why}): they are copied, which is slower");
+            warn("hard_link", found, "keep `.runs` on the file system of the tree")
+        }
+    });
+    let free = format!("{} MiB free", found.free >> 20);
+    checks.push(match found.free {
+        free_bytes if free_bytes < NO_SPACE => {
+            fail("space", format!("{free}: not even a record fits"), "make room on the disk")
+        }
+        free_bytes if free_bytes < LITTLE_SPACE => {
+            warn("space", format!("{free}: a change and its pre-images may not fit"), "make room on the disk")
+        }
+        _ => ok("space", free),
+    });
+}
+
+fn worker(options: &Options, limits: &Limits, checks: &mut Vec<Check>) {
+    let reinstall = "install nrv again; if it still fails, report it with this message";
+    match script::probe(&options.program, limits, &|| None) {
+        Err(error) => checks.push(failed("worker", &error, reinstall)),
+        Ok(isolation) if isolation.missing.is_empty() => {
+            checks.push(ok("worker", "a script ran in a process that reaches nothing"));
+        }
+        Ok(isolation) => {
+            let missing = isolation.missing.join("; ");
+            let found = format!("a script ran, but its process is not fully confined: {missing}");
+            checks.push(warn("worker", found, "see `landlock` and `seccomp` above; run only scripts that you trust"));
+        }
+    }
+}
+
+fn verifier(options: &Options) -> Check {
+    match host::probe_verifier(options) {
+        Ok(VerifierProbe::Confined) => ok("verifier", "it ran in a process that reads only what it is given"),
+        Ok(VerifierProbe::Unconfined) => {
+            let advice = "see `landlock` above; its own code writes nothing either way";
+            warn("verifier", "it ran, but the kernel did not confine its process", advice)
+        }
+        Err(error) => failed("verifier", &error, "install nrv again; if it still fails, report it with this message"),
+    }
+}

@@ -1,0 +1,72 @@
+//! `nrv init`: what a workspace begins with.
+
+use serde_json::{Value, json};
+
+use super::{
+    Place,
+    output::{Mode, Output},
+    table,
+};
+use crate::{
+    error::Error,
+    host::{self, FIRST_SCRIPT, SetUp},
+    text::escape,
+    workspace::Workspace,
+};
+
+pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
+    let workspace = Workspace::open(&place.root)?;
+    let proposed = host::propose_set_up(&workspace)?;
+    if !dry_run {
+        host::set_up(&workspace, &proposed)?;
+    }
+    let root = workspace.root().display().to_string();
+    if out.mode() != Mode::Text {
+        let files = rows(&proposed);
+        out.document(&json!({"root": root, "dry_run": dry_run, "files": files, "next": next()}));
+        return Ok(0);
+    }
+    out.say(&format!("The workspace is {}: {}.", escape(&root), place.reason));
+    if dry_run {
+        out.data(&table::patch(&proposed.patch));
+    }
+    out.data(&lines(&proposed));
+    match (proposed.changes.is_empty(), dry_run) {
+        (true, _) => out.say("Nothing is missing, so nothing was written."),
+        (false, true) => out.say("Nothing was written."),
+        (false, false) => {
+            out.say("Next:");
+            next().iter().for_each(|command| out.say(&format!("  {command}")));
+        }
+    }
+    Ok(0)
+}
+
+/// What becomes of each file.
+fn rows(proposed: &SetUp) -> Vec<Value> {
+    let written = proposed.changes.changes().iter().map(|change| {
+        let action = if change.before.is_none() { "make" } else { "append" };
+        json!({"path": change.path, "action": action})
+    });
+    let kept = proposed.kept.iter().map(|kept| json!({"path": kept.path, "action": "keep", "reason": kept.reason}));
+    written.chain(kept).collect()
+}
+
+fn lines(proposed: &SetUp) -> String {
+    let line = |row: &Value| {
+        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let reason = if row["reason"].is_string() { format!("  ({})", escape(&text("reason"))) } else { String::new() };
+        format!("{:<6}  {}{reason}\n", text("action"), text("path"))
+    };
+    rows(proposed).iter().map(line).collect()
+}
+
+/// The commands that come next.
+fn next() -> [String; 3] {
+    let run = format!("nrv run {FIRST_SCRIPT}");
+    [
+        "nrv doctor".to_owned(),
+        format!("{run} --help"),
+        format!("{run} --arg from=old.example.com --arg to=https://new.example.com --dry-run"),
+    ]
+}

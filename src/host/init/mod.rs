@@ -1,0 +1,156 @@
+//! What a workspace begins with: a policy, a script that works, and `.runs` out of git's sight.
+//!
+//! What to write is proposed here as plain data and written by the journal; what is there already is never overwritten.
+
+use serde::Serialize;
+
+use super::patch::render;
+use crate::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    journal::{self, Target},
+    path::{RepoPath, protected::RUNS},
+    policy,
+    workspace::{Kind, Overlay, View, Workspace},
+};
+
+/// The script that a new workspace has.
+pub const FIRST_SCRIPT: &str = "scripts/migrate_links.rhai";
+
+const POLICY: &str = include_str!("policy.toml");
+const SCRIPT: &str = include_str!("../../../scripts/migrate_links.rhai");
+const IGNORE_FILE: &str = ".gitignore";
+const MODE: u32 = 0o644;
+
+/// What is to be written, and what is left as it is.
+#[derive(Debug)]
+pub struct SetUp {
+    /// Files to be made, and the ignore file with a line more.
+    pub changes: ChangeSet,
+    /// What is left as it is, in the order in which it would have been written.
+    pub kept: Vec<Kept>,
+    /// The changes as a patch.
+    pub patch: Vec<u8>,
+}
+
+/// A file that a set-up leaves as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The file.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: String,
+}
+
+/// Looks at what is there and proposes the rest.
+pub fn propose_set_up(workspace: &Workspace) -> Result<SetUp, Error> {
+    let mut changes = Vec::new();
+    let mut kept = Vec::new();
+    for (name, text) in [(policy::FILE, POLICY), (FIRST_SCRIPT, SCRIPT)] {
+        let path = RepoPath::parse(name)?;
+        match obstacle(workspace, &path)? {
+            Some(reason) => kept.push(Kept { path, reason }),
+            None => changes.push(made(path, text)),
+        }
+    }
+    match ignore_file(workspace)? {
+        Ok(change) => changes.push(change),
+        Err(reason) => kept.push(Kept { path: RepoPath::parse(IGNORE_FILE)?, reason }),
+    }
+    let changes = ChangeSet::new(changes)?;
+    let nothing = Overlay::new();
+    let mut patch = Vec::new();
+    for change in changes.changes() {
+        patch.extend(render(View::new(workspace, &nothing), change)?.0);
+    }
+    Ok(SetUp { changes, kept, patch })
+}
+
+/// Writes what was proposed, all of it or nothing.
+pub fn set_up(workspace: &Workspace, proposed: &SetUp) -> Result<(), Error> {
+    journal::set_up(workspace, &Target::of(&proposed.changes)).map_err(|error| match error.code() {
+        Code::Io => error.hint("nothing was changed; make the folder writable, or choose another one with `--root`"),
+        _ => error,
+    })
+}
+
+fn made(path: RepoPath, text: &str) -> Change {
+    Change { path, before: None, after: Some(Content::new(text.into(), MODE)) }
+}
+
+/// Why a file can't be made; none if nothing is in its way.
+fn obstacle(workspace: &Workspace, path: &RepoPath) -> Result<Option<String>, Error> {
+    let mut way = String::new();
+    for part in path.components() {
+        way.push_str(part);
+        let step = RepoPath::parse(&way)?;
+        match workspace.stat(&step)?.map(|found| found.kind) {
+            None => return Ok(None),
+            Some(Kind::Folder) if step != *path => {}
+            Some(_) if step == *path => return Ok(Some("it is there already".to_owned())),
+            Some(kind) => return Ok(Some(format!("`{step}` is a {}", kind.as_str()))),
+        }
+        way.push('/');
+    }
+    Ok(None)
+}
+
+/// The ignore file with a line for `.runs`, or why it stays as it is.
+fn ignore_file(workspace: &Workspace) -> Result<Result<Change, String>, Error> {
+    let path = RepoPath::parse(IGNORE_FILE)?;
+    if workspace.ignores(&RepoPath::parse(RUNS)?) {
+        return Ok(Err(format!("git ignores `{RUNS}` already")));
+    }
+    let yourself = |why: &str| Ok(Err(format!("{why}; add the line `{RUNS}/` yourself")));
+    match workspace.stat(&path)?.map(|found| found.kind) {
+        None => return Ok(Ok(made(path, &format!("{RUNS}/\n")))),
+        Some(Kind::File) => {}
+        Some(kind) => return yourself(&format!("it is a {}", kind.as_str())),
+    }
+    let before = workspace.read(&path)?;
+    let after = Content::new(with_line(&before.bytes), before.mode);
+    let target = Target { path: &path, before: Some(before.stamp()), after: Some(&after) };
+    match journal::preflight(workspace, &target) {
+        Err(error) if error.code() == Code::Unwritable => yourself(error.message()),
+        Err(error) => Err(error),
+        Ok(()) => Ok(Ok(Change { path, before: Some(before.stamp()), after: Some(after) })),
+    }
+}
+
+/// The text with one line more, which ends as the line before it does.
+fn with_line(text: &[u8]) -> Vec<u8> {
+    let end: &[u8] = if text.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
+    let mut new = text.to_vec();
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        new.extend_from_slice(end);
+    }
+    new.extend_from_slice(format!("{RUNS}/").as_bytes());
+    new.extend_from_slice(end);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{FILE, Policy};
+
+    #[test]
+    fn the_policy_says_what_holds_anyway() {
+        let written = Policy::parse(POLICY, FILE).unwrap();
+        assert_eq!(written.settings(), Policy::default().settings());
+    }
+
+    #[test]
+    fn a_line_is_added_and_nothing_else_changes() {
+        for (before, after) in [
+            ("", ".runs/\n"),
+            ("a\n", "a\n.runs/\n"),
+            ("a", "a\n.runs/\n"),
+            ("a\r\nb", "a\r\nb\r\n.runs/\r\n"),
+            ("a\r\n", "a\r\n.runs/\r\n"),
+            ("\u{fc}\n\n", "\u{fc}\n\n.runs/\n"),
+        ] {
+            assert_eq!(with_line(before.as_bytes()), after.as_bytes(), "{before:?}");
+        }
+    }
+}

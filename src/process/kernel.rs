@@ -1,0 +1,50 @@
+//! What the kernel offers to those who confine themselves, as far as it can be told without giving anything up.
+
+use std::path::Path;
+
+use super::lockdown;
+
+/// What the kernel offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its release, such as `6.18.5`; empty if it can't be told.
+    pub release: String,
+    /// The version of Landlock's interface; none if there is no Landlock.
+    pub landlock: Option<i32>,
+    /// True if system calls can be filtered.
+    pub seccomp: bool,
+    /// True if a user may make namespaces. Nothing in nrv needs them.
+    pub user_namespaces: bool,
+}
+
+/// Looks at the running kernel.
+pub fn kernel() -> Kernel {
+    let number = |path: &str| read(path).and_then(|text| text.parse::<u64>().ok());
+    let is_zero = |path: &str| number(path) == Some(0);
+    Kernel {
+        release: read("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        landlock: lockdown::landlock_abi(),
+        seccomp: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists(),
+        user_namespaces: number("/proc/sys/user/max_user_namespaces").is_some_and(|most| most > 0)
+            && !is_zero("/proc/sys/kernel/unprivileged_userns_clone")
+            && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") != Some(1),
+    }
+}
+
+/// The text of a file of the kernel's; none if there is no such file.
+#[expect(clippy::disallowed_methods, reason = "these are files of the kernel, not of the workspace")]
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_does_not_confine_who_looks() {
+        let kernel = kernel();
+        assert!(kernel.release.starts_with(|c: char| c.is_ascii_digit()), "{kernel:?}");
+        assert!(tempfile::tempfile().is_ok());
+    }
+}

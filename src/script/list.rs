@@ -1,0 +1,84 @@
+//! The workflows of a workspace: every script with a header, wherever it lies.
+
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    frame::Inspection,
+    host::Context,
+    path::RepoPath,
+    script::{
+        header,
+        run::{origin, read_source},
+        session::Worker,
+    },
+};
+
+/// What every script is named like.
+const SCRIPTS: &str = "**/*.rhai";
+
+/// A workflow, or a file that may be one and can't be read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Listed {
+    /// The script.
+    pub path: RepoPath,
+    /// The name in its header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The first line of its documentation, else of its header's description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Why it can't be run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+}
+
+/// The workflows in the order of their paths: files `*.rhai` that git does not ignore and that have a header.
+///
+/// A script without a header can be run too, but so can a module that others import; neither is listed. A file that
+/// can't be read or parsed is listed with the reason. What a script imports is not looked at. Nothing runs.
+pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
+    let mut worker = None;
+    let mut all = Vec::new();
+    for path in context.list(&[SCRIPTS])? {
+        all.extend(listed(context, &mut worker, path)?);
+    }
+    Ok(all)
+}
+
+fn listed(context: &Context, worker: &mut Option<Worker>, path: RepoPath) -> Result<Option<Listed>, Error> {
+    let stop = || context.cancelled();
+    let mut living = match worker.take() {
+        Some(living) => living,
+        None => Worker::start(origin(context), &context.policy.settings().script.limits, &stop)?,
+    };
+    let inspected = read_source(context, &path).map(|source| living.inspect(path.as_str(), &source, true, &stop));
+    let inspection = match inspected {
+        Ok(Ok(inspection)) => {
+            *worker = Some(living);
+            inspection
+        }
+        // A worker that a source killed is not asked again.
+        Ok(Err(error)) => match context.cancelled() {
+            Some(reason) => return Err(reason),
+            None => Inspection { errors: vec![error], ..Inspection::default() },
+        },
+        Err(error) => {
+            *worker = Some(living);
+            Inspection { errors: vec![error], ..Inspection::default() }
+        }
+    };
+    let parsed = inspection.header.as_ref().map(header::parse).transpose();
+    let (header, wrong) = match parsed {
+        Ok(header) => (header, None),
+        Err(error) => (None, Some(error)),
+    };
+    let error = inspection.errors.into_iter().next().or(wrong);
+    if header.is_none() && error.is_none() {
+        return Ok(None);
+    }
+    let header = header.unwrap_or_default();
+    let first_line = |text: &String| text.lines().next().map(str::to_owned);
+    let summary = inspection.doc.as_ref().or(header.description.as_ref()).and_then(first_line);
+    Ok(Some(Listed { path, name: header.name, summary, error }))
+}

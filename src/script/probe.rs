@@ -1,0 +1,46 @@
+//! Does a script's process start, and what confines it? A real one runs a script of one line.
+
+use serde_json::{Value, json};
+
+use crate::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::{Isolation, Limits},
+    path::RepoPath,
+    process::{self, Program},
+    script::{Loader, load, session},
+    worker::Stop,
+};
+
+const SCRIPT: &str = "40 + 2";
+
+/// Runs a script that asks for nothing, as runs do; says what confined its process.
+pub fn probe(program: &Program, limits: &Limits, stop: Stop<'_>) -> Result<Isolation, Error> {
+    let origin = session::Origin { program, isolation: process::Isolation::Process };
+    let loader = Loader { origin, limits, read: &|_| Ok(SCRIPT.to_owned()), stop };
+    let loaded = load(&loader, &RepoPath::parse("probe.rhai")?)?;
+    let worker = session::Worker::start(origin, limits, stop)?;
+    let isolation = worker.isolation().clone();
+    let result = session::run(worker, loaded.request(json!({}), "probe", 0, "dry-run"), &mut Nobody { stop })?;
+    if result != json!(42) {
+        return Err(Error::new(Code::Internal, format!("a script's process says that {SCRIPT} is {result}")));
+    }
+    Ok(isolation)
+}
+
+/// A door behind which nobody is.
+struct Nobody<'a> {
+    stop: Stop<'a>,
+}
+
+impl session::Door for Nobody<'_> {
+    fn perform(&mut self, _at: Option<&Location>, call: Call) -> Result<Value, Error> {
+        Err(Error::new(Code::Internal, format!("a script that asks for nothing called `{}`", call.name())))
+    }
+
+    fn print(&mut self, _text: &str) {}
+
+    fn cancelled(&self) -> Option<Error> {
+        (self.stop)()
+    }
+}
