@@ -82,7 +82,7 @@ impl Adapter for FinalNewline {
         let failures: Vec<Failure> = evidence.examine(ctx, fault).into_iter().flatten().collect();
         let files = evidence.manifest.entries.len() as u64;
         let counts = Counts::from([("files".to_owned(), files), ("wrong".to_owned(), failures.len() as u64)]);
-        Ok(Measured { checks: vec![ENDS_MATCH], failures, counts, sample_size: 0 })
+        Ok(Measured { checks: vec![ENDS_MATCH], failures, counts, ..Measured::default() })
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Measured {
     pub counts: Counts,
     /// How many links it tried over the network.
     pub sample_size: u64,
+    /// New URLs that somebody may try, sorted.
+    pub samples: Vec<String>,
 }
 
 /// A file of the target, as it was and as it is or would be.

@@ -103,6 +103,9 @@ pub struct Report {
     pub counts: Counts,
     /// How many links were tried over the network.
     pub sample_size: u64,
+    /// New URLs that the host may try, sorted; the verifier itself reaches nothing.
+    #[serde(default)]
+    pub samples: Vec<String>,
 }
 
 impl Request {
@@ -207,7 +210,12 @@ pub fn judge(ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error>
     failures.extend(evidence.into_failures(ctx));
     let mut checks = vec![BASELINE_INTACT, MANIFEST_INTACT, HASHES_MATCH, NOTHING_ELSE_CHANGED];
     checks.extend(measured.checks.iter().filter(|check| !checks.contains(check)).copied().collect::<Vec<_>>());
-    Ok(Report { counts: measured.counts, sample_size: measured.sample_size, ..Report::new(&checks, failures) })
+    Ok(Report {
+        counts: measured.counts,
+        sample_size: measured.sample_size,
+        samples: measured.samples,
+        ..Report::new(&checks, failures)
+    })
 }
 
 fn records(request: &Request) -> Result<(BaselineRecord, ManifestRecord), Vec<Failure>> {

@@ -8,17 +8,21 @@ use std::{ops::Range, sync::LazyLock};
 use memchr::{memchr, memmem};
 
 use super::{
+    css,
+    escape::Escape,
     foreign::{self, Foreign, Kind, Start},
     origin::Moves,
     pieces::pieces,
+    scan::Scan,
     table::{self, Form},
     value::Decoded,
 };
 
 /// The number of links in an HTML page; none if a link moves or somebody slower has to look.
-pub(super) fn count(bytes: &[u8], moves: &Moves) -> Option<u64> {
+pub(super) fn count(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<u64> {
     let mut reader = Reader {
         bytes,
+        json_ld,
         at: 0,
         moves,
         links: 0,
@@ -130,6 +134,8 @@ struct Attribute {
 
 struct Reader<'a> {
     bytes: &'a [u8],
+    /// True if scripts may hold links.
+    json_ld: bool,
     at: usize,
     moves: &'a Moves,
     links: u64,
@@ -150,7 +156,7 @@ impl Reader<'_> {
         let carried = known.map_or(&[][..], |known| &known.carried);
         let engaged = self.foreign.is_engaged();
         self.attributes.clear();
-        let keeps_all = engaged || is_meta || !carried.is_empty();
+        let keeps_all = engaged || steers || is_meta || !carried.is_empty();
         let Some(is_self_closing) = self.read_attributes(keeps_all) else { return self.ended() };
         let mut kind = Kind::Html;
         if steers || engaged {
@@ -280,14 +286,16 @@ impl Reader<'_> {
             let name = &self.bytes[self.attributes[at].name.clone()];
             let known = carried.iter().position(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
             let (bit, form) = match known {
-                Some(known) => (known + 2, carried[known].1),
+                Some(known) => (known + 3, carried[known].1),
                 None if name.eq_ignore_ascii_case(b"xlink:href") => (0, Form::Url),
                 None if in_svg && name.eq_ignore_ascii_case(b"href") => (1, Form::Url),
+                None if name.eq_ignore_ascii_case(b"style") => (2, Form::Url),
                 None => continue,
             };
             let is_first = seen & 1 << bit == 0;
             seen |= 1 << bit;
             match self.attributes[at].value.clone() {
+                Some(value) if is_first && bit == 2 => self.style(value, Escape::Html)?,
                 Some(value) if is_first => self.count_value(value, form)?,
                 Some(_) | None => {}
             }
@@ -301,13 +309,28 @@ impl Reader<'_> {
             let attribute = named.find(|one| self.bytes[one.name.clone()].eq_ignore_ascii_case(wanted.as_bytes()))?;
             Some(attribute.value.clone().unwrap_or(0..0))
         };
-        let text = |wanted: &str| first(wanted).map(|range| Decoded::new(&self.bytes[range]).text.into_owned());
+        let text = |wanted: &str| {
+            first(wanted).map(|range| Decoded::new(&self.bytes[range], &[Escape::Html]).text.into_owned())
+        };
         let Some(content) = first("content") else { return Some(()) };
         let (http_equiv, property, name) = (text("http-equiv"), text("property"), text("name"));
         match table::meta_form(http_equiv.as_deref(), property.as_deref(), name.as_deref()) {
             Some(form) => self.count_value(content, form),
             None => Some(()),
         }
+    }
+
+    /// Counts the URLs of CSS.
+    fn style(&mut self, range: Range<usize>, escape: Escape) -> Option<()> {
+        // Without one of these there is none.
+        if !self.bytes[range.clone()].iter().any(|byte| matches!(byte, b'(' | b'@' | b'&')) {
+            return Some(());
+        }
+        let found = Scan::of_part(self.bytes, (range, escape), |css| css::scan(css, &|| Ok(()))).ok()?;
+        for value in found.values {
+            self.links += self.moves_none(&self.bytes[value.range], &value.escapes, value.form)?;
+        }
+        found.skipped.is_none().then_some(())
     }
 
     /// Counts the URLs of a value; none if one of them could move.
@@ -323,7 +346,11 @@ impl Reader<'_> {
 
     /// The number of URLs in a value; none if one of them moves.
     fn rewrites_none(&self, raw: &[u8], form: Form) -> Option<u64> {
-        let decoded = Decoded::new(raw);
+        self.moves_none(raw, &[Escape::Html], form)
+    }
+
+    fn moves_none(&self, raw: &[u8], escapes: &[Escape], form: Form) -> Option<u64> {
+        let decoded = Decoded::new(raw, escapes);
         let pieces = pieces(form, &decoded.text);
         let stays = |piece: &Range<usize>| matches!(self.moves.rewrite(&decoded.text[piece.clone()]), Ok(None));
         pieces.iter().all(stays).then_some(pieces.len() as u64)
@@ -343,8 +370,12 @@ impl Reader<'_> {
         if self.foreign.is_engaged() || (name == b"noscript" && memchr(b'<', &rest[..length]).is_some()) {
             return None;
         }
+        if name == b"script" && self.json_ld {
+            return None;
+        }
+        let text = self.at..self.at + length;
         self.at += length;
-        Some(())
+        if name == b"style" { self.style(text, Escape::Plain) } else { Some(()) }
     }
 
     fn end_tag(&mut self) -> Option<()> {
@@ -410,9 +441,13 @@ impl Reader<'_> {
     }
 }
 
-/// True for attributes that hold a URL on any element.
+/// True for attributes that hold URLs on any element.
 fn is_global(name: &[u8]) -> bool {
-    name.len() == 10 && name.eq_ignore_ascii_case(b"xlink:href")
+    match name.len() {
+        5 => name.eq_ignore_ascii_case(b"style"),
+        10 => name.eq_ignore_ascii_case(b"xlink:href"),
+        _ => false,
+    }
 }
 
 /// True if a value plainly names no old host. It begins neither with white space nor with a character reference.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::scan::RAW_TEXT;
+use super::html::RAW_TEXT;
 
 /// Tags that end foreign content; `<font>` only with certain attributes.
 const BREAKS_OUT: &[&str] = &[

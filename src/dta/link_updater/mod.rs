@@ -12,16 +12,27 @@
 //! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
 
 mod census;
+mod css;
+mod destination;
+mod escape;
 mod foreign;
 mod format;
+mod html;
+mod json;
+mod markdown;
 mod origin;
 mod params;
+mod parts;
 mod pieces;
 mod propose;
+mod rewrite;
 mod scan;
 mod table;
+mod text;
 mod value;
 mod verify;
+mod vocabulary;
+mod xml;
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]

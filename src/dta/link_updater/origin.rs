@@ -1,16 +1,24 @@
 //! Hosts that links leave and where they go: what the parameters mean, and what becomes of one URL.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use url::Url;
 
-use super::params::Params;
+use super::{
+    params::Params,
+    parts::{Clean, Parts},
+};
 use crate::error::{Code, Error};
 
 /// Scheme, host and port, as the URL standard compares them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Origin {
-    scheme: String,
+pub(super) struct Origin {
+    /// `http` or `https`.
+    pub(super) scheme: String,
     host: String,
     port: u16,
 }
@@ -25,21 +33,31 @@ impl Origin {
     }
 
     /// Host, and port if it is not the scheme's own.
-    fn authority(&self) -> String {
+    pub(super) fn authority(&self) -> String {
         match (self.scheme.as_str(), self.port) {
             ("http", 80) | ("https", 443) => self.host.clone(),
             (_, port) => format!("{}:{port}", self.host),
         }
     }
 
-    fn text(&self) -> String {
+    /// Scheme and authority.
+    pub(super) fn text(&self) -> String {
         format!("{}://{}", self.scheme, self.authority())
     }
 }
 
+/// Where links go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The new origin.
+    pub(super) origin: Origin,
+    /// What comes before the path of each link: a path without its last slash, or nothing.
+    pub(super) prefix: String,
+}
+
 /// Where the links of each old origin go. Moves to where a link is already are left out.
 #[derive(Debug)]
-pub(super) struct Moves(BTreeMap<Origin, Origin>);
+pub(super) struct Moves(BTreeMap<Origin, Target>);
 
 /// What becomes of one URL.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,7 +86,15 @@ impl Moves {
                 }
             }
         }
-        map.retain(|from, to| from != to);
+        let prefixed: BTreeSet<&Origin> =
+            map.values().filter(|to: &&Target| !to.prefix.is_empty()).map(|to| &to.origin).collect();
+        if let Some(from) = map.keys().find(|from| prefixed.contains(from)) {
+            let name = from.text();
+            return Err(Error::new(Code::InvalidInput, format!("a second run would move the links of `{name}` again"))
+                .detail("entry", name)
+                .hint("where links get a path before theirs, no other links may leave"));
+        }
+        map.retain(|from, to| *from != to.origin);
         Ok(Moves(map))
     }
 
@@ -86,13 +112,18 @@ impl Moves {
         let Some(parts) = Parts::of(&clean.text) else { return Ok(None) };
         let Some(old) = parts.url(&clean.text) else { return Ok(None) };
         let Some(to) = Origin::of(&old).and_then(|origin| self.0.get(&origin)) else { return Ok(None) };
-        let edits = parts.edits(&clean.text, to);
-        let mut cleaned = clean.text.to_string();
-        for (range, new) in edits.iter().rev() {
-            cleaned.replace_range(range.clone(), new);
+        let path = format!("{}{}", to.prefix, old.path());
+        let arrives = |cleaned: &str| {
+            let new = Parts::of(cleaned).and_then(|parts| parts.url(cleaned));
+            new.is_some_and(|new| Origin::of(&new).as_ref() == Some(&to.origin) && leads_to(&new, &old, &path))
+        };
+        let mut edits = parts.edits(&clean.text, to);
+        let mut cleaned = clean.with(&edits);
+        if !to.prefix.is_empty() && !arrives(&cleaned) {
+            edits = parts.edits_with_path(&clean.text, to, &path);
+            cleaned = clean.with(&edits);
         }
-        let arrived = Parts::of(&cleaned).and_then(|parts| parts.url(&cleaned));
-        if !arrived.is_some_and(|new| Origin::of(&new).as_ref() == Some(to) && same_but_origin(&old, &new)) {
+        if !arrives(&cleaned) {
             return Err(Error::new(
                 Code::Internal,
                 format!("the link `{}` can't be moved exactly", piece.escape_debug()),
@@ -109,120 +140,69 @@ pub(super) fn cleaned(piece: &str) -> Cow<'_, str> {
     Clean::new(piece).text
 }
 
-fn same_but_origin(old: &Url, new: &Url) -> bool {
+/// True if the new URL has that path, and all else but the origin from the old.
+fn leads_to(new: &Url, old: &Url, path: &str) -> bool {
     let rest = |url: &Url| {
         let user = (url.username().to_owned(), url.password().map(str::to_owned));
-        (user, url.path().to_owned(), url.query().map(str::to_owned), url.fragment().map(str::to_owned))
+        (user, url.query().map(str::to_owned), url.fragment().map(str::to_owned))
     };
-    rest(old) == rest(new)
+    new.path() == path && rest(old) == rest(new)
 }
 
 /// The origins that an entry of `from_hosts` means.
 fn sources(entry: &str) -> Result<Vec<Origin>, Error> {
     let schemes: &[&str] = if entry.contains("://") { &[""] } else { &["http://", "https://"] };
-    schemes.iter().map(|scheme| origin(entry, &format!("{scheme}{entry}"), "from_hosts")).collect()
+    let whole = |scheme: &&str| {
+        let url = origin(entry, &format!("{scheme}{entry}"), "from_hosts")?;
+        match url.path() {
+            "/" => Origin::of(&url).ok_or_else(|| invalid("from_hosts", entry, "is not an origin")),
+            _ => Err(invalid("from_hosts", entry, "has a path; only whole hosts can be moved")
+                .hint("leave the path out: all links of the host move")),
+        }
+    };
+    schemes.iter().map(whole).collect()
 }
 
-fn target(entry: &str) -> Result<Origin, Error> {
+fn target(entry: &str) -> Result<Target, Error> {
     if !entry.contains("://") {
         return Err(invalid("to_host", entry, "has no scheme").hint("give an origin such as `https://new.example.com`"));
     }
-    let to = origin(entry, entry, "to_host")?;
+    let url = origin(entry, entry, "to_host")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':');
-    if !to.host.chars().all(plain) {
-        return Err(invalid("to_host", entry, "has characters that could end an attribute"));
+    let origin = Origin::of(&url).filter(|to| to.host.chars().all(plain));
+    let origin = origin.ok_or_else(|| invalid("to_host", entry, "has characters that could end an attribute"))?;
+    let (_, rest) = entry.split_once("://").unwrap_or_default();
+    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~%/+,=@".contains(c);
+    if !path.chars().all(plain) {
+        return Err(invalid("to_host", entry, "has characters in its path that could end a link")
+            .hint("letters, digits and `- . _ ~ % / + , = @` can be in a path"));
     }
-    Ok(to)
+    if !path.is_empty() && url.path() != path {
+        return Err(invalid("to_host", entry, "has a path with `.` or `..` in it").hint("write the path without them"));
+    }
+    Ok(Target { origin, prefix: path.strip_suffix('/').unwrap_or(path).to_owned() })
 }
 
-fn origin(entry: &str, text: &str, field: &str) -> Result<Origin, Error> {
+fn origin(entry: &str, text: &str, field: &str) -> Result<Url, Error> {
     if entry.contains(|c: char| c <= ' ' || c == '\\') {
         return Err(invalid(field, entry, "has white space or a backslash"));
     }
     let url = Url::parse(text).map_err(|error| invalid(field, entry, &format!("is not an origin: {error}")))?;
-    let Some(origin) = Origin::of(&url) else {
+    if Origin::of(&url).is_none() {
         return Err(invalid(field, entry, "is not an origin of http or https"));
-    };
+    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(invalid(field, entry, "has a user name or password"));
     }
-    if url.query().is_some() || url.fragment().is_some() || url.path() != "/" {
-        return Err(invalid(field, entry, "has a path, query or fragment; only whole hosts can be moved")
-            .hint("leave the path out: the paths of links stay as they are"));
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(invalid(field, entry, "has a query or fragment").hint("those of links stay as they are"));
     }
-    Ok(origin)
+    Ok(url)
 }
 
 fn invalid(field: &str, entry: &str, why: &str) -> Error {
     Error::new(Code::InvalidInput, format!("`{}` in `{field}` {why}", entry.escape_debug())).detail("entry", entry)
-}
-
-/// A URL as its parser sees it: without tabs and line ends.
-struct Clean<'a> {
-    text: Cow<'a, str>,
-    /// For each byte of `text` its offset in the piece; none if they are the same.
-    at: Option<Vec<usize>>,
-}
-
-impl<'a> Clean<'a> {
-    fn new(piece: &'a str) -> Self {
-        let dropped = |c: char| matches!(c, '\t' | '\n' | '\r');
-        if !piece.contains(dropped) {
-            return Clean { text: Cow::Borrowed(piece), at: None };
-        }
-        let kept = piece.bytes().enumerate().filter(|(_, byte)| !dropped(char::from(*byte)));
-        let at = kept.map(|(at, _)| at).collect();
-        Clean { text: Cow::Owned(piece.chars().filter(|c| !dropped(*c)).collect()), at: Some(at) }
-    }
-
-    /// The part of the piece from the first to the last character of a part of the text.
-    fn raw(&self, range: Range<usize>) -> Range<usize> {
-        match &self.at {
-            Some(at) if range.is_empty() => at[range.start]..at[range.start],
-            Some(at) => at[range.start]..at[range.end - 1] + 1,
-            None => range,
-        }
-    }
-}
-
-/// Where the authority of a URL stands.
-struct Parts {
-    /// True if the URL begins with its slashes.
-    relative: bool,
-    authority: Range<usize>,
-}
-
-impl Parts {
-    /// None if the URL names no host by itself. One slash or none after the scheme depends on the page's address.
-    fn of(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let begins = |scheme: &[u8]| bytes.len() >= scheme.len() && bytes[..scheme.len()].eq_ignore_ascii_case(scheme);
-        let after_scheme = [&b"https:"[..], b"http:"].into_iter().find(|scheme| begins(scheme)).map_or(0, <[u8]>::len);
-        let slashes = bytes[after_scheme..].iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
-        if slashes < 2 {
-            return None;
-        }
-        let start = after_scheme + slashes;
-        let length = text[start..].find(['/', '\\', '?', '#']).unwrap_or(text.len() - start);
-        Some(Parts { relative: after_scheme == 0, authority: start..start + length })
-    }
-
-    fn url(&self, text: &str) -> Option<Url> {
-        if self.relative { Url::parse(&format!("https:{text}")).ok() } else { Url::parse(text).ok() }
-    }
-
-    /// The scheme and the host change, the user between them stays. `//host` stays so if it means the same.
-    fn edits(&self, text: &str, to: &Origin) -> Vec<(Range<usize>, String)> {
-        let Range { start, end } = self.authority.clone();
-        let host = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
-        if self.relative && to.scheme == "https" {
-            vec![(host..end, to.authority())]
-        } else if host > start {
-            vec![(0..start, format!("{}://", to.scheme)), (host..end, to.authority())]
-        } else {
-            vec![(0..end, to.text())]
-        }
-    }
 }
 
 #[cfg(test)]
@@ -343,6 +323,67 @@ mod tests {
     }
 
     #[test]
+    fn a_host_is_one_in_every_spelling_and_new_ones_are_ascii() {
+        for from in ["bücher.example", "BÜCHER.example", "xn--bcher-kva.example", "b%C3%BCcher.example"] {
+            let moves = compile(json!({"from_hosts": [from], "to_host": "https://münchen.example"})).unwrap();
+            for link in [
+                "http://bücher.example/ü",
+                "http://bu\u{308}cher.example/ü",
+                "http://BÜCHER.EXAMPLE/ü",
+                "http://XN--BCHER-KVA.example/ü",
+                "http://b%c3%bccher%2Eexample/ü",
+                "http://bücher。example/ü",
+            ] {
+                assert_eq!(new(&moves, link).unwrap(), "https://xn--mnchen-3ya.example/ü", "{from} {link}");
+            }
+            assert_eq!(new(&moves, "http://bucher.example/"), None);
+        }
+    }
+
+    #[test]
+    fn a_path_comes_before_that_of_the_link() {
+        let moves = compile(json!({"from_hosts": ["o.example"], "to_host": "https://n.example/docs/v1/"})).unwrap();
+        for (url, expected) in [
+            ("http://o.example", "https://n.example/docs/v1/"),
+            ("http://o.example?q", "https://n.example/docs/v1/?q"),
+            ("http://o.example#f", "https://n.example/docs/v1/#f"),
+            ("http://o.example/", "https://n.example/docs/v1/"),
+            ("http://o.example/a/%7E/./b?c#d", "https://n.example/docs/v1/a/%7E/./b?c#d"),
+            ("http://o.example/ü\"a", "https://n.example/docs/v1/ü\"a"),
+            ("http://o.example/../x?../y", "https://n.example/docs/v1/x?../y"),
+            ("http://o.example/a/../../x/%2e%2e/y", "https://n.example/docs/v1/y"),
+            ("http:\\\\o.example\\a\\b", "https://n.example/docs/v1\\a\\b"),
+            ("http://o.example\\..\\x", "https://n.example/docs/v1/x"),
+            ("http://o.example//a", "https://n.example/docs/v1//a"),
+            ("http://u:p@o.example:80/x", "https://u:p@n.example/docs/v1/x"),
+            ("//o.example", "//n.example/docs/v1/"),
+            ("//u@o.example/..", "//u@n.example/docs/v1/"),
+            ("ht\ttp://o.exa\nmple/.\t./a\tb", "https://n.example/docs/v1/ab"),
+        ] {
+            assert_eq!(new(&moves, url).as_deref(), Some(expected), "{url:?}");
+        }
+        let dotted = compile(json!({"from_hosts": ["o.example"], "to_host": "https://n.example/a..b/%7e/@=+,~_-"}));
+        assert_eq!(new(&dotted.unwrap(), "http://o.example/x").unwrap(), "https://n.example/a..b/%7e/@=+,~_-/x");
+        let slash = compile(json!({"from_hosts": ["o.example"], "to_host": "https://n.example/"})).unwrap();
+        assert_eq!(new(&slash, "http://o.example?x").unwrap(), "https://n.example?x");
+    }
+
+    #[test]
+    fn where_links_get_a_path_none_may_leave() {
+        let refused = |params| compile(params).unwrap_err();
+        let error = refused(json!({"from_hosts": ["n.example"], "to_host": "https://n.example/docs"}));
+        assert_eq!(error.code(), Code::InvalidInput);
+        assert!(error.message().contains("a second run would move"), "{}", error.message());
+        refused(json!({"moves": [
+            {"from_hosts": ["a.example"], "to_host": "https://b.example/x"},
+            {"from_hosts": ["b.example"], "to_host": "https://c.example"},
+        ]}));
+        let http = compile(json!({"from_hosts": ["http://n.example"], "to_host": "https://n.example/docs"})).unwrap();
+        assert_eq!(new(&http, "http://n.example/a").unwrap(), "https://n.example/docs/a");
+        assert_eq!(new(&http, "https://n.example/docs/a"), None);
+    }
+
+    #[test]
     fn parameters_that_mean_nothing_are_refused() {
         for (from, to) in [
             (json!(["http://a.example", "HTTP://A.example:80/"]), "https://b.example"),
@@ -352,8 +393,16 @@ mod tests {
             (json!(["http://u@a.example"]), "https://b.example"),
             (json!(["http://a b"]), "https://b.example"),
             (json!([""]), "https://b.example"),
-            (json!(["a.example"]), "https://b.example/docs"),
             (json!(["a.example"]), "https://b.example?x"),
+            (json!(["a.example"]), "https://b.example/a?x"),
+            (json!(["a.example"]), "https://b.example/a b"),
+            (json!(["a.example"]), "https://b.example/a'b"),
+            (json!(["a.example"]), "https://b.example/ü"),
+            (json!(["a.example"]), "https://b.example/a/../b"),
+            (json!(["a.example"]), "https://b.example/./b"),
+            (json!(["a.example"]), "https://b.example/%2E%2e/b"),
+            (json!(["a.example"]), "https://b.example/a/.."),
+            (json!(["a.example"]), "https:///b.example/a"),
             (json!(["a.example"]), "b.example"),
             (json!(["a.example"]), "ftp://b.example"),
             (json!(["a.example"]), "https://b'.example"),

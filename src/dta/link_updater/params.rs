@@ -21,6 +21,9 @@ pub(super) struct Params {
     /// Where links are moved only on request.
     #[serde(default)]
     pub(super) include: Vec<Include>,
+    /// How many new links are tried over the network.
+    #[serde(default)]
+    pub(super) http_samples: Option<u64>,
 }
 
 /// A place where links are moved only on request.

@@ -1,4 +1,4 @@
-//! Finds the URLs in an attribute's decoded value.
+//! Finds the URLs in a decoded value.
 
 use std::ops::Range;
 
@@ -10,8 +10,14 @@ pub(super) fn pieces(form: Form, text: &str) -> Vec<Range<usize>> {
         Form::Url => trimmed(text, 0..text.len()).into_iter().collect(),
         Form::List => words(text),
         Form::Srcset => srcset(text),
+        Form::Absolute => absolute(text).then_some(0..text.len()).into_iter().collect(),
         Form::Refresh => refresh(text).and_then(|range| trimmed(text, range)).into_iter().collect(),
     }
+}
+
+fn absolute(text: &str) -> bool {
+    let begins = |start: &str| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    ["http://", "https://", "//"].into_iter().any(begins) && !text.contains(char::is_whitespace)
 }
 
 /// White space of HTML.
@@ -119,6 +125,16 @@ mod tests {
         check(Form::Url, " \t ", &[]);
         check(Form::List, " a\n b  ", &["a", "b"]);
         check(Form::List, "", &[]);
+    }
+
+    #[test]
+    fn a_text_that_is_a_url_from_end_to_end() {
+        for url in ["http://a/b", "HTTPS://a", "//a/b?c"] {
+            check(Form::Absolute, url, &[url]);
+        }
+        for none in ["", "/a", "http:/a", "ftp://a", " http://a", "http://a ", "http://a b", "see http://a"] {
+            check(Form::Absolute, none, &[]);
+        }
     }
 
     #[test]

@@ -1,18 +1,16 @@
-//! Discover and propose: counts links, and makes the pages in which they are moved.
+//! Discover and propose: counts links, and makes the files in which they are moved.
 
 use std::{
-    ops::Range,
+    collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use super::{
-    census,
-    format::Format,
-    origin::{self, Moves, Rewrite},
+    format::{self, Format},
+    origin::Moves,
     params::{OnSkip, Params},
-    pieces::pieces,
-    scan::{self, Pulse, Value},
-    value::Decoded,
+    rewrite::rewrite,
+    scan::Pulse,
 };
 use crate::{
     change::{Change, ChangeSet, Content},
@@ -29,15 +27,12 @@ use crate::{
 /// Larger files are left alone.
 const LARGEST: u64 = 64 << 20;
 
-/// Why a page is skipped whose tree could be another one in a browser.
-const UNCLEAR: &str = "what is text and what is markup in it depends on how browsers mend its tags, near an `<svg>`, \
-    `<math>`, `<select>` or the like";
-
-/// Values between two questions whether to go on.
-const STRIDE: usize = 1000;
+/// Why a file is skipped whose links would be read as others once they moved.
+const INEXACT: &str = "its links can't be moved exactly as they are written";
 
 /// What came of one file.
 struct Page {
+    format: Format,
     hash: Option<FileHash>,
     skipped: Option<&'static str>,
     links: u64,
@@ -45,16 +40,7 @@ struct Page {
     change: Option<Change>,
 }
 
-/// A page in which links were moved.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Moved {
-    links: u64,
-    updates: u64,
-    /// The new bytes; none if nothing moves.
-    bytes: Option<Vec<u8>>,
-}
-
-/// Looks at every page of the target and moves its links.
+/// Looks at every file of the target and moves its links.
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let moves = Moves::compile(&params)?;
@@ -67,7 +53,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let pages = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
         ctx.check_cancelled()?;
         check_time(clock, input.constraints.timeout_ms)?;
-        let page = page(ctx, &moves, (path, buffer), &|| {
+        let page = page(ctx, (&params, &moves), (path, buffer), &|| {
             ctx.check_cancelled()?;
             check_time(clock, input.constraints.timeout_ms)
         });
@@ -91,6 +77,8 @@ struct Total {
     files: Vec<FileHash>,
     skipped: Vec<Skipped>,
     changes: Vec<Change>,
+    /// Files, links and updates of each format.
+    formats: BTreeMap<&'static str, [u64; 3]>,
 }
 
 impl Total {
@@ -98,7 +86,13 @@ impl Total {
         self.files.extend(page.hash);
         match page.skipped {
             Some(reason) => self.skipped.push(skipped(path.to_string(), reason)),
-            None => self.scanned += 1,
+            None => {
+                self.scanned += 1;
+                let counts = self.formats.entry(page.format.name()).or_default();
+                for (count, more) in counts.iter_mut().zip([1, page.links, page.updates]) {
+                    *count += more;
+                }
+            }
         }
         self.links += page.links;
         self.updates += page.updates;
@@ -117,13 +111,17 @@ impl Total {
         }
         let changes = ChangeSet::new(self.changes)?;
         let counts = |pairs: &[(&str, u64)]| pairs.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
-        let baseline = counts(&[
+        let mut baseline = counts(&[
             ("files_scanned", self.scanned),
             ("files_skipped", self.skipped.len() as u64),
             ("files_ignored", self.ignored),
             ("links_total", self.links),
             ("links_to_update", self.updates),
         ]);
+        for (format, counts) in self.formats {
+            let names = ["files", "links", "updates"].map(|what| format!("{what}_{format}"));
+            baseline.extend(names.into_iter().zip(counts));
+        }
         let proposed = counts(&[("files", changes.len() as u64), ("link_updates", self.updates)]);
         let baseline = Baseline { counts: baseline, files: self.files, skipped: self.skipped };
         Ok(Proposal { baseline, counts: proposed, changes })
@@ -141,7 +139,7 @@ fn check_number(files: usize, most: u64) -> Result<(), Error> {
     }
     Err(Error::new(
         Code::InvalidInput,
-        format!("the glob matches {files} pages, more than `constraints.max_files` allows ({most})"),
+        format!("the glob matches {files} files to look at, more than `constraints.max_files` allows ({most})"),
     )
     .detail("files", files)
     .detail("max_files", most)
@@ -154,7 +152,7 @@ fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
     }
     Err(Error::new(
         Code::BudgetExhausted,
-        format!("looking at the pages took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
+        format!("looking at the files took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
     )
     .detail("timeout_ms", most_ms)
     .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
@@ -162,202 +160,53 @@ fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
 
 fn page(
     ctx: &Context<'_>,
-    moves: &Moves,
+    (params, moves): (&Params, &Moves),
     (path, bytes): (&RepoPath, &mut Vec<u8>),
     pulse: Pulse<'_>,
 ) -> Result<Page, Error> {
-    let nothing = Page { hash: None, skipped: None, links: 0, updates: 0, change: None };
+    let format = Format::of(path);
+    let nothing = Page { format, hash: None, skipped: None, links: 0, updates: 0, change: None };
     let Some(before) = ctx.view.read_into(path, LARGEST, bytes)? else {
         return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
     };
     let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
-    if !matches!(Format::of(path), Some(Format::Html | Format::Xhtml)) {
-        return Ok(Page { hash, ..nothing });
-    }
-    if let Some(reason) = unreadable(bytes) {
-        return Ok(Page { hash, skipped: Some(reason), ..nothing });
-    }
-    let is_xml = path.to_ascii_lowercase().ends_with(".xhtml");
-    if !is_xml && let Some(links) = census::count(bytes, moves) {
+    if let Some(links) = format::count(format, bytes, params, moves) {
         return Ok(Page { hash, links, ..nothing });
     }
-    let scan = scan::scan(bytes, pulse).map_err(|error| error.detail("path", path.as_str()))?;
-    if scan.is_unclear {
-        return Ok(Page { hash, skipped: Some(UNCLEAR), ..nothing });
+    let named = |error: Error| error.detail("path", path.as_str());
+    let again = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
+    let scan = again(bytes).map_err(named)?;
+    if let Some(reason) = scan.skipped {
+        return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
-    if is_xml && scan.differs_as_xml {
-        return Ok(Page { hash, skipped: Some("as XML it means something else than as HTML"), ..nothing });
-    }
-    let moved = rewrite(bytes, &scan.values, moves, pulse).map_err(|error| error.detail("path", path.as_str()))?;
+    let moved = rewrite(bytes, &scan.values, moves, (&again, pulse)).map_err(named)?;
+    let Some(moved) = moved else { return Ok(Page { hash, skipped: Some(INEXACT), ..nothing }) };
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
         Change { path: path.clone(), before: Some(before), after: Some(after) }
     });
-    Ok(Page { hash, skipped: None, links: moved.links, updates: moved.updates, change })
+    Ok(Page { hash, links: moved.links, updates: moved.updates, change, ..nothing })
 }
 
-/// Why a page can't be edited byte by byte; none if its encoding is ASCII-compatible.
-fn unreadable(bytes: &[u8]) -> Option<&'static str> {
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Some("it is UTF-16");
-    }
-    if let Some(at) = memchr::memchr(0, bytes) {
-        let head = &bytes[..bytes.len().min(512)];
-        let looks_wide = at < 4 && head.len() > 1 && head.chunks_exact(2).all(|pair| pair.contains(&0));
-        return Some(if looks_wide { "it is UTF-16" } else { "it is binary" });
-    }
-    let escapes = [&b"\x1b$"[..], b"\x1b("];
-    escapes.iter().any(|escape| memchr::memmem::find(bytes, escape).is_some()).then_some("it is ISO-2022")
-}
-
-/// Moves the links of a page. Every byte outside the origins of moved links stays.
-fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Result<Moved, Error> {
-    let mut moved = Moved::default();
-    let mut new = Vec::new();
-    let mut copied = 0;
-    for (n, value) in values.iter().enumerate() {
-        if n % STRIDE == 0 {
-            pulse()?;
-        }
-        let raw = &bytes[value.range.clone()];
-        let decoded = Decoded::new(raw);
-        let pieces = pieces(value.form, &decoded.text);
-        moved.links += pieces.len() as u64;
-        let rewrites = pieces.iter().map(|piece| moves.rewrite(&decoded.text[piece.clone()]));
-        let rewrites = rewrites.collect::<Result<Vec<_>, _>>()?;
-        let updates = rewrites.iter().flatten().count();
-        if updates == 0 {
-            continue;
-        }
-        moved.updates += updates as u64;
-        let replaced = splice(raw, &decoded, &pieces, &rewrites);
-        check_splice(value, &decoded, (&pieces, &rewrites), &replaced)?;
-        new.extend_from_slice(&bytes[copied..value.range.start]);
-        new.extend(replaced);
-        copied = value.range.end;
-    }
-    if moved.updates > 0 {
-        new.extend_from_slice(&bytes[copied..]);
-        moved.bytes = Some(new);
-    }
-    Ok(moved)
-}
-
-fn splice(raw: &[u8], decoded: &Decoded<'_>, pieces: &[Range<usize>], rewrites: &[Option<Rewrite>]) -> Vec<u8> {
-    let mut new = Vec::with_capacity(raw.len() + 16);
-    let mut copied = 0;
-    for (piece, rewrite) in pieces.iter().zip(rewrites) {
-        for (range, text) in rewrite.iter().flat_map(|rewrite| &rewrite.edits) {
-            let range = decoded.raw(piece.start + range.start..piece.start + range.end);
-            new.extend_from_slice(&raw[copied..range.start]);
-            new.extend_from_slice(text.as_bytes());
-            copied = range.end;
-        }
-    }
-    new.extend_from_slice(&raw[copied..]);
-    new
-}
-
-/// What was written, read again, must be what was meant: a character reference can end in what replaces its neighbour.
-fn check_splice(
-    value: &Value,
-    decoded: &Decoded<'_>,
-    (ranges, rewrites): (&[Range<usize>], &[Option<Rewrite>]),
-    replaced: &[u8],
-) -> Result<(), Error> {
-    let again = Decoded::new(replaced);
-    let found = pieces(value.form, &again.text);
-    let meant = ranges.iter().zip(rewrites).map(|(range, rewrite)| match rewrite {
-        Some(rewrite) => rewrite.cleaned.as_str().into(),
-        None => origin::cleaned(&decoded.text[range.clone()]),
-    });
-    if found.into_iter().map(|range| origin::cleaned(&again.text[range])).eq(meant) {
-        return Ok(());
-    }
-    Err(Error::new(Code::Internal, format!("the links in `{}` can't be moved exactly", decoded.text.escape_debug()))
-        .detail("became", again.text.into_owned()))
-}
-
-/// The URLs that this side sees in a page, and the page with its links moved; none if it leaves the page alone.
+/// The URLs that this side sees in a file, and the file with its links moved; none if it leaves the file alone.
 #[cfg(test)]
-pub(super) fn links_and_page_for_tests(bytes: &[u8], params: &Params) -> Option<(Vec<String>, Vec<u8>)> {
-    let scan::Scan { values, is_unclear, .. } = scan::scan(bytes, &|| Ok(())).expect("the page can be parsed");
+pub(super) fn links_and_page_for_tests(
+    format: Format,
+    bytes: &[u8],
+    params: &Params,
+) -> Option<(Vec<String>, Vec<u8>)> {
+    let again = |bytes: &[u8]| format::scan(format, bytes, params, &|| Ok(()));
+    let found = again(bytes).expect("nothing stops it");
+    if found.skipped.is_some() {
+        return None;
+    }
     let mut links = Vec::new();
-    for value in &values {
-        let decoded = Decoded::new(&bytes[value.range.clone()]);
-        links.extend(pieces(value.form, &decoded.text).into_iter().map(|piece| decoded.text[piece].to_owned()));
+    for value in &found.values {
+        let decoded = super::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = super::pieces::pieces(value.form, &decoded.text);
+        links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");
-    let moved = rewrite(bytes, &values, &moves, &|| Ok(())).expect("the links can be moved");
-    (!is_unclear).then(|| (links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn moved(html: &[u8]) -> Result<Moved, Error> {
-        let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
-        let moves = Moves::compile(&Params::parse(&params).unwrap()).unwrap();
-        rewrite(html, &scan::scan(html, &|| Ok(())).unwrap().values, &moves, &|| Ok(()))
-    }
-
-    #[track_caller]
-    fn check(html: &str, links: u64, expected: &str) {
-        let moved = moved(html.as_bytes()).unwrap();
-        let new = moved.bytes.map_or(html.to_owned(), |bytes| String::from_utf8(bytes).unwrap());
-        assert_eq!((new.as_str(), moved.links), (expected, links));
-    }
-
-    #[test]
-    fn only_origins_change() {
-        check(
-            "<A  HREF='http://old.example.com/x?a=1&amp;b' class=x>",
-            1,
-            "<A  HREF='https://new.example.com/x?a=1&amp;b' class=x>",
-        );
-        check("<a href=http&#58;//old&#x2e;example.com&#47;x&y>", 1, "<a href=https://new.example.com&#47;x&y>");
-        check("<a href=\" http://u&#64;old.example.com \">", 1, "<a href=\" https://u&#64;new.example.com \">");
-        check(
-            "<img srcset='//old.example.com/a 1x, b 2x,https://old.example.com/c'>",
-            3,
-            "<img srcset='//new.example.com/a 1x, b 2x,https://new.example.com/c'>",
-        );
-        check(
-            "<meta http-equiv=refresh content=\"3; URL='http://OLD.example.com/'\">",
-            1,
-            "<meta http-equiv=refresh content=\"3; URL='https://new.example.com/'\">",
-        );
-        check(
-            "<p title='http://old.example.com'>http://old.example.com",
-            0,
-            "<p title='http://old.example.com'>http://old.example.com",
-        );
-    }
-
-    #[test]
-    fn other_encodings_are_edited_exactly() {
-        let moved = moved(b"caf\xe9 <a href=\"http://old.example.com/\xe9\" title='\xff'>").unwrap();
-        assert_eq!(moved.bytes.unwrap(), b"caf\xe9 <a href=\"https://new.example.com/\xe9\" title='\xff'>");
-    }
-
-    #[test]
-    fn encodings_that_are_not_like_ascii_are_told() {
-        assert_eq!(unreadable(b"\xff\xfe<\0"), Some("it is UTF-16"));
-        assert_eq!(unreadable(b"<\0a\0"), Some("it is UTF-16"));
-        assert_eq!(unreadable(b"<a>\0"), Some("it is binary"));
-        assert_eq!(unreadable(b"\x1b$B<"), Some("it is ISO-2022"));
-        assert_eq!(unreadable(b"\xef\xbb\xbf<a>\xe9"), None);
-    }
-
-    #[test]
-    fn what_can_not_be_moved_exactly_is_an_error() {
-        let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://1.example.com"});
-        let moves = Moves::compile(&Params::parse(&params).unwrap()).unwrap();
-        let html = b"<a href=http://u&#64old.example.com>";
-        let error = rewrite(html, &scan::scan(html, &|| Ok(())).unwrap().values, &moves, &|| Ok(())).unwrap_err();
-        assert_eq!(error.code(), Code::Internal);
-    }
+    let moved = rewrite(bytes, &found.values, &moves, (&again, &|| Ok(()))).expect("nothing stops it")?;
+    Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }

@@ -1,8 +1,8 @@
-//! Which attributes hold URLs, and in which form. From the attribute index of the HTML standard, with what it obsoleted.
+//! Which attributes of HTML hold URLs, and in which form. From the attribute index of the HTML standard, with what it obsoleted.
 
 use std::collections::BTreeMap;
 
-/// How an attribute holds its URLs.
+/// How a value holds its URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// The whole value is one.
@@ -13,6 +13,8 @@ pub(super) enum Form {
     Srcset,
     /// After the seconds of a refresh.
     Refresh,
+    /// The whole value is one if it names a host by itself.
+    Absolute,
 }
 
 /// Attributes by name, with the elements that may carry them.

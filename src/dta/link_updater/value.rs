@@ -1,84 +1,128 @@
-//! An attribute's value as a browser reads it, with the way back to the bytes of the file.
+//! A part of a file that holds URLs, and what it means to its reader, with the way back to the bytes.
 
 use std::{borrow::Cow, ops::Range};
+
+use super::{escape::Escape, table::Form};
+
+/// A value with URLs in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// Its bytes in the file, without quotes.
+    pub(super) range: Range<usize>,
+    /// How it is written, the outer way first: CSS in an attribute is written in two.
+    pub(super) escapes: [Escape; 2],
+    /// How it holds URLs.
+    pub(super) form: Form,
+}
+
+impl Value {
+    /// A value that is written in one way.
+    pub(super) fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
+        Value { range, escapes: [escape, Escape::Plain], form }
+    }
+
+    /// A value that was found in a decoded part, as one of the file in which the part begins at `start`.
+    pub(super) fn within(self, part: &Decoded<'_>, (start, escape): (usize, Escape)) -> Self {
+        let Range { start: from, end } = part.raw(self.range);
+        let escapes = if escape == Escape::Plain { self.escapes } else { [escape, self.escapes[0]] };
+        Value { range: start + from..start + end, escapes, form: self.form }
+    }
+}
 
 /// A decoded value. Bytes that are not UTF-8 become replacement characters, which no host contains.
 #[derive(Debug)]
 pub(super) struct Decoded<'a> {
-    /// The text, character references resolved.
+    /// The text, escapes resolved.
     pub(super) text: Cow<'a, str>,
-    /// For each byte of `text` the raw offset where its character begins, and the raw length; none if they are the same.
-    starts: Option<Vec<usize>>,
+    /// What each step of decoding replaced, the outer first.
+    steps: Vec<Vec<Unit>>,
+}
+
+/// A part of the text that is written otherwise.
+#[derive(Debug)]
+struct Unit {
+    text: Range<usize>,
+    raw: Range<usize>,
 }
 
 impl<'a> Decoded<'a> {
-    /// Decodes the raw bytes between the quotes.
-    pub(super) fn new(raw: &'a [u8]) -> Self {
-        match std::str::from_utf8(raw) {
-            Ok(text) if memchr::memchr(b'&', raw).is_none() => Decoded { text: Cow::Borrowed(text), starts: None },
-            Ok(_) | Err(_) => decode(raw),
+    /// Decodes bytes that are written in these ways, the outer first.
+    pub(super) fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
+        let mut decoded = match std::str::from_utf8(raw) {
+            Ok(text) => Decoded { text: Cow::Borrowed(text), steps: Vec::new() },
+            Err(_) => from_other_encoding(raw),
+        };
+        for escape in escapes {
+            decoded.resolve(*escape);
+        }
+        decoded
+    }
+
+    /// The text of several pieces of a text, one after the other. What is between them means nothing.
+    pub(super) fn of_pieces(raw: &'a str, pieces: &[Range<usize>]) -> Self {
+        let (mut text, mut units) = (String::new(), Vec::new());
+        let mut copied = 0;
+        for piece in pieces {
+            units.push(Unit { text: text.len()..text.len(), raw: copied..piece.start });
+            text.push_str(&raw[piece.clone()]);
+            copied = piece.end;
+        }
+        Decoded { text: Cow::Owned(text), steps: vec![units] }
+    }
+
+    fn resolve(&mut self, escape: Escape) {
+        let raw = &*self.text;
+        let (mut text, mut units) = (String::new(), Vec::new());
+        let (mut copied, mut at) = (0, 0);
+        while let Some(found) = raw.as_bytes()[at..].iter().position(|byte| escape.begins_with(*byte)) {
+            at += found;
+            let Some((length, meaning)) = escape.read(&raw[at..]) else {
+                at += 1;
+                continue;
+            };
+            text.push_str(&raw[copied..at]);
+            units.push(Unit { text: text.len()..text.len() + meaning.len(), raw: at..at + length });
+            text.push_str(&meaning);
+            at += length;
+            copied = at;
+        }
+        if !units.is_empty() {
+            text.push_str(&raw[copied..]);
+            self.text = Cow::Owned(text);
+            self.steps.push(units);
         }
     }
 
     /// The raw bytes behind a part of the text.
     pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
-        match &self.starts {
-            Some(starts) => starts[range.start]..starts[range.end],
-            None => range,
-        }
+        let back = |at: usize| self.steps.iter().rev().fold(at, |at, units| raw_position(units, at));
+        back(range.start)..back(range.end)
     }
 }
 
-fn decode(raw: &[u8]) -> Decoded<'_> {
-    let mut text = String::with_capacity(raw.len());
-    let mut starts = Vec::with_capacity(raw.len() + 1);
-    let mut offset = 0;
-    let mut push = |decoded: &str, at: usize| {
-        text.push_str(decoded);
-        starts.resize(text.len(), at);
-    };
+/// Where a position of the text stands in what it was decoded from. What means nothing belongs to what is before it.
+fn raw_position(units: &[Unit], at: usize) -> usize {
+    match units[..units.partition_point(|unit| unit.text.start <= at)].last() {
+        None => at,
+        Some(unit) if at < unit.text.end => unit.raw.start,
+        Some(unit) => unit.raw.end + (at - unit.text.end),
+    }
+}
+
+fn from_other_encoding(raw: &[u8]) -> Decoded<'_> {
+    let (mut text, mut units) = (String::with_capacity(raw.len()), Vec::new());
+    let mut at = 0;
     for chunk in raw.utf8_chunks() {
-        let valid = chunk.valid();
-        let mut at = 0;
-        while at < valid.len() {
-            if let Some((length, decoded)) = reference(&valid[at..]) {
-                push(&decoded, offset + at);
-                at += length;
-            } else {
-                let length = valid[at..].chars().next().map_or(1, char::len_utf8);
-                push(&valid[at..at + length], offset + at);
-                at += length;
-            }
-        }
-        offset += valid.len();
+        text.push_str(chunk.valid());
+        at += chunk.valid().len();
         if !chunk.invalid().is_empty() {
-            push("\u{fffd}", offset);
-            offset += chunk.invalid().len();
+            let (start, length) = (text.len(), chunk.invalid().len());
+            text.push(char::REPLACEMENT_CHARACTER);
+            units.push(Unit { text: start..text.len(), raw: at..at + length });
+            at += length;
         }
     }
-    starts.push(raw.len());
-    Decoded { text: Cow::Owned(text), starts: Some(starts) }
-}
-
-/// The length and meaning of the character reference that the text begins with.
-///
-/// In an attribute a reference takes all letters and digits that follow it, or is none.
-fn reference(text: &str) -> Option<(usize, String)> {
-    let rest = text.strip_prefix('&')?;
-    let run = |text: &str, wanted: fn(&u8) -> bool| text.bytes().take_while(&wanted).count();
-    let name = match rest.strip_prefix('#') {
-        Some(number) if number.starts_with(['x', 'X']) => 2 + run(&number[1..], u8::is_ascii_hexdigit),
-        Some(number) => 1 + run(number, u8::is_ascii_digit),
-        None => run(rest, u8::is_ascii_alphanumeric),
-    };
-    let length = 1 + name + usize::from(rest[name..].starts_with(';'));
-    // What follows decides whether a name without semicolon is a reference.
-    let context = usize::from(text[length..].starts_with('='));
-    let decoded = htmlize::unescape_attribute(&text[..length + context]);
-    if decoded == text[..length + context] {
-        return None;
-    }
-    Some((length, decoded[..decoded.len() - context].to_owned()))
+    Decoded { text: Cow::Owned(text), steps: vec![units] }
 }
 
 #[cfg(test)]
@@ -86,8 +130,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(raw: &[u8], expected: &str) {
-        let decoded = Decoded::new(raw);
+    fn check(raw: &[u8], escapes: &[Escape], expected: &str) {
+        let decoded = Decoded::new(raw, escapes);
         assert_eq!(decoded.text, expected);
         assert_eq!(decoded.raw(0..decoded.text.len()), 0..raw.len());
         // Neighbouring characters have neighbouring raw ranges.
@@ -101,23 +145,36 @@ mod tests {
 
     #[test]
     fn references_as_in_attributes() {
-        check(b"a&amp;b&ampc&amp=&amp", "a&b&ampc&amp=&");
-        check(b"&#104;&#x74&#X74;p&colon;&sol;&sol;x&notit;&copy&reg;", "http://x&notit;©®");
-        check(b"&#47&#65;b &#; &#x; & &;&nonsense;", "/Ab &#; &#x; & &;&nonsense;");
-        check("ü&uuml;\u{1f600}".as_bytes(), "üü\u{1f600}");
-        check(b"&NotEqualTilde;x", "\u{2242}\u{338}x");
+        let html = &[Escape::Html];
+        check(b"a&amp;b&ampc&amp=&amp", html, "a&b&ampc&amp=&");
+        check(b"&#104;&#x74&#X74;p&colon;&sol;&sol;x&notit;&copy&reg;", html, "http://x&notit;©®");
+        check(b"&#47&#65;b &#; &#x; & &;&nonsense;", html, "/Ab &#; &#x; & &;&nonsense;");
+        check("ü&uuml;\u{1f600}".as_bytes(), html, "üü\u{1f600}");
+        check(b"&NotEqualTilde;x", html, "\u{2242}\u{338}x");
     }
 
     #[test]
     fn other_encodings_stay_aligned() {
-        check(b"caf\xe9&eacute;\xff\xfex", "caf\u{fffd}é\u{fffd}\u{fffd}x");
+        check(b"caf\xe9&eacute;\xff\xfex", &[Escape::Html], "caf\u{fffd}é\u{fffd}\u{fffd}x");
+        check(b"caf\xe9", &[Escape::Plain], "caf\u{fffd}");
     }
 
     #[test]
     fn a_range_leads_back_to_its_bytes() {
         let raw = b"&#104;ttp://o&#x2e;e/?a&amp;b";
-        let decoded = Decoded::new(raw);
+        let decoded = Decoded::new(raw, &[Escape::Html]);
         assert_eq!(decoded.text, "http://o.e/?a&b");
         assert_eq!(&raw[decoded.raw(0..10)], b"&#104;ttp://o&#x2e;e");
+    }
+
+    #[test]
+    fn escapes_within_escapes_lead_back_too() {
+        let raw = b"\xff&#x5c;68 t&#92;74&#32;p";
+        check(raw, &[Escape::Html, Escape::Css], "\u{fffd}http");
+        let decoded = Decoded::new(raw, &[Escape::Html, Escape::Css]);
+        assert_eq!(&raw[decoded.raw(3..4)], b"&#x5c;68 ");
+        assert_eq!(&raw[decoded.raw(5..6)], b"&#92;74&#32;");
+        let decoded = Decoded::new(b"a\\\nb", &[Escape::Css]);
+        assert_eq!((&*decoded.text, decoded.raw(0..1), decoded.raw(1..2)), ("ab", 0..3, 3..4));
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// What the exact reader says; none if it leaves the page alone or moves a link.
 fn counted_exactly(page: &[u8], moves: &params::Params) -> Option<u64> {
-    let (links, moved) = propose::links_and_page_for_tests(page, moves)?;
+    let (links, moved) = propose::links_and_page_for_tests(format::Format::Html, page, moves)?;
     (moved == page).then_some(links.len() as u64)
 }
 
@@ -12,7 +12,7 @@ fn both(page: &str) -> (Option<u64>, Option<u64>) {
     let params = json!({"from_hosts": ["old.example.com", "127.0.0.1"], "to_host": "https://new.example.com"});
     let params = params::Params::parse(&params).unwrap();
     let moves = origin::Moves::compile(&params).unwrap();
-    (super::super::census::count(page.as_bytes(), &moves), counted_exactly(page.as_bytes(), &params))
+    (super::super::census::count(page.as_bytes(), false, &moves), counted_exactly(page.as_bytes(), &params))
 }
 
 #[track_caller]
@@ -42,6 +42,11 @@ fn ordinary_pages_are_counted() {
     );
     check("</a href='>'><a href=x></><a href=y></ ><a href=z><?php '<a href=v>' ?><a href=w>", Some(4));
     check("<svg><use href=x /><title><a href=y></a></title></svg><p><use href=z><select><option>a</select>", Some(2));
+    check(
+        "<p style='background: url(x) url(&quot;y&quot;)'><style>a{b:url(z)} @import 'w';</style><svg style=c>",
+        Some(4),
+    );
+    check("<p style='background: url(http://old.example.com)'>", None);
     check("<noscript>plain</noscript><iframe src=x><a href=y></iframe>", Some(1));
 }
 
@@ -110,12 +115,16 @@ fn what_is_unusual_is_left_to_the_exact_reader() {
     }
 }
 
+/// What makes style sheets, in elements and attributes.
+const CSS: &[&str] =
+    &["<p style='", "<svg style=\"", "url(", "URL('", "@import \"", "\\75rl(", "/*", "*/", "{", "}", "src("];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_fast_reader_says_what_the_exact_one_says(
-        parts in proptest::collection::vec(proptest::sample::select(FRAGMENTS), 0..24),
+        parts in proptest::collection::vec(proptest::sample::select([FRAGMENTS, CSS].concat()), 0..24),
     ) {
         let page = parts.concat().replace("old.example.com", "other.example.com");
         let (fast, exact) = both(&page);

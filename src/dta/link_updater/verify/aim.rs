@@ -1,8 +1,8 @@
 //! Where links should be: the parameters and a link as the URL standard takes them apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use url::{Origin, Url};
+use url::{Origin, Position, Url};
 
 use crate::{
     dta::link_updater::params::Move,
@@ -13,6 +13,12 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link(pub(super) Vec<u8>);
 
+/// A piece of a link, decoded, and what it had to become.
+pub(super) type Edit = (Vec<u8>, Vec<u8>);
+
+/// What is wrong with a link that moved.
+type Reason = String;
+
 impl Link {
     /// The text, for messages.
     pub(super) fn shown(&self) -> String {
@@ -20,7 +26,7 @@ impl Link {
     }
 
     /// What the link means if it names its host by itself, on a page that was fetched by https.
-    fn meaning(&self) -> Option<Url> {
+    pub(super) fn meaning(&self) -> Option<Url> {
         let mut text = String::from_utf8_lossy(&self.0).into_owned();
         text.retain(|c| !"\t\n\r".contains(c));
         let text = text.trim_matches(|c| c <= '\u{20}');
@@ -36,34 +42,90 @@ impl Link {
         }
         Url::parse(&format!("{scheme}{rest}")).ok()
     }
+
+    /// The parts of the text of a link that means something.
+    fn parts(&self) -> Parts<'_> {
+        let text = self.0.as_slice();
+        let end = text.iter().rposition(|byte| *byte > b' ').map_or(0, |last| last + 1);
+        let start = text[..end].iter().position(|byte| *byte > b' ').unwrap_or(end);
+        let colon = text[start..end].iter().take_while(|byte| !b"/\\".contains(byte)).position(|byte| *byte == b':');
+        let mut authority = start + colon.map_or(0, |colon| colon + 1);
+        while authority < end && b"/\\\t\n\r".contains(&text[authority]) {
+            authority += 1;
+        }
+        let length = text[authority..end].iter().position(|byte| b"/\\?#".contains(byte));
+        let path = length.map_or(end, |length| authority + length);
+        let host =
+            text[authority..path].iter().rposition(|byte| *byte == b'@').map_or(authority, |at| authority + at + 1);
+        let length = text[path..end].iter().position(|byte| b"?#".contains(byte));
+        let query = length.map_or(end, |length| path + length);
+        Parts {
+            scheme: &text[start..authority],
+            user: &text[authority..host],
+            host: &text[host..path],
+            path: &text[path..query],
+            rest: &text[query..end],
+        }
+    }
+}
+
+/// A link's text, taken apart.
+#[derive(Debug)]
+struct Parts<'a> {
+    /// With the slashes after it.
+    scheme: &'a [u8],
+    /// With the `@` after it.
+    user: &'a [u8],
+    /// With the port.
+    host: &'a [u8],
+    path: &'a [u8],
+    /// Query and fragment.
+    rest: &'a [u8],
+}
+
+/// Where links go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Goal {
+    origin: String,
+    /// What stands before every path: nothing, or a path without a final slash.
+    prefix: String,
 }
 
 /// What should move where.
 #[derive(Debug)]
-pub(super) struct Aim(BTreeMap<String, String>);
+pub(super) struct Aim(BTreeMap<String, Goal>);
 
 impl Aim {
     /// The moves of the parameters, those from an origin to itself left out.
     pub(super) fn new(moves: &[Move]) -> Result<Self, Error> {
         let mut aim = BTreeMap::new();
+        let mut goals = BTreeSet::new();
         for step in moves {
-            let to = place(&step.to_host)?;
+            let goal = Goal::parse(&step.to_host)?;
+            if !goal.prefix.is_empty() {
+                goals.insert(goal.origin.clone());
+            }
             for from in &step.from_hosts {
                 let spellings = match from.contains("://") {
                     true => vec![from.clone()],
                     false => vec![format!("http://{from}"), format!("https://{from}")],
                 };
                 for spelling in spellings {
-                    aim.insert(place(&spelling)?, to.clone());
+                    aim.insert(place(&spelling)?, goal.clone());
                 }
             }
         }
-        aim.retain(|from, to| from != to);
+        if let Some(origin) = goals.iter().find(|origin| aim.contains_key(*origin)) {
+            let wrong = format!("links move to `{origin}` with a path before theirs, and away from it");
+            return Err(Error::new(Code::InvalidInput, wrong)
+                .hint("a second run would move them again; leave that origin out of `from_hosts`"));
+        }
+        aim.retain(|from, goal| *from != goal.origin);
         Ok(Aim(aim))
     }
 
-    /// The hosts that links should leave.
-    pub(super) fn hosts(&self) -> Vec<String> {
+    /// The hosts that links should leave, as the URL standard writes them.
+    pub(super) fn hosts(&self) -> BTreeSet<String> {
         let host = |origin: &String| Url::parse(origin).ok()?.host_str().map(str::to_owned);
         self.0.keys().filter_map(host).collect()
     }
@@ -73,25 +135,79 @@ impl Aim {
         link.meaning().is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
     }
 
-    /// Why a link is not what should have become of another; none if it is.
-    pub(super) fn misses(&self, old: &Link, new: &Link) -> Option<String> {
+    /// The pieces in which a link may differ from what it was; why it is not what should have become of it, if it is not.
+    pub(super) fn judge(&self, old: &Link, new: &Link) -> Result<Vec<Edit>, Reason> {
         let meant = old.meaning().and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));
-        let Some((to, old)) = meant else {
-            return (old != new).then(|| "it should have stayed".to_owned());
+        let Some((goal, was)) = meant else {
+            return if old == new { Ok(Vec::new()) } else { Err("it should have stayed".to_owned()) };
         };
-        let Some(new) = new.meaning() else {
-            return Some("it names no host".to_owned());
+        let Some(is) = new.meaning() else {
+            return Err("it names no host".to_owned());
         };
-        let found = new.origin().ascii_serialization();
-        if found != *to {
-            return Some(format!("it is at {found}, not at {to}"));
+        let found = is.origin().ascii_serialization();
+        if found != goal.origin {
+            return Err(format!("it is at {found}, not at {}", goal.origin));
         }
-        let parts = |url: &Url| {
-            let from_path = url[url::Position::BeforePath..].to_owned();
-            (from_path, url.username().to_owned(), url.password().map(str::to_owned))
+        let others = |url: &Url| {
+            let after_path = url[Position::AfterPath..].to_owned();
+            (after_path, url.username().to_owned(), url.password().map(str::to_owned))
         };
-        (parts(&old) != parts(&new)).then(|| "its path, query, fragment or user is different".to_owned())
+        let path = match goal.prefix.as_str() {
+            "" => was.path().to_owned(),
+            prefix => format!("{}{}", path_of(&goal.origin, prefix), was.path()),
+        };
+        if path != is.path() || others(&was) != others(&is) {
+            return Err("its path, query, fragment or user is different".to_owned());
+        }
+        goal.edits(&old.parts(), &new.parts(), was.path())
+            .ok_or_else(|| "its path, query, fragment or user is written in another way".to_owned())
     }
+}
+
+impl Goal {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let link = Link(text.as_bytes().to_vec());
+        let parts = link.parts();
+        let prefix = String::from_utf8_lossy(&[parts.path, parts.rest].concat()).into_owned();
+        let prefix = prefix.strip_suffix('/').unwrap_or(&prefix).to_owned();
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-._~%/+,=@".contains(c);
+        let dots = |segment: &str| matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..");
+        if !prefix.chars().all(fits) || prefix.split('/').any(dots) {
+            let wrong = format!("`{}` can't be where links go", text.escape_debug());
+            return Err(Error::new(Code::InvalidInput, wrong)
+                .hint("give an origin, with a path of plain characters and without `.` or `..` if need be"));
+        }
+        Ok(Goal { origin: place(text)?, prefix })
+    }
+
+    /// What differs; none if more does than may.
+    fn edits(&self, old: &Parts<'_>, new: &Parts<'_>, path: &str) -> Option<Vec<Edit>> {
+        let arrived = [new.path, new.rest].concat();
+        let kept = [self.prefix.as_bytes(), old.path, old.rest].concat();
+        let spelled = [self.prefix.as_bytes(), path.as_bytes(), old.rest].concat();
+        let (from, to) = if arrived == kept && self.keeps(old.path, path) {
+            (old.host.to_vec(), [new.host, self.prefix.as_bytes()].concat())
+        } else if arrived == spelled && (!self.keeps(old.path, path) || old.path.contains(&b'\\')) {
+            let to = [new.host, self.prefix.as_bytes(), path.as_bytes()].concat();
+            ([old.host, old.path].concat(), to)
+        } else {
+            return None;
+        };
+        let mut edits = vec![(old.scheme.to_vec(), new.scheme.to_vec()), (from, to)];
+        edits.retain(|(from, to)| from != to);
+        (old.user == new.user).then_some(edits)
+    }
+
+    /// Whether a path means the same behind the prefix, as it is written.
+    fn keeps(&self, written: &[u8], path: &str) -> bool {
+        let prefix = self.prefix.as_str();
+        let joined = format!("{prefix}{}", String::from_utf8_lossy(written));
+        prefix.is_empty() || path_of(&self.origin, &joined) == path_of(&self.origin, prefix) + path
+    }
+}
+
+fn path_of(origin: &str, path: &str) -> String {
+    Url::parse(&format!("{origin}{path}")).map(|url| url.path().to_owned()).unwrap_or_default()
 }
 
 fn place(text: &str) -> Result<String, Error> {
@@ -107,11 +223,11 @@ fn place(text: &str) -> Result<String, Error> {
 mod tests {
     use super::*;
 
+    fn step(from: &[&str], to: &str) -> Move {
+        Move { from_hosts: from.iter().map(ToString::to_string).collect(), to_host: to.to_owned() }
+    }
+
     fn aim() -> Aim {
-        let step = |from: &[&str], to: &str| Move {
-            from_hosts: from.iter().map(ToString::to_string).collect(),
-            to_host: to.to_owned(),
-        };
         Aim::new(&[step(&["a.example"], "https://b.example"), step(&["https://b.example:443/"], "https://c.example")])
             .unwrap()
     }
@@ -135,8 +251,20 @@ mod tests {
     }
 
     #[test]
+    fn every_spelling_of_a_host_is_one_host() {
+        for from in ["münchen.example", "xn--mnchen-3ya.example", "MÜNCHEN.example", "m%C3%BCnchen.example"] {
+            let aim = Aim::new(&[step(&[from], "https://größe.example")]).unwrap();
+            assert_eq!(aim.hosts().into_iter().collect::<Vec<_>>(), ["xn--mnchen-3ya.example"]);
+            for url in ["http://münchen.example/", "//XN--mnchen-3ya.example", "http://m%c3%bcnchen%2eexample/x"] {
+                assert!(aim.wants(&link(url)), "{from} {url}");
+            }
+            assert!(aim.judge(&link("http://münchen.example/ü"), &link("https://xn--gre-6ka8i.example/ü")).is_ok());
+        }
+    }
+
+    #[test]
     fn links_that_went_elsewhere() {
-        let misses = |old: &str, new: &str| aim().misses(&link(old), &link(new)).is_some();
+        let misses = |old: &str, new: &str| aim().judge(&link(old), &link(new)).is_err();
         assert!(!misses("http://a.example/x?y#z", "https://b.example/x?y#z"));
         assert!(!misses("//u:p@a.example/x", "//u:p@b.example/x"));
         assert!(!misses("http://other/", "http://other/"));
@@ -145,5 +273,46 @@ mod tests {
         assert!(misses("http://u@a.example/x", "https://b.example/x"));
         assert!(misses("http://other/", "http://other"));
         assert!(misses("http://a.example/x", "/x"));
+        // The same to a browser, and still not what stood there.
+        for (old, new) in [("/ü", "/%C3%BC"), ("/a/../b", "/b"), ("", "/"), ("/", ""), ("?a b", "?a%20b")] {
+            assert!(misses(&format!("http://a.example{old}"), &format!("https://b.example{new}")), "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn a_path_goes_before_every_path() {
+        let aim = Aim::new(&[step(&["a.example"], "https://b.example/docs/v1/")]).unwrap();
+        let right = |old: &str, new: &str| {
+            let (old, new) = (format!("http://a.example{old}"), format!("https://b.example{new}"));
+            aim.judge(&link(&old), &link(&new)).is_ok()
+        };
+        for (old, new) in [
+            ("/x%20y?q#f", "/docs/v1/x%20y?q#f"),
+            ("", "/docs/v1/"),
+            ("?q", "/docs/v1/?q"),
+            ("#f", "/docs/v1/#f"),
+            ("/", "/docs/v1/"),
+            ("/../x", "/docs/v1/x"),
+            ("\\x", "/docs/v1/x"),
+            ("/ü", "/docs/v1/ü"),
+            ("/a/../b", "/docs/v1/a/../b"),
+        ] {
+            assert!(right(old, new), "{old} {new}");
+        }
+        for (old, new) in [("/x", "/x"), ("", "/docs/v1"), ("/../x", "/docs/v1/../x"), ("/ü", "/docs/v1/%C3%BC")] {
+            assert!(!right(old, new), "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn what_a_second_run_would_move_again_is_refused() {
+        let refused = |moves: &[Move]| Aim::new(moves).err().is_some_and(|error| error.code() == Code::InvalidInput);
+        assert!(refused(&[step(&["a.example"], "https://a.example/docs")]));
+        assert!(refused(&[step(&["a.example"], "https://b.example/docs"), step(&["b.example"], "https://c.example")]));
+        assert!(!refused(&[step(&["http://a.example"], "https://a.example/docs")]));
+        assert!(!refused(&[step(&["a.example"], "https://a.example/")]));
+        for to in ["/a/../b", "/%2E%2e/x", "/a?b", "/a#b", "/a b", "/ü", "/.", "/a;b"] {
+            assert!(refused(&[step(&["a.example"], &format!("https://b.example{to}"))]), "{to}");
+        }
     }
 }

@@ -1,86 +1,178 @@
-//! A quick look at bytes: may an old host stand in them, in any spelling that a browser understands?
+//! A quick look at bytes: may an old host stand in them, in any spelling that the format allows?
+//!
+//! A link that names its host has two slashes before it, or a user and an `@`. So whatever follows such a place is looked at: few
+//! bytes, however many hosts there are. Slashes and hosts that are spelled out need rarer bytes: `&`, `\`, `%`, line ends
+//! within, letters that are not ASCII. These places are decoded, in each way that the format has.
 
-use memchr::memchr2_iter;
+use std::collections::BTreeSet;
+
+use memchr::{memchr3_iter, memmem};
+use url::Url;
+
+use super::{
+    format::Format,
+    spelling::{Layer, Spelled, number, ways},
+};
+
+/// How far a host that is spelled out is decoded; one that does not end before may be anything.
+const WINDOW: usize = 1 << 10;
 
 /// Knows which bytes call for a parser.
 #[derive(Debug)]
 pub(super) struct Sieve {
-    /// Lower-case hosts; none if one of them has spellings that this search does not know.
-    hosts: Option<Vec<String>>,
+    /// As the URL standard writes them; none if one of them has spellings that this search does not know.
+    hosts: Option<BTreeSet<Vec<u8>>>,
+    /// The lengths of the shortest and the longest.
+    lengths: (usize, usize),
+}
+
+/// What is searched, and for what.
+struct Search<'a> {
+    hosts: &'a BTreeSet<Vec<u8>>,
+    lengths: (usize, usize),
+    bytes: &'a [u8],
+    ways: &'static [&'static [Layer]],
+    /// White space and marks of containers may stand where a line begins.
+    has_marks: bool,
 }
 
 impl Sieve {
     /// A sieve for hosts as the URL standard writes them.
-    pub(super) fn new(hosts: Vec<String>) -> Self {
+    pub(super) fn new(hosts: BTreeSet<String>) -> Self {
         let is_number = |host: &String| {
             let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
-            host.starts_with('[') || last.starts_with(|c: char| c.is_ascii_digit())
+            last.starts_with(|c: char| c.is_ascii_digit())
         };
-        Sieve { hosts: (!hosts.iter().any(is_number)).then_some(hosts) }
+        let is_odd = |host: &String| is_number(host) || !host.bytes().all(is_plain) || host.len() >= WINDOW / 2;
+        let known = !hosts.iter().any(is_odd);
+        let hosts: BTreeSet<Vec<u8>> = hosts.into_iter().map(String::into_bytes).collect();
+        let lengths = || hosts.iter().map(Vec::len);
+        let lengths = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+        Sieve { hosts: known.then_some(hosts), lengths }
     }
 
-    /// False only if no link in the bytes can have one of the hosts.
-    pub(super) fn may_hold(&self, bytes: &[u8]) -> bool {
+    /// False only if no link in a file can have one of the hosts.
+    pub(super) fn may_hold(&self, bytes: &[u8], format: Format) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        hosts.iter().any(|host| holds(bytes, host)) || has_odd_slashes(bytes) || has_odd_host(bytes)
+        let has_marks = format == Format::Markdown;
+        Search { hosts, lengths: self.lengths, bytes, ways: ways(format), has_marks }.run()
     }
 }
 
-/// Searches without regard to case, by the rarer of the two cases of the first letter.
-fn holds(bytes: &[u8], host: &str) -> bool {
-    let host = host.as_bytes();
-    let Some(first) = host.first() else { return true };
-    memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), bytes)
-        .any(|at| bytes.len() - at >= host.len() && bytes[at..at + host.len()].eq_ignore_ascii_case(host))
-}
+impl Search<'_> {
+    fn run(&self) -> bool {
+        self.plain_slashes() || self.slashes_apart() || self.rare_bytes()
+    }
 
-/// Slashes may be written as character references, or have dropped characters between them.
-fn has_odd_slashes(bytes: &[u8]) -> bool {
-    let reference = |at: usize| {
-        let rest = &bytes[at + 1..];
-        let number = rest.strip_prefix(b"#").map(|rest| match rest {
-            [b'x' | b'X', hex @ ..] => digits(hex, 16),
-            decimal => digits(decimal, 10),
+    fn plain_slashes(&self) -> bool {
+        memmem::find_iter(self.bytes, b"//").any(|at| self.host(at + 2))
+    }
+
+    /// White space that a browser drops may stand between the slashes.
+    fn slashes_apart(&self) -> bool {
+        let apart = |needle: &[u8]| memmem::find_iter(self.bytes, needle).any(|at| self.host(at + 1));
+        apart(b"/\n") || apart(b"/\r") || apart(b"/\t")
+    }
+
+    /// Slashes and `@` that are spelled out, backslashes, and hosts after a user.
+    fn rare_bytes(&self) -> bool {
+        memchr3_iter(b'\\', b'@', b'&', self.bytes).any(|at| {
+            let after_slash = at > 0 && self.bytes[at - 1] == b'/';
+            match self.bytes[at] {
+                b'@' => self.host(at + 1),
+                b'&' => (after_slash || is_sign(&self.bytes[at..])) && self.decoded(at),
+                _ => match self.bytes.get(at + 1) {
+                    Some(b'&') => self.decoded(at),
+                    Some(b'/' | b'\\' | b'\t' | b'\n' | b'\r') => self.host(at + 1),
+                    Some(byte) if byte.is_ascii_hexdigit() || matches!(byte, b'u' | b't' | b'n' | b'r') => {
+                        (after_slash || is_escaped_sign(&self.bytes[at..])) && self.decoded(at)
+                            || after_slash && self.host(at + 1)
+                    }
+                    Some(_) => after_slash && self.host(at + 1),
+                    None => false,
+                },
+            }
+        })
+    }
+
+    /// True if what begins there, behind more slashes, may be one of the hosts.
+    fn host(&self, at: usize) -> bool {
+        let before = self.bytes[at..].iter().take_while(|byte| {
+            matches!(byte, b'/' | b'\\' | b'\t' | b'\n' | b'\r') || self.has_marks && matches!(byte, b' ' | b'>')
         });
-        let dropped_or_slash = number.is_some_and(|n| matches!(n, 9 | 10 | 13 | 47 | 92));
-        let named = [&b"sol"[..], b"bsol", b"Tab", b"NewLine"].iter().any(|name| rest.starts_with(name));
-        dropped_or_slash || named
-    };
-    let apart = |at: usize| {
-        let rest = &bytes[at + 1..];
-        let after = rest.iter().position(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
-        after.is_some_and(|n| n > 0 && matches!(rest[n], b'/' | b'\\'))
-    };
-    memchr::memchr_iter(b'&', bytes).any(reference) || memchr2_iter(b'/', b'\\', bytes).any(apart)
-}
-
-/// The number that the bytes begin with.
-fn digits(bytes: &[u8], radix: u32) -> u32 {
-    let digits = bytes.iter().map_while(|byte| char::from(*byte).to_digit(radix));
-    digits.fold(0, |n: u32, digit| n.saturating_mul(radix).saturating_add(digit))
-}
-
-/// A host after two slashes that has anything but plain characters in it.
-fn has_odd_host(bytes: &[u8]) -> bool {
-    let slash = |byte: u8| matches!(byte, b'/' | b'\\');
-    let odd = |at: usize| {
-        if at + 1 >= bytes.len() || !slash(bytes[at + 1]) {
-            return false;
+        let start = at + before.count();
+        let length = self.bytes[start..].iter().take_while(|byte| is_plain(**byte)).count();
+        match self.bytes.get(start + length) {
+            Some(b'%' | b'&' | b'\\' | b'\t' | b'\n' | b'\r' | 0x80..) => self.decoded(start),
+            Some(_) | None => self.known(&self.bytes[start..start + length]),
         }
-        let host = bytes[at + 2..].iter().copied();
-        let mut host = host.skip_while(|byte| slash(*byte)).take_while(|byte| !b"/\\?#\"'<> ".contains(byte));
-        host.any(|byte| !byte.is_ascii_graphic() || matches!(byte, b'%' | b'&'))
-    };
-    memchr2_iter(b'/', b'\\', bytes).any(odd)
+    }
+
+    fn known(&self, host: &[u8]) -> bool {
+        let (least, most) = self.lengths;
+        let is_one =
+            |host: &[u8]| (least..=most).contains(&host.len()) && self.hosts.contains(&host.to_ascii_lowercase());
+        // In running text what ends a sentence does not belong to it.
+        let end = host.iter().rposition(|byte| !matches!(byte, b'.' | b'_')).map_or(0, |last| last + 1);
+        is_one(host) || end < host.len() && is_one(&host[..end])
+    }
+
+    /// As `host`, of bytes that may be spelled out.
+    fn decoded(&self, at: usize) -> bool {
+        let window = &self.bytes[at..self.bytes.len().min(at + WINDOW)];
+        self.ways.iter().any(|way| {
+            let decoded = Spelled::decode(window, way).bytes;
+            let slashes = decoded.iter().take_while(|byte| matches!(byte, b'/' | b'\\' | b'@' | b'\t' | b'\n' | b'\r'));
+            let rest = &decoded[slashes.count()..];
+            let inside = |byte: &u8| is_plain(*byte) || matches!(byte, b'%' | b'\t' | b'\n' | b'\r' | 0x80..);
+            let length = rest.iter().take_while(|byte| inside(byte)).count();
+            if length == rest.len() && at + WINDOW < self.bytes.len() {
+                return true;
+            }
+            let mut host = rest[..length].to_vec();
+            host.retain(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
+            if host.iter().all(|byte| is_plain(*byte)) {
+                return self.known(&host);
+            }
+            let url = Url::parse(&format!("https://{}/", String::from_utf8_lossy(&host)));
+            url.is_ok_and(|url| url.host_str().is_some_and(|host| self.known(host.as_bytes())))
+        })
+    }
+}
+
+/// A byte that hosts have, and that nothing but itself can mean.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// True for a reference to a slash, a backslash or `@`.
+fn is_sign(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'&', b'#', b'x' | b'X', hex @ ..] => matches!(number(hex, 16, usize::MAX).0, 47 | 64 | 92),
+        [b'&', b'#', decimal @ ..] => matches!(number(decimal, 10, usize::MAX).0, 47 | 64 | 92),
+        _ => [&b"&sol;"[..], b"&bsol;", b"&commat;"].iter().any(|name| bytes.starts_with(name)),
+    }
+}
+
+/// True for an escape of CSS or JSON that is a slash, a backslash or `@`.
+fn is_escaped_sign(bytes: &[u8]) -> bool {
+    let digits = if bytes.starts_with(b"\\u") { &bytes[2..] } else { &bytes[1..] };
+    matches!(number(digits, 16, 6).0, 47 | 64 | 92) || matches!(number(digits, 16, 4).0, 47 | 64 | 92)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn sieve() -> Sieve {
+        Sieve::new(["old.example.com", "xn--mnchen-3ya.example"].map(str::to_owned).into())
+    }
+
     #[track_caller]
-    fn check(bytes: &str, expected: bool) {
-        assert_eq!(Sieve::new(vec!["old.example.com".to_owned()]).may_hold(bytes.as_bytes()), expected, "{bytes:?}");
+    fn check(format: Format, bytes: &str, expected: bool) {
+        assert_eq!(sieve().may_hold(bytes.as_bytes(), format), expected, "{bytes:?}");
     }
 
     #[test]
@@ -91,23 +183,107 @@ mod tests {
             "http://o%6cd.example.com/",
             "http://ｏｌｄ.example.com",
             "http://old&#46;example.com",
-            "http:&#47;/x",
-            "http:/&sol;x",
-            "http:/\n/x",
-            "http:/&Tab;/x",
+            "http:&#47;/old.example.com",
+            "http:/&sol;old.example.com",
+            "http:/\n/old.example.com",
+            "http:/&Tab;/old.example.com",
             "http://o\nld.example.com",
             "http:\\\\o\u{ad}ld.example.com",
-            "http:&#x2F&#x2f;x",
+            "http:&#x2F&#x2f;old.example.com",
+            "http:&#92/old.example.com",
+            "//a\"b'c d@old.example.com",
+            "//a&commat;old.example.com",
+            "http://old。example。com",
+            "//&shy;old.example.com",
+            "//&ofr;ld.example.com",
+            "//m&uuml;nchen.example",
+            "//MÜNCHEN.example",
+            "//xn--mnchen-3ya.example",
+            "<style>a{b:url(\\68ttp:\\2f\\00002f old.example.com)}",
+            "<style>a{b:url('//o\\\nld.exampl\\65.com')}",
+            "<p style='a:url(&#92;2f/old.example.com)'>",
+            "\"http:\\/\\/old.example.com\"",
+            "\"http:\\u002f\\u002Fold\\u002eexample.com\"",
         ] {
-            check(spelling, true);
+            check(Format::Html, spelling, true);
         }
+        for spelling in
+            ["[a](http\\:\\/\\/old\\.example\\.com)", "> <a href='//old.\n> >  example.com'>", "//old&#46;example.com"]
+        {
+            check(Format::Markdown, spelling, true);
+        }
+        check(Format::Css, "url(\\2f\\2fold.example.com)", true);
+        check(Format::Xml, "<loc>http://&#x6f;ld.example.com</loc>", true);
+        check(Format::Text, "see http://OLD.example.com.", true);
+        check(Format::Text, "see http://OLD.example.com, and", true);
     }
 
     #[test]
     fn plain_pages_pass() {
-        check("<a href=\"https://new.example.com/ü?a%20&amp;b\">it&#8217;s</a> <script>// ü\n</script>", false);
-        check("", false);
-        assert!(Sieve::new(vec!["127.0.0.1".to_owned()]).may_hold(b""));
-        assert!(Sieve::new(vec!["[::1]".to_owned()]).may_hold(b""));
+        check(
+            Format::Html,
+            "<a href=\"https://new.example.com/ü?a%20&amp;b//old.example.com.evil.org\">it&#8217;s</a> old.example.com \
+             <script>// ü\n//注释：x\n\"\\/\\/a\\u003c\" /\\d+\\w/ @media //old.example\n/</script>&#47;old &lt;/",
+            false,
+        );
+        check(Format::Html, "", false);
+        for host in ["127.0.0.1", "[::1]", "a\"b.example"] {
+            assert!(Sieve::new([host.to_owned()].into()).may_hold(b"", Format::Html));
+        }
+    }
+
+    #[test]
+    fn many_hosts_are_one_search() {
+        let many = Sieve::new((0..400).map(|n| format!("h{n}.example.com")).collect());
+        assert!(many.may_hold(b"a //h399.example.com/", Format::Text));
+        assert!(!many.may_hold(b"a //h400.example.com/ //h3.example.comm/ h3.example.com", Format::Text));
+    }
+
+    /// A character in one of its spellings; as it is if the format does not have that one.
+    fn spell(format: Format, c: char, how: u8) -> String {
+        let number = u32::from(c);
+        let has_references = matches!(format, Format::Html | Format::Xml | Format::Markdown);
+        let has_styles = matches!(format, Format::Html | Format::Css | Format::Xml);
+        match how {
+            0 if has_references => format!("&#{number};"),
+            1 if has_references => format!("&#x{number:04X};"),
+            2 if format == Format::Html && c == '.' => "&period;".to_owned(),
+            2 if format == Format::Html && c == '/' => "&sol;".to_owned(),
+            3 if matches!(format, Format::Html | Format::Json) => format!("\\u{number:04x}"),
+            4 if format == Format::Json && c == '/' => "\\/".to_owned(),
+            4 if format == Format::Markdown && c.is_ascii_punctuation() => format!("\\{c}"),
+            5 if has_styles => format!("\\{number:x} "),
+            6 if has_styles => format!("\\{number:06x}"),
+            7 if c != '/' => format!("%{number:02x}"),
+            8 if c.is_ascii_lowercase() => char::from_u32(0xff41 + number - 0x61).map(String::from).unwrap_or_default(),
+            9 if c == '.' => "\u{3002}".to_owned(),
+            10 if format == Format::Html && c == '/' => "\\".to_owned(),
+            11 if format == Format::Html => format!("\n{c}\t"),
+            12 => c.to_ascii_uppercase().to_string(),
+            _ => c.to_string(),
+        }
+    }
+
+    /// One kind of escape goes for a place; percent signs and letters that stand for others go with each.
+    const KINDS: &[&[u8]] = &[&[0, 1, 2, 7, 8, 9, 10, 11, 12, 13], &[3, 4, 7, 8, 9, 12, 13], &[5, 6, 7, 8, 9, 12, 13]];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_spelling_slips_through(
+            how in proptest::collection::vec(any::<u8>(), 17),
+            often in 1u8..=8,
+            n in 0..Format::ALL.len(),
+            (before, after) in ("[ -~\n]{0,5}", "([/?#:\"'<)][ -~\n]{0,5})?"),
+        ) {
+            for kind in KINDS {
+                let pick = |how: u8| if how.is_multiple_of(often) { kind[usize::from(how / often) % kind.len()] } else { 13 };
+                let host = "//old.example.com".chars().zip(&how);
+                let url: String = host.map(|(c, how)| spell(Format::ALL[n], c, pick(*how))).collect();
+                let text = format!("{before}{url}{after}");
+                prop_assert!(sieve().may_hold(text.as_bytes(), Format::ALL[n]), "{:?} {text:?}", Format::ALL[n]);
+            }
+        }
     }
 }

@@ -1,0 +1,101 @@
+//! A URL as it is written, and the parts of it that a move replaces.
+
+use std::{borrow::Cow, ops::Range};
+
+use url::Url;
+
+use super::origin::Target;
+
+/// A URL as its parser sees it: without tabs and line ends.
+pub(super) struct Clean<'a> {
+    /// The URL.
+    pub(super) text: Cow<'a, str>,
+    /// For each byte of `text` its offset in the piece; none if they are the same.
+    at: Option<Vec<usize>>,
+}
+
+impl<'a> Clean<'a> {
+    /// Drops what the parser drops.
+    pub(super) fn new(piece: &'a str) -> Self {
+        let dropped = |c: char| matches!(c, '\t' | '\n' | '\r');
+        if !piece.contains(dropped) {
+            return Clean { text: Cow::Borrowed(piece), at: None };
+        }
+        let kept = piece.bytes().enumerate().filter(|(_, byte)| !dropped(char::from(*byte)));
+        let at = kept.map(|(at, _)| at).collect();
+        Clean { text: Cow::Owned(piece.chars().filter(|c| !dropped(*c)).collect()), at: Some(at) }
+    }
+
+    /// The text with parts of it replaced.
+    pub(super) fn with(&self, edits: &[(Range<usize>, String)]) -> String {
+        let mut text = self.text.to_string();
+        for (range, new) in edits.iter().rev() {
+            text.replace_range(range.clone(), new);
+        }
+        text
+    }
+
+    /// The part of the piece from the first to the last character of a part of the text.
+    pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
+        match &self.at {
+            Some(at) if range.is_empty() => at[range.start]..at[range.start],
+            Some(at) => at[range.start]..at[range.end - 1] + 1,
+            None => range,
+        }
+    }
+}
+
+/// Where the authority of a URL stands.
+pub(super) struct Parts {
+    /// True if the URL begins with its slashes.
+    relative: bool,
+    authority: Range<usize>,
+}
+
+impl Parts {
+    /// None if the URL names no host by itself. One slash or none after the scheme depends on the page's address.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let begins = |scheme: &[u8]| bytes.len() >= scheme.len() && bytes[..scheme.len()].eq_ignore_ascii_case(scheme);
+        let after_scheme = [&b"https:"[..], b"http:"].into_iter().find(|scheme| begins(scheme)).map_or(0, <[u8]>::len);
+        let slashes = bytes[after_scheme..].iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
+        if slashes < 2 {
+            return None;
+        }
+        let start = after_scheme + slashes;
+        let length = text[start..].find(['/', '\\', '?', '#']).unwrap_or(text.len() - start);
+        Some(Parts { relative: after_scheme == 0, authority: start..start + length })
+    }
+
+    /// The URL; one that begins with its slashes is read as on an https page.
+    pub(super) fn url(&self, text: &str) -> Option<Url> {
+        if self.relative { Url::parse(&format!("https:{text}")).ok() } else { Url::parse(text).ok() }
+    }
+
+    /// The scheme and the host change, the user between them stays. `//host` stays so if it means the same.
+    pub(super) fn edits(&self, text: &str, to: &Target) -> Vec<(Range<usize>, String)> {
+        let Range { start, end } = self.authority.clone();
+        let host = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
+        let Target { origin, prefix } = to;
+        if self.relative && origin.scheme == "https" {
+            vec![(host..end, format!("{}{prefix}", origin.authority()))]
+        } else if host > start {
+            vec![(0..start, format!("{}://", origin.scheme)), (host..end, format!("{}{prefix}", origin.authority()))]
+        } else {
+            vec![(0..end, format!("{}{prefix}", origin.text()))]
+        }
+    }
+
+    /// The same, where the path as it is written would mean something else after another one.
+    pub(super) fn edits_with_path(&self, text: &str, to: &Target, path: &str) -> Vec<(Range<usize>, String)> {
+        let end = self.authority.end;
+        let written = text[end..].find(['?', '#']).unwrap_or(text.len() - end);
+        let mut edits = self.edits(text, to);
+        if let Some((range, new)) = edits.last_mut() {
+            range.end += written;
+            new.truncate(new.len() - to.prefix.len());
+            new.push_str(path);
+        }
+        edits
+    }
+}
