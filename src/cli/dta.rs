@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     call::Call,
-    dta::{self, jsonl},
+    dta::{self, Adapters, jsonl},
     error::{Code, Error},
     host::{self, Host, Position, Request},
     text::escape,
@@ -36,8 +36,9 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-pub(super) fn describe(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
-    let adapter = here.adapters().find(name)?;
+pub(super) fn describe(name: &str, out: &mut Output) -> Result<u8, Error> {
+    let adapters = Adapters::default();
+    let adapter = adapters.find(name)?;
     if !out.is_json() {
         out.line(&format!("{} {}: {}", adapter.name(), adapter.version(), adapter.summary()));
         out.line("Phases: discover, propose, apply, verify. Schemas of input and output:");

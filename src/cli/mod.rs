@@ -82,7 +82,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
-        Command::Dta { command: Dta::Describe { name } } => dta::describe(&here()?, name, out),
+        Command::Dta { command: Dta::Describe { name } } => dta::describe(name, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
         Command::Runs { command: Runs::List } => runs::list(&here()?, out),

@@ -179,6 +179,9 @@ impl Reader<'_> {
         if matches!(name.as_str(), "font" | "annotation-xml" | "math" | "plaintext" | "template" | "frameset") {
             return None;
         }
+        if is_self_closing && name == "svg" {
+            return None;
+        }
         let tag = Start { name: &name, is_self_closing, has_font_style: false, has_html_encoding: false };
         let kind = self.foreign.start(tag);
         self.was_engaged |= self.foreign.is_engaged();

@@ -109,7 +109,7 @@ pub(super) fn scan(format: Format, bytes: &[u8], params: &Params, pulse: Pulse<'
     let json_ld = params.includes(Include::JsonLd);
     match (format, std::str::from_utf8(bytes)) {
         (Format::Html, _) => html::scan(bytes, json_ld, pulse).map(|page| page.scan),
-        (Format::Xhtml, _) => html::scan(bytes, json_ld, pulse).map(html::Page::as_xml),
+        (Format::Xhtml, _) => html::scan(bytes, json_ld, pulse).map(html::Page::into_xml),
         (Format::Css, _) => Scan::of_part(bytes, whole, |text| css::scan(text, pulse)),
         (Format::Text, _) => Scan::of_part(bytes, whole, |text| text::scan(text, pulse)),
         (Format::Markdown, Ok(text)) => markdown::scan(text, json_ld, pulse),

@@ -51,7 +51,7 @@ pub(super) struct Page {
 
 impl Page {
     /// The page if it has to mean the same as XML.
-    pub(super) fn as_xml(self) -> Scan {
+    pub(super) fn into_xml(self) -> Scan {
         match self.differs_as_xml && self.scan.skipped.is_none() {
             true => Scan::skipped("as XML it means something else than as HTML"),
             false => self.scan,

@@ -49,6 +49,8 @@ struct Document<'a> {
     /// The pieces of each part of raw HTML; a part in a quote has several.
     html: Vec<Vec<Range<usize>>>,
     in_html: bool,
+    /// Tags over several lines of a quote or a list, without what marks the lines.
+    folded: String,
     /// How far blocks reach, and what is between them: blank lines, markers and definitions.
     covered: usize,
     gaps: Vec<Range<usize>>,
@@ -81,6 +83,13 @@ fn front_matter(text: &str) -> Range<usize> {
     start..start
 }
 
+/// True for what marks a footnote or a task.
+fn is_marker(text: &str) -> bool {
+    let is_task =
+        ["[ ]", "[x]", "[X]"].iter().any(|mark| text.starts_with(mark)) && text.as_bytes().get(3) != Some(&b':');
+    is_task || text.starts_with("[^")
+}
+
 fn body(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut document = Document { text, ..Document::default() };
     let mut parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
@@ -102,6 +111,9 @@ fn body(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
             pulse()?;
         }
         document.html(&part, json_ld, pulse)?;
+    }
+    if !html::scan(document.folded.as_bytes(), json_ld, pulse)?.scan.values.is_empty() {
+        document.scan.skipped = Some(FOLDED);
     }
     document.scan.values.sort_by_key(|value| value.range.start);
     Ok(document.scan)
@@ -146,9 +158,18 @@ impl<'a> Document<'a> {
         if self.covered < range.start {
             self.gaps.push(self.covered..range.start);
         }
-        self.covered = self.covered.max(range.end);
+        let end = match event {
+            // The parser leaves its brackets out.
+            Event::Start(Tag::Link { link_type, .. } | Tag::Image { link_type, .. })
+                if *link_type == LinkType::Collapsed =>
+            {
+                range.end + "[]".len()
+            }
+            _ => range.end,
+        };
+        self.covered = self.covered.max(end);
         if let Some(link) = self.links.last_mut() {
-            link.inside_end = link.inside_end.max(range.end);
+            link.inside_end = link.inside_end.max(end);
         }
     }
 
@@ -179,7 +200,7 @@ impl<'a> Document<'a> {
             let mut at = gap.start;
             while let Some(found) = self.text[at..gap.end].find('[') {
                 let start = at + found;
-                if self.text[start..].starts_with("[^") {
+                if !known.contains_key(&start) && is_marker(&self.text[start..gap.end]) {
                     at = start + "[^".len();
                     continue;
                 }
@@ -228,7 +249,7 @@ impl<'a> Document<'a> {
         if html == &self.text[range.clone()] {
             self.html.push(vec![range]);
         } else {
-            self.scan.skipped = Some(FOLDED);
+            self.folded.push_str(html);
         }
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     origin::{self, Moves, Rewrite},
     pieces::pieces,
-    scan::{Pulse, Scan},
+    scan::{Pulse, Scan, Scanner},
     value::{Decoded, Value},
 };
 use crate::error::{Code, Error};
@@ -30,7 +30,7 @@ pub(super) fn rewrite(
     bytes: &[u8],
     values: &[Value],
     moves: &Moves,
-    (again, pulse): (&dyn Fn(&[u8]) -> Result<Scan, Error>, Pulse<'_>),
+    (again, pulse): (Scanner<'_>, Pulse<'_>),
 ) -> Result<Option<Moved>, Error> {
     let mut moved = Moved::default();
     let (mut new, mut copied, mut arrived) = (Vec::new(), 0, Vec::new());

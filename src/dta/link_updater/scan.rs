@@ -11,6 +11,9 @@ use crate::error::Error;
 /// Says whether to go on: an error if the run was cancelled or took too long.
 pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 
+/// Finds what is in a file, given its bytes.
+pub(super) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
+
 /// What is in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scan {

@@ -146,7 +146,7 @@ impl<'a> Document<'a> {
             return Err(BROKEN);
         }
         let (name, attributes) = attributes(self.xml, tag)?;
-        let declared = self.declare(&attributes);
+        let declared = self.declare(&attributes)?;
         let element = self.resolve(name, true)?;
         if self.vocabulary.is_none() {
             let vocabulary = Vocabulary::of(element).ok_or(FOREIGN)?;
@@ -179,7 +179,7 @@ impl<'a> Document<'a> {
     }
 
     /// Takes the namespaces that a tag declares, and tells their prefixes.
-    fn declare(&mut self, attributes: &[Attribute<'a>]) -> Vec<&'a str> {
+    fn declare(&mut self, attributes: &[Attribute<'a>]) -> Result<Vec<&'a str>, Reason> {
         let mut declared = Vec::new();
         for attribute in attributes {
             let prefix = match attribute.name.strip_prefix("xmlns") {
@@ -188,10 +188,15 @@ impl<'a> Document<'a> {
                 Some(_) | None => continue,
             };
             let value = Decoded::new(self.xml[attribute.value.clone()].as_bytes(), &[Escape::XmlAttribute]).text;
+            // These two are bound once and for all.
+            let is_reserved = matches!(&*value, vocabulary::XML | "http://www.w3.org/2000/xmlns/") || prefix == "xml";
+            if prefix == "xmlns" || (is_reserved && !(prefix == "xml" && value == vocabulary::XML)) {
+                return Err(BROKEN);
+            }
             self.namespaces.entry(prefix).or_default().push(value);
             declared.push(prefix);
         }
-        declared
+        Ok(declared)
     }
 
     /// The name with its namespace. The default namespace is one of elements only.

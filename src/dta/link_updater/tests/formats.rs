@@ -128,6 +128,9 @@ fn links_of_markdown() {
         "    STAYS\n\n```\n[a](STAYS)\n```\n\n~~~ STAYS\n<STAYS>\n~~~\n",
         "# OLD/a\n\nOLD/b\n====\n\n| a | b |\n|---|---|\n| OLD/c|OLD/d |\n| [a](OLD/e) | `STAYS` |\n",
         "- [ ] OLD/a\n- [x] [a](OLD/b)\n- a\n  OLD/c\n",
+        "- [ ] OLD/a\n\n- [X] [x]\n\n- [x]: OLD/b\n- [^]: OLD/c\n",
+        "> a <b\n> title='STAYS'> OLD\n",
+        "* see [a][]\n* and ![a][], [b][a]\n\n[a]: OLD\n",
         "<a href='OLD/a'>OLD/b</a> <img src=\"OLD/c\"> <b title='STAYS'>\n",
         "<div class=x>\n<a href=\"OLD/a\">STAYS</a>\n<p style='a:url(OLD/b)'>\n</div>\n\n[a](OLD/c)\n",
         "<style>\na{b:url(OLD/a)}\n\n/* url(STAYS) */\n</style>\n\n<!--\n<a href='STAYS'>\n\n[a](STAYS)\n-->\n",
@@ -255,6 +258,9 @@ fn xml_that_is_none_or_another_is_skipped() {
         "]]>",
         "<svg/>&#32;",
         "<svg xmlns:a='x' xmlns:b='x' a:c='1' b:c='2'/>",
+        "<svg xmlns:xml='x'/>",
+        "<svg xmlns:x='http://www.w3&#46;org/XML/1998/namespace'/>",
+        "<svg xmlns:xmlns='x'/>",
     ] {
         skipped(Format::Xml, xml.as_bytes(), broken);
     }
