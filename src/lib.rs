@@ -36,6 +36,7 @@ pub mod journal;
 pub mod json;
 pub mod ledger;
 pub mod lock;
+pub mod net;
 pub mod path;
 pub mod policy;
 pub mod process;

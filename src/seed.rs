@@ -49,6 +49,18 @@ impl Stream {
     }
 }
 
+/// At most `n` of the items, the same ones in whatever order they come; sorted, none twice.
+pub fn choose(seed: u64, purpose: &str, items: Vec<String>, n: u64) -> Vec<String> {
+    let key = |item: String| (Sha256::of(format!("nrv seed {seed} for {purpose}: {item}").as_bytes()), item);
+    let mut items: Vec<(Sha256, String)> = items.into_iter().map(key).collect();
+    items.sort();
+    items.dedup();
+    items.truncate(usize::try_from(n).unwrap_or(usize::MAX));
+    let mut chosen: Vec<String> = items.into_iter().map(|(_, item)| item).collect();
+    chosen.sort();
+    chosen
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +74,18 @@ mod tests {
     }
 
     const NUMBERS_OF_42: [u64; 3] = [478, 181, 509];
+
+    #[test]
+    fn a_choice_depends_on_the_seed_and_not_on_the_order() {
+        let items: Vec<String> = (0..50).map(|n| format!("item {n}")).collect();
+        let backwards: Vec<String> = items.iter().chain(&items).rev().cloned().collect();
+        let chosen = choose(7, "test", items.clone(), 5);
+        assert_eq!(chosen, ["item 15", "item 19", "item 20", "item 3", "item 40"]);
+        assert_eq!(choose(7, "test", backwards, 5), chosen);
+        assert_ne!(choose(8, "test", items.clone(), 5), chosen);
+        assert_eq!(choose(7, "test", items.clone(), 99).len(), 50);
+        assert!(choose(7, "test", items, 0).is_empty());
+    }
 
     #[test]
     fn shuffling_keeps_every_item() {

@@ -125,6 +125,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
                 let place = failure.path.as_deref().map(|path| format!(" `{}`", escape(path)));
                 out.line(&format!("  {}{}: {}", failure.check, place.unwrap_or_default(), failure.reason));
             }
+            step.verifier.remarks.iter().for_each(|remark| out.line(&format!("  {}", escape(remark))));
         }
     }
     if verified.is_empty() {

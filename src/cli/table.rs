@@ -31,7 +31,11 @@ pub(super) fn adapter(output: &Value, after: &Value) -> String {
     right_align(&mut table, &[1, 2]);
     let checks: Vec<String> = strings(&output["verifier"]["checks"]).map(words).collect();
     let verdict = if output["verifier"]["passed"] == true { "passed" } else { "failed" };
-    format!("{}\nverifier {verdict}: {}\n", trimmed(&table), checks.join(", "))
+    let mut text = format!("{}\nverifier {verdict}: {}\n", trimmed(&table), checks.join(", "));
+    for remark in strings(&output["verifier"]["remarks"]) {
+        let _ = writeln!(text, "{}", escape(remark));
+    }
+    text
 }
 
 /// A proposal: what it counted, what would change, and the first files.
@@ -190,6 +194,13 @@ mod tests {
             links total          10     10\nfiles changed                2\n\
             verifier passed: hashes match, counts match\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn remarks_of_the_verifier_stand_below_its_checks() {
+        let verifier = json!({"passed": true, "checks": ["no_404s_sampled"], "remarks": ["a redirects\u{1b}[2J"]});
+        let text = adapter(&json!({"tool": "x", "verifier": verifier}), &json!({}));
+        assert!(text.ends_with("verifier passed: no 404s sampled\na redirects\\u{1b}[2J\n"), "{text}");
     }
 
     #[test]

@@ -257,6 +257,9 @@ pub struct Verdict {
     pub sample_size: u64,
     /// What is wrong; empty if and only if `passed`.
     pub failures: Vec<Failure>,
+    /// What else is to be known, as sentences without final period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// What an adapter's run came to.

@@ -125,6 +125,7 @@ impl Report {
             checks: self.checks.clone(),
             sample_size: self.sample_size,
             failures: self.failures.clone(),
+            remarks: Vec::new(),
         }
     }
 

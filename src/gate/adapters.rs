@@ -1,4 +1,6 @@
-//! The gate `adapters`: only adapters that exist and are approved are used.
+//! The gate `adapters`: only adapters that exist and are approved are used, and try no more links than is permitted.
+
+use serde_json::Value;
 
 use super::{Decision, Finding, Gate, Subject};
 use crate::{
@@ -19,12 +21,16 @@ impl Gate for Adapters {
     }
 
     fn doc(&self) -> &'static str {
-        "Only adapters that exist and are on the approved list are used."
+        "Only adapters that exist and are on the approved list are used, and they try no more links over the network than is permitted."
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
         match subject {
-            Subject::Call { call, adapters, .. } => Some(judge(tool(call)?, adapters, policy).into_iter().collect()),
+            Subject::Call { call, adapters, .. } => {
+                let tool = tool(call)?;
+                let finding = judge(tool, adapters, policy).or_else(|| samples(tool, call, policy));
+                Some(finding.into_iter().collect())
+            }
             Subject::Changes { .. } => None,
         }
     }
@@ -57,6 +63,12 @@ fn tool(call: &Call) -> Option<&str> {
     }
 }
 
+/// Why a call may not have as many links tried over the network as its params or the policy say.
+fn samples(tool: &str, call: &Call, policy: &Policy) -> Option<Finding> {
+    let (Call::DtaPropose { input, .. } | Call::DtaRun { input, .. }) = call else { return None };
+    policy.samples(tool, input.get("params").unwrap_or(&Value::Null)).err().map(Finding::from)
+}
+
 fn judge(tool: &str, existing: &[&str], policy: &Policy) -> Option<Finding> {
     let block = |code: Code, rule: &str, reason: String, remediation: String| {
         Some(Finding { decision: Decision::Block, code, rule: rule.to_owned(), reason, remediation })
@@ -79,7 +91,7 @@ fn judge(tool: &str, existing: &[&str], policy: &Policy) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::super::decide;
     use super::*;
@@ -133,5 +145,22 @@ mod tests {
             "zzz",
             Some((Code::NotFound, "`nrv dta list` shows the adapters that exist")),
         );
+    }
+
+    #[test]
+    fn links_are_tried_only_as_far_as_the_policy_permits() {
+        let policy =
+            Policy::parse("[adapters.link_updater]\nhttp_samples = 3\n[net]\nhosts = ['a.com']", FILE).unwrap();
+        let rule = |policy: &Policy, samples: u64| {
+            let input = json!({"params": {"http_samples": samples}});
+            let call = Call::DtaRun { tool: "link_updater".to_owned(), input };
+            let verdict = decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, policy);
+            verdict.into_error().map(|error| (error.code(), error.hint_text().unwrap_or_default().to_owned()))
+        };
+        assert_eq!(rule(&policy, 3), None);
+        let hint = "ask for fewer, or set `http_samples` in `[adapters.link_updater]` of `nrv.toml`".to_owned();
+        assert_eq!(rule(&policy, 4), Some((Code::PermissionDenied, hint.clone())));
+        assert_eq!(rule(&Policy::default(), 1), Some((Code::PermissionDenied, hint)));
+        assert_eq!(rule(&Policy::default(), 0), None);
     }
 }

@@ -8,6 +8,7 @@ use super::{
     confirm::{Subject, altered},
     fresh::Seen,
     patch::Patch,
+    samples,
 };
 use crate::{
     change::{ChangeSet, Content, Stamp},
@@ -195,6 +196,7 @@ impl Host<'_> {
                 constraints.entry(key).or_insert_with(|| json!(value));
             }
         }
+        samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
         let mut invocation = dta::parse(adapter, &Value::Object(map))?;
         self.globs(invocation.target.globs(self.view())?)?;
         // The policy is a ceiling; an invocation may only ask for less.
@@ -373,17 +375,14 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
-        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, report.verdict());
-        let verify = self.write_artifact(position, tool, "verify", &report)?;
+        let mut files = vec![self.write_artifact(position, tool, "verify", &report)?];
+        let mut verdict = report.verdict();
+        files.extend(self.try_samples(position, stored, report.samples, &mut verdict)?);
+        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
         output.artifacts = stored.artifacts();
-        output.artifacts.push(verify.path.clone());
+        output.artifacts.extend(files.iter().map(|file| file.path.clone()));
         let value = to_value(&output)?;
-        self.note_dta(
-            position,
-            "dta_verified",
-            json!({"tool": tool, "output": value, "after": report.counts}),
-            vec![verify],
-        )?;
+        self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value, "after": report.counts}), files)?;
         if output.verifier.passed {
             let after = to_value(&report.counts)?;
             sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });
@@ -410,7 +409,7 @@ impl Host<'_> {
         self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
     }
 
-    fn write_artifact(
+    pub(super) fn write_artifact(
         &self,
         position: &Position,
         tool: &str,

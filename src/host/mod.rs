@@ -20,6 +20,7 @@ mod probe;
 mod recover;
 mod reply;
 mod rollback;
+mod samples;
 mod sink;
 mod start;
 mod verifier;

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Context, Host, Position, adapter::StoredProposal};
+use super::{Context, Host, Position, adapter::StoredProposal, samples};
 use crate::{
     dta::{
-        contract::{Failure, Verdict},
+        contract::{BaselineRecord, Failure, Verdict},
         verify::{ArtifactRef, Contents, Proposed, Report, Request},
     },
     error::{Code, Error},
@@ -162,7 +162,14 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
         threads: context.options.threads,
         tool: tool.clone(),
     };
-    ask(context, &request, context.policy.adapter(&tool).timeout_ms).map(|report| report.verdict())
+    let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms)?;
+    let mut verdict = report.verdict();
+    if verdict.passed && !report.samples.is_empty() {
+        let baseline: BaselineRecord = serde_json::from_slice(&folder.read(&request.baseline.path)?)
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("`{}` is no baseline", request.baseline.path)))?;
+        samples::try_again(context, &baseline.input, report.samples, &mut verdict)?;
+    }
+    Ok(verdict)
 }
 
 /// The later transaction of the run that changed or brought back a file of this record's transaction.

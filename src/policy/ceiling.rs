@@ -7,6 +7,7 @@ use super::{
     form::{self, Form, Wrong},
     glob::PathSet,
     key,
+    network::HostSet,
     settings::{Budget, OnFailure},
 };
 use crate::error::{self, Code, Error};
@@ -16,7 +17,7 @@ const PERMISSIONS: &[(&str, Option<&str>)] = &[
     ("calls", None),
     ("exec", Some("runs can't start commands")),
     ("llm", Some("model requests do not exist")),
-    ("network", Some("scripts can't reach the network")),
+    ("network", None),
     ("write", None),
 ];
 
@@ -27,6 +28,8 @@ pub struct Ceiling {
     pub write: Vec<String>,
     /// Names of the calls that it may make beside nrv's own.
     pub calls: Vec<String>,
+    /// Hosts that may be asked whether links work.
+    pub network: Vec<String>,
     /// Budgets, where the header has one.
     pub budget: BudgetCeiling,
     /// What becomes of changes when the run fails, if the header says it.
@@ -60,6 +63,7 @@ impl Ceiling {
             match PERMISSIONS.iter().find(|(known, _)| known == name) {
                 None => return Err(unknown(&place, name, PERMISSIONS.iter().map(|(known, _)| *known))),
                 Some(("calls", None)) => ceiling.calls = texts(&read(Form::Names, value, &place)?),
+                Some(("network", None)) => ceiling.network = texts(&read(Form::Hosts, value, &place)?),
                 Some((_, None)) => ceiling.write = texts(&read(Form::Globs, value, &place)?),
                 Some((_, Some(feature))) => match value.as_array().map(Vec::as_slice) {
                     Some([]) => {}
@@ -102,15 +106,19 @@ impl BudgetCeiling {
 }
 
 impl Policy {
-    /// This policy under a header's ceiling: what both allow may be written and called, and each budget is the smaller one.
+    /// This policy under a header's ceiling: what both allow may be written, called and reached, and each budget is the smaller one.
     ///
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.
     pub fn tightened(&self, ceiling: &Ceiling) -> Result<Policy, Error> {
         let mut policy = self.clone();
-        let set = PathSet::new(&ceiling.write).map_err(|phrase| {
-            refuse("permissions.write", &Wrong { item: None, phrase: format!("has a glob that {phrase}") })
-        })?;
-        policy.ceilings.push(Permissions { write: ceiling.write.clone(), set, calls: ceiling.calls.clone() });
+        let wrong = |name: &str, phrase: String| refuse(&format!("permissions.{name}"), &Wrong { item: None, phrase });
+        policy.ceilings.push(Permissions {
+            set: PathSet::new(&ceiling.write).map_err(|why| wrong("write", format!("has a glob that {why}")))?,
+            net: HostSet::new(&ceiling.network).map_err(|why| wrong("network", format!("has a host that {why}")))?,
+            write: ceiling.write.clone(),
+            calls: ceiling.calls.clone(),
+            network: ceiling.network.clone(),
+        });
         let mut limits = ceiling.budget;
         for ((name, limit), budget) in limits.fields().into_iter().zip(budgets(&mut policy.settings.budget)) {
             if let Some(limit) = limit.filter(|limit| *limit < *budget) {
@@ -184,13 +192,13 @@ mod tests {
     fn a_header_is_read_with_the_forms_of_the_policy() {
         let header = json!({
             "name": "x", "args": {},
-            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": [], "llm": []},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "network": ["a.com:80"], "exec": [], "llm": []},
             "budget": {"files": 7, "bytes": "1KiB"},
             "on_failure": "keep",
         });
         let budget = BudgetCeiling { files: Some(7), bytes: Some(1024), ..BudgetCeiling::default() };
-        let (write, calls) = (vec!["site/**".to_owned()], vec!["tickets.create".to_owned()]);
-        let expected = Ceiling { write, calls, budget, on_failure: Some(OnFailure::Keep) };
+        let [write, calls, network] = ["site/**", "tickets.create", "a.com:80"].map(|text| vec![text.to_owned()]);
+        let expected = Ceiling { write, calls, network, budget, on_failure: Some(OnFailure::Keep) };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }
@@ -214,6 +222,11 @@ mod tests {
             json!({"permissions": {"calls": "tickets.create"}}),
             "`permissions.calls` of the script's header must be a list of names such as [\"link_updater\"], \
              not \"tickets.create\"",
+            "",
+        );
+        refused(
+            json!({"permissions": {"network": ["http://a.com"]}}),
+            "`permissions.network` of the script's header holds `http://a.com`, which is more than a host: leave out the scheme and the path",
             "",
         );
         refused(

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::glob;
+use super::{glob, network};
 
 /// The largest number that is exact in JSON everywhere.
 const MAX: u64 = 1 << 53;
@@ -29,6 +29,8 @@ pub(super) enum Form {
     Flag,
     /// A whole number, at least this.
     Count(u64),
+    /// A whole number, at most this.
+    UpTo(u64),
     /// Bytes, as a number or as text with a unit.
     Size,
     /// A list of globs, of which some may exclude.
@@ -37,12 +39,12 @@ pub(super) enum Form {
     Denied,
     /// A list of names.
     Names,
+    /// A list of hosts.
+    Hosts,
     /// One of these words.
     Word(&'static [&'static str]),
     /// `false`, because the feature does not exist yet.
     Off(&'static str),
-    /// `0`, because the feature does not exist yet.
-    Zero(&'static str),
 }
 
 /// What is wrong with a value: a phrase, and the place if it is an item of a list.
@@ -65,6 +67,7 @@ impl Form {
         match self {
             Form::Flag => value.as_bool().map(Value::Bool).ok_or_else(expected),
             Form::Count(least) => whole(value).filter(|n| *n >= least).map(Value::from).ok_or_else(expected),
+            Form::UpTo(most) => whole(value).filter(|n| *n <= most).map(Value::from).ok_or_else(expected),
             Form::Size => whole(value).or_else(|| size(value.as_str()?)).map(Value::from).ok_or_else(expected),
             Form::Globs => list(value, |item| glob::compile(item.strip_prefix('!').unwrap_or(item)).map(|_| ()))?
                 .ok_or_else(expected),
@@ -78,6 +81,7 @@ impl Form {
                 _ => Ok(()),
             })?
             .ok_or_else(expected),
+            Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
             Form::Word(words) => {
                 value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
             }
@@ -85,11 +89,6 @@ impl Form {
                 Value::Bool(false) => Ok(value.clone()),
                 Value::Bool(true) => Err(missing(feature)),
                 _ => Err(expected()),
-            },
-            Form::Zero(feature) => match whole(value) {
-                Some(0) => Ok(json!(0)),
-                Some(_) => Err(missing(feature)),
-                None => Err(expected()),
             },
         }
     }
@@ -99,11 +98,12 @@ impl Form {
         match self {
             Form::Flag | Form::Off(_) => "true or false".to_owned(),
             Form::Count(least) => format!("a whole number, at least {least}"),
+            Form::UpTo(most) => format!("a whole number, at most {most}"),
             Form::Size => "a number of bytes or a size such as \"256MiB\"".to_owned(),
             Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
+            Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
             Form::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
-            Form::Zero(_) => "0".to_owned(),
         }
     }
 
@@ -112,6 +112,7 @@ impl Form {
         match self {
             Form::Flag => json!({"type": "boolean"}),
             Form::Count(least) => json!({"type": "integer", "minimum": least, "maximum": MAX}),
+            Form::UpTo(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
             Form::Size => json!({"anyOf": [
                 {"type": "integer", "minimum": 0, "maximum": MAX},
                 {"type": "string", "pattern": "^[0-9]+ ?([KMGT]iB|[kMGT]B|B)$"},
@@ -119,9 +120,9 @@ impl Form {
             Form::Globs => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
             Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
+            Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
             Form::Word(words) => json!({"enum": words}),
             Form::Off(_) => json!({"const": false}),
-            Form::Zero(_) => json!({"const": 0}),
         }
     }
 
@@ -212,9 +213,17 @@ mod tests {
         check(Form::Count(1), json!(0), Err("must be a whole number, at least 1, not 0"));
         check(Form::Count(0), json!(-1), Err("must be a whole number, at least 0, not -1"));
         check(Form::Count(0), json!(u64::MAX), Err("must be a whole number, at least 0, not 18446744073709551615"));
+        check(Form::UpTo(9), json!(10), Err("must be a whole number, at most 9, not 10"));
         check(Form::Flag, json!("yes"), Err("must be true or false, not \"yes\""));
         check(Form::Word(&["a", "b"]), json!("c"), Err("must be \"a\" or \"b\", not \"c\""));
         check(Form::Names, json!("x"), Err("must be a list of names such as [\"link_updater\"], not \"x\""));
+    }
+
+    #[test]
+    fn hosts_are_compiled() {
+        check(Form::Hosts, json!(["a.com", "*.b.org:8080"]), Ok(json!(["a.com", "*.b.org:8080"])));
+        let phrase = "holds `https://a.com`, which is more than a host: leave out the scheme and the path";
+        check(Form::Hosts, json!(["https://a.com"]), Err(phrase));
     }
 
     #[test]

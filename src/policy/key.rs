@@ -23,8 +23,8 @@ const fn key(path: &'static str, form: Form, doc: &'static str) -> Key {
 pub(super) const KEYS: &[Key] = &[
     key(
         "adapters.*.http_samples",
-        Form::Zero("checking samples over HTTP does not exist"),
-        "How many links are checked over HTTP; only 0 exists now.",
+        Form::UpTo(1000),
+        "How many of its new links are tried over HTTP; params may ask for fewer, and only hosts of `[net]` are asked.",
     ),
     key("adapters.*.max_files", Form::Count(1), "How many files the adapter may take at once."),
     key("adapters.*.paths", Form::Globs, "Globs of what the adapter may write; without it, all that `[paths]` allows."),
@@ -64,6 +64,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("gates.diff_size.run_warn_lines", Form::Count(0), "Warns when the run has changed more lines."),
     key("gates.diff_size.warn_lines", Form::Count(0), "Warns about a file whose change has more lines."),
+    key(
+        "net.hosts",
+        Form::Hosts,
+        "Hosts that may be asked whether links work: `example.com` on its scheme's own port, `example.com:8080`, or `*.example.com` for what is beneath it.",
+    ),
     key("paths.deny", Form::Denied, "Globs of what may not be written, whatever `write` says."),
     key(
         "paths.read_deny",
@@ -102,7 +107,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("gates.secrets", "the gate for secrets does not exist"),
     ("gates.tools", "the gate for tools does not exist"),
     ("llm", "model requests do not exist"),
-    ("net", "scripts can't reach the network"),
     ("retention", "records of runs do not expire"),
 ];
 
@@ -115,6 +119,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("confirm", "How confirmations are answered."),
     ("gates", "Settings of the gates."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
+    ("net", "What may be reached over the network: for samples of new links; scripts reach nothing."),
     ("paths", "What may be written and read. Protected paths, such as `.git`, are never writable."),
     ("run", "How runs begin and end."),
     ("script", "Settings of scripts."),

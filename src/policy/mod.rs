@@ -7,6 +7,7 @@ mod describe;
 mod form;
 mod glob;
 mod key;
+mod network;
 mod parse;
 mod refusal;
 mod settings;
@@ -15,16 +16,16 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use self::glob::PathSet;
 pub use self::{
     ceiling::{BudgetCeiling, Ceiling},
     describe::json_schema,
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, DiffSize, Gates, OnFailure, Paths, Run, Script,
+        Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, DiffSize, Gates, Net, OnFailure, Paths, Run, Script,
         Settings,
     },
 };
+use self::{glob::PathSet, network::HostSet};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
@@ -44,6 +45,7 @@ pub struct Policy {
     deny: PathSet,
     read_deny: PathSet,
     adapters: BTreeMap<String, PathSet>,
+    net: HostSet,
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
     sha256: Sha256,
@@ -58,6 +60,10 @@ struct Permissions {
     set: PathSet,
     /// Names of the calls that may be made beside nrv's own.
     calls: Vec<String>,
+    /// Hosts that may be reached, as they are in the header.
+    network: Vec<String>,
+    /// The same, compiled.
+    net: HostSet,
 }
 
 /// Where a setting comes from that is not built in.
@@ -81,6 +87,8 @@ impl Policy {
 
     fn new(settings: Settings, lines: BTreeMap<String, usize>, file: &str) -> Result<Self, Error> {
         let wrong = |phrase: String| Error::new(Code::InvalidPolicy, format!("a glob of `{file}` {phrase}"));
+        let net = HostSet::new(&settings.net.hosts)
+            .map_err(|phrase| Error::new(Code::InvalidPolicy, format!("a host of `{file}` {phrase}")))?;
         let mut adapters = BTreeMap::new();
         for (name, adapter) in &settings.adapters.named {
             if let Some(paths) = &adapter.paths {
@@ -94,6 +102,7 @@ impl Policy {
             deny: PathSet::denied(&settings.paths.deny).map_err(wrong)?,
             read_deny: PathSet::denied(&settings.paths.read_deny).map_err(wrong)?,
             adapters,
+            net,
             ceilings: Vec::new(),
             file: file.to_owned(),
             settings,
@@ -133,13 +142,13 @@ impl Policy {
         self.sha256
     }
 
-    /// What each header permits to write and to call.
-    fn permissions(&self) -> Vec<(&[String], &[String])> {
-        self.ceilings.iter().map(|header| (header.write.as_slice(), header.calls.as_slice())).collect()
+    /// What each header permits to write, to call and to reach.
+    fn permissions(&self) -> Vec<[&[String]; 3]> {
+        self.ceilings.iter().map(|header| [&header.write[..], &header.calls, &header.network]).collect()
     }
 }
 
-fn hash(settings: &Settings, ceilings: &[(&[String], &[String])]) -> Result<Sha256, Error> {
+fn hash(settings: &Settings, ceilings: &[[&[String]; 3]]) -> Result<Sha256, Error> {
     json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
 }
 

@@ -340,19 +340,12 @@ mod tests {
             "is refused: `adapters.strict_tools` can't be used: strict tools do not exist in this version of nrv",
             "",
         );
-        refused(
-            "[adapters.a]\nhttp_samples = 3",
-            2,
-            1,
-            "is refused: `adapters.a.http_samples` can't be used: checking samples over HTTP does not exist in this version of nrv",
-            "",
-        );
         for (path, _) in key::MISSING {
             let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
             let table = if table.is_empty() { String::new() } else { format!("[{}]\n", table.replace('*', "a")) };
             let error = parse(&format!("{table}{key} = 1"), "nrv.toml").err().expect("the feature is missing");
             assert!(error.message().ends_with("in this version of nrv"), "{error}");
         }
-        assert!(parse("[adapters]\nstrict_tools = false\n[adapters.a]\nhttp_samples = 0", "nrv.toml").is_ok());
+        assert!(parse("[adapters]\nstrict_tools = false", "nrv.toml").is_ok());
     }
 }

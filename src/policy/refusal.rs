@@ -9,7 +9,7 @@ use crate::{
     path::{RepoPath, protected},
 };
 
-/// A rule's no to a path or a call.
+/// A rule's no to a path, a call or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `protected_path` or `permission_denied`.
@@ -25,10 +25,7 @@ pub struct Refusal {
 impl Refusal {
     /// The refusal as an error about a path.
     pub fn into_error(self, path: &RepoPath) -> Error {
-        Error::new(self.code, self.reason)
-            .detail("path", path.as_str())
-            .detail("rule", self.rule)
-            .hint(self.remediation)
+        Error::from(self).detail("path", path.as_str())
     }
 
     fn protected(path: &RepoPath, verb: &str, why: &str) -> Self {
@@ -38,6 +35,12 @@ impl Refusal {
             reason: format!("`{path}` is protected and never {verb} by a run: {why}"),
             remediation: "leave it out; no policy can permit it".to_owned(),
         }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Error::new(refusal.code, refusal.reason).detail("rule", refusal.rule).hint(refusal.remediation)
     }
 }
 

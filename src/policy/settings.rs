@@ -21,6 +21,8 @@ pub struct Settings {
     pub budget: Budget,
     /// `[calls]`.
     pub calls: Calls,
+    /// `[net]`.
+    pub net: Net,
     /// `[script.*]`.
     pub script: Script,
     /// `[run]`.
@@ -67,7 +69,7 @@ pub struct Adapter {
     pub max_files: u64,
     /// How long one call may take, in milliseconds.
     pub timeout_ms: u64,
-    /// Always 0 in this version.
+    /// How many of its new links are tried over HTTP at most.
     pub http_samples: u64,
 }
 
@@ -159,6 +161,13 @@ impl Default for Budget {
 pub struct Calls {
     /// Names of approved calls; none: all that the program offers.
     pub approved: Option<Vec<String>>,
+}
+
+/// What may be reached over the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Net {
+    /// Hosts that may be asked whether links work.
+    pub hosts: Vec<String>,
 }
 
 /// What a script's process may use.

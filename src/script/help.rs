@@ -28,6 +28,9 @@ pub fn help(loaded: &Loaded) -> String {
     if let calls @ [_, ..] = header.ceiling.calls.as_slice() {
         text.push_str(&format!("May call: {}\n", calls.join(", ")));
     }
+    if let hosts @ [_, ..] = header.ceiling.network.as_slice() {
+        text.push_str(&format!("May reach: {}\n", hosts.join(", ")));
+    }
     let budget = [
         ("files", header.ceiling.budget.files),
         ("diff lines", header.ceiling.budget.diff_lines),
@@ -118,7 +121,7 @@ mod tests {
                 "from": {"type": "array", "items": {"type": "string"}, "description": "Old hosts"},
                 "to": {"type": "string"}, "kind": {"enum": ["a", 1], "default": "a"},
             }},
-            "permissions": {"write": ["site/**"], "calls": ["tickets.create"]}, "budget": {"files": 5},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "network": ["a.com"]}, "budget": {"files": 5},
         }));
         let loaded = Loaded {
             main: RepoPath::parse("scripts/x.rhai").unwrap(),
@@ -131,7 +134,7 @@ mod tests {
         };
         let expected = "Moves links.\n\nUsage: nrv run scripts/x.rhai --arg to=… [--arg NAME=VALUE]…\n\n\
             Arguments:\n  to    string, required\n  from  Old hosts (array of string)\n  kind  \"a\" | 1, default \"a\"\n\n\
-            May write: site/**\nMay call: tickets.create\nAt most: 5 files\n";
+            May write: site/**\nMay call: tickets.create\nMay reach: a.com\nAt most: 5 files\n";
         assert_eq!(help(&loaded), expected);
     }
 }

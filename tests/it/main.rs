@@ -13,6 +13,7 @@ mod events;
 mod html_cases;
 mod init;
 mod json_shapes;
+mod net;
 mod planted;
 mod refusals;
 mod repository;

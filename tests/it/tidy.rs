@@ -59,6 +59,7 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["cli", "guest", "journal", "process", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
+    ("ureq", &["net"]),
     ("walkdir", &["journal", "ledger", "lock"]),
 ];
 
