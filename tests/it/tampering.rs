@@ -104,7 +104,7 @@ fn every_damaged_file_of_a_record_is_named() {
         ("-proposed.json", "-proposed.json"),
         ("-applied.json", "-applied.json"),
         ("-verify.json", "-verify.json"),
-        ("artifacts/3-link_updater.patch", "artifacts/3-link_updater.patch"),
+        ("artifacts/2-link_updater.patch", "artifacts/2-link_updater.patch"),
         ("packs/t1/manifest.json", "packs/t1/manifest.json"),
         ("packs/t1/patch", "packs/t1/patch"),
         ("packs/t1/pre/2", "packs/t1/pre/2"),

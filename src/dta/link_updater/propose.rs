@@ -9,7 +9,7 @@ use super::{
     format::{self, Format},
     origin::Moves,
     params::{OnSkip, Params},
-    rewrite::rewrite,
+    rewrite::{Again, rewrite},
     scan::Pulse,
 };
 use crate::{
@@ -170,16 +170,17 @@ fn page(
         return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
     };
     let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
-    if let Some(links) = format::count(format, bytes, params, moves) {
+    let count = |bytes: &[u8]| format::count(format, bytes, params, moves);
+    if let Some(links) = count(bytes) {
         return Ok(Page { hash, links, ..nothing });
     }
     let named = |error: Error| error.detail("path", path.as_str());
-    let again = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
-    let scan = again(bytes).map_err(named)?;
-    if let Some(reason) = scan.skipped {
+    let scan = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
+    let found = scan(bytes).map_err(named)?;
+    if let Some(reason) = found.skipped {
         return Ok(Page { hash, skipped: Some(reason), ..nothing });
     }
-    let moved = rewrite(bytes, &scan.values, moves, (&again, pulse)).map_err(named)?;
+    let moved = rewrite(bytes, &found.values, moves, Again { scan: &scan, count: &count, pulse }).map_err(named)?;
     let Some(moved) = moved else { return Ok(Page { hash, skipped: Some(INEXACT), ..nothing }) };
     let change = moved.bytes.map(|bytes| {
         let after = Content::new(bytes, before.mode);
@@ -207,6 +208,8 @@ pub(super) fn links_and_page_for_tests(
         links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");
-    let moved = rewrite(bytes, &found.values, &moves, (&again, &|| Ok(()))).expect("nothing stops it")?;
+    let count = |bytes: &[u8]| format::count(format, bytes, params, &moves);
+    let again = Again { scan: &again, count: &count, pulse: &|| Ok(()) };
+    let moved = rewrite(bytes, &found.values, &moves, again).expect("nothing stops it")?;
     Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }

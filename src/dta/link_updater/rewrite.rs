@@ -1,6 +1,6 @@
 //! Moves the links of a file. Every byte outside of what a move names stays.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     origin::{self, Moves, Rewrite},
@@ -24,46 +24,105 @@ pub(super) struct Moved {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// Moves the links in `values`. `again` finds the values of other bytes in the same way: what was written is read once more.
-/// None if it would be read as something else than what was meant.
-pub(super) fn rewrite(
-    bytes: &[u8],
-    values: &[Value],
-    moves: &Moves,
-    (again, pulse): (Scanner<'_>, Pulse<'_>),
-) -> Result<Option<Moved>, Error> {
+/// Reads other bytes in the way in which the values were found, and says whether to go on.
+#[derive(Clone, Copy)]
+pub(super) struct Again<'a> {
+    /// Finds the values.
+    pub(super) scan: Scanner<'a>,
+    /// Counts the links of bytes in which none moves, where that can be told quickly.
+    pub(super) count: &'a dyn Fn(&[u8]) -> Option<u64>,
+    /// Whether to go on.
+    pub(super) pulse: Pulse<'a>,
+}
+
+/// Moves the links in `values`. What was written is read once more; none if it would be read as something else than what was
+/// meant.
+pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Again<'_>) -> Result<Option<Moved>, Error> {
     let mut moved = Moved::default();
-    let (mut new, mut copied, mut arrived) = (Vec::new(), 0, Vec::new());
+    let mut new = Written::default();
     for (n, value) in values.iter().enumerate() {
         if n % STRIDE == 0 {
-            pulse()?;
+            (again.pulse)()?;
         }
-        let start = value.range.start;
         let decoded = Decoded::new(&bytes[value.range.clone()], &value.escapes);
-        for piece in pieces(value.form, &decoded.text) {
-            if let Some(Rewrite { edits, cleaned }) = moves.rewrite(&decoded.text[piece.clone()])? {
-                for (range, text) in edits {
-                    let range = decoded.raw(piece.start + range.start..piece.start + range.end);
-                    let kept = bytes.get(copied..start + range.start).ok_or_else(overlap)?;
-                    new.extend_from_slice(kept);
-                    new.extend_from_slice(text.as_bytes());
-                    copied = start + range.end;
-                }
-                arrived.push((moved.links, cleaned));
-            }
-            moved.links += 1;
+        let pieces = pieces(value.form, &decoded.text);
+        let rewrites = pieces.iter().map(|piece| moves.rewrite(&decoded.text[piece.clone()]));
+        let rewrites = rewrites.collect::<Result<Vec<_>, _>>()?;
+        let updates = rewrites.iter().flatten().count() as u64;
+        if updates > 0 {
+            new.value(bytes, value, (&decoded, &pieces, &rewrites))?;
+            new.arrived.extend((moved.links..).zip(rewrites).filter_map(|(link, new)| Some((link, new?.cleaned))));
         }
+        moved.links += pieces.len() as u64;
+        moved.updates += updates;
     }
-    moved.updates = arrived.len() as u64;
-    if !arrived.is_empty() {
-        new.extend_from_slice(&bytes[copied..]);
-        let found = again(&new)?;
-        if !is_meant((bytes, values), (&new, &found), arrived, pulse)? {
+    if moved.updates > 0 {
+        new.bytes.extend_from_slice(&bytes[new.copied..]);
+        // Where each value by itself is what was meant, and there are as many links as before, all of them are.
+        let is_meant = (new.plain && (again.count)(&new.bytes) == Some(moved.links)) || {
+            let found = (again.scan)(&new.bytes)?;
+            is_meant((bytes, values), (&new.bytes, &found), new.arrived, again.pulse)?
+        };
+        if !is_meant {
             return Ok(None);
         }
-        moved.bytes = Some(new);
+        moved.bytes = Some(new.bytes);
     }
     Ok(Some(moved))
+}
+
+/// What is written of a file so far.
+#[derive(Debug)]
+struct Written {
+    bytes: Vec<u8>,
+    /// Up to where the old bytes are in it.
+    copied: usize,
+    /// Which links move, and what becomes of each.
+    arrived: Vec<(u64, String)>,
+    /// True while each value that was written reads as what was meant.
+    plain: bool,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Written { bytes: Vec::new(), copied: 0, arrived: Vec::new(), plain: true }
+    }
+}
+
+impl Written {
+    /// Writes a value with what becomes of its pieces, and everything before it.
+    fn value(
+        &mut self,
+        bytes: &[u8],
+        value: &Value,
+        (decoded, ranges, rewrites): (&Decoded<'_>, &[Range<usize>], &[Option<Rewrite>]),
+    ) -> Result<(), Error> {
+        let start = value.range.start;
+        let mut begins = None;
+        for (piece, rewrite) in ranges.iter().zip(rewrites) {
+            for (range, text) in rewrite.iter().flat_map(|rewrite| &rewrite.edits) {
+                let range = decoded.raw(piece.start + range.start..piece.start + range.end);
+                let kept = bytes.get(self.copied..start + range.start).ok_or_else(overlap)?;
+                if begins.is_none() {
+                    begins = Some(self.bytes.len() + start.checked_sub(self.copied).ok_or_else(overlap)?);
+                }
+                self.bytes.extend_from_slice(kept);
+                self.bytes.extend_from_slice(text.as_bytes());
+                self.copied = start + range.end;
+            }
+        }
+        let Some(begins) = begins else { return Ok(()) };
+        self.bytes.extend_from_slice(bytes.get(self.copied..value.range.end).ok_or_else(overlap)?);
+        self.copied = value.range.end;
+        let new = Decoded::new(&self.bytes[begins..], &value.escapes);
+        let meant = ranges.iter().zip(rewrites).map(|(range, rewrite)| match rewrite {
+            Some(rewrite) => rewrite.cleaned.as_str().into(),
+            None => origin::cleaned(&decoded.text[range.clone()]),
+        });
+        self.plain &=
+            pieces(value.form, &new.text).into_iter().map(|range| origin::cleaned(&new.text[range])).eq(meant);
+        Ok(())
+    }
 }
 
 fn overlap() -> Error {
@@ -123,7 +182,8 @@ mod tests {
         let again = |bytes: &[u8]| format::scan(format, bytes, &params, &|| Ok(()));
         let found = again(bytes).unwrap();
         assert_eq!(found.skipped, None, "{}", String::from_utf8_lossy(bytes));
-        rewrite(bytes, &found.values, &Moves::compile(&params).unwrap(), (&again, &|| Ok(()))).unwrap()
+        let again = Again { scan: &again, count: &|_| None, pulse: &|| Ok(()) };
+        rewrite(bytes, &found.values, &Moves::compile(&params).unwrap(), again).unwrap()
     }
 
     #[track_caller]
