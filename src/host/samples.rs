@@ -116,6 +116,25 @@ mod tests {
         assert_eq!(input["params"], expected);
     }
 
+    /// However many an adapter offers.
+    #[test]
+    fn no_more_are_chosen_than_the_policy_gives() {
+        let policy = "[net]\nhosts = ['a.com']\n[adapters.x]\nhttp_samples = 3";
+        let policy = Policy::parse(policy, crate::policy::FILE).unwrap();
+        let input = |params: Value| {
+            let value = json!({
+                "tool": "x", "version": "1", "mode": "apply", "target": {"repo_path": ".", "glob": "*"},
+                "params": params, "constraints": {"max_files": 1, "timeout_ms": 1, "seed": 1},
+            });
+            serde_json::from_value::<Invocation>(value).unwrap()
+        };
+        let offered = || (0..20).map(|n| format!("http://a.com/{n}")).collect();
+        let n = |policy: &Policy, params: Value| chosen(policy, &input(params), offered()).map(|urls| urls.len());
+        assert_eq!((n(&policy, json!({})), n(&policy, json!({"http_samples": 2}))), (Ok(3), Ok(2)));
+        assert_eq!(n(&Policy::default(), json!({})), Ok(0));
+        assert!(n(&policy, json!({"http_samples": 4})).is_err());
+    }
+
     #[test]
     fn an_input_that_is_silent_asks_for_what_the_policy_says() {
         let knows = || json!({"properties": {"params": {"properties": {"http_samples": {}}}}});

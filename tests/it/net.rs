@@ -5,22 +5,17 @@
 use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
 use nrv::{
-    Call, Code, Context, Finished, Flags, Host, Invocation, Options, Position, Program, Request, Silent, Workspace,
-    host,
-    net::{Answer, Client, Outcome},
+    net::{Answer, Client, Options, Outcome},
+    schema::Schema,
 };
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::site::{NEW, OLD, Site, invocation};
+use crate::support::site::{OLD, Ran, Site, wait_until};
 
 /// Answers by the path of a request, and remembers every request with its head.
 struct Server {
@@ -64,6 +59,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, held: &Mutex<Vec<Tcp
     while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).is_ok_and(|n| n > 0) {}
     let mut words = head.split(' ');
     let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
+    let asked = heads.lock().unwrap().iter().filter(|earlier| earlier.contains("/once ")).count();
     heads.lock().unwrap().push(head);
     let answer = match (method.as_str(), path.as_str()) {
         (_, "/silent") => return held.lock().unwrap().push(stream),
@@ -74,6 +70,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, held: &Mutex<Vec<Tcp
         (_, "/broken") => "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
         ("HEAD", "/no-head") => "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n",
         ("HEAD", "/wrong-head") => "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
+        (_, "/once") if asked > 0 => "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
         (_, path) if path.starts_with("/missing") => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         // The body is announced and never sent: nobody is to wait for it.
         _ => "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
@@ -83,7 +80,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, held: &Mutex<Vec<Tcp
 
 fn ask(url: &str, timeout_ms: u64) -> Outcome {
     let cancel = AtomicBool::new(false);
-    Client::new(nrv::net::Options { refusal: &|_| None, timeout_ms, cancel: &cancel }).ask(url)
+    Client::new(Options { refusal: &|_| None, timeout_ms, cancel: &cancel }).ask(url)
 }
 
 #[test]
@@ -134,136 +131,122 @@ fn policy(server: &Server) -> String {
     format!("[net]\nhosts = [\"{}\"]\n[adapters.link_updater]\nhttp_samples = 4\n", server.address)
 }
 
-/// A program that verifies as nrv does, but for the links that it offers to be tried.
-fn offering(site: &Site, urls: &[String]) -> PathBuf {
-    let offered = serde_json::to_string(urls).unwrap();
-    let program = site.root().parent().unwrap().join("offering");
-    let script = format!(
-        "#!/bin/sh\n[ \"$1\" = __verify ] || exec '{nrv}' \"$@\"\n\
-         '{nrv}' \"$@\" | sed 's#\"samples\":\\[[^]]*\\]#\"samples\":{offered}#'\n",
-        nrv = env!("CARGO_BIN_EXE_nrv"),
-    );
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    program
+/// A site with one page that has a link to each path of an old host.
+fn site(policy: &str, paths: &[&str]) -> Site {
+    let site = Site::new(0);
+    let links = paths.iter().map(|path| format!("<a href=\"http://{OLD}{path}\">a</a>\n"));
+    site.write("site/index.html", links.collect::<String>());
+    site.policy(policy)
 }
 
-fn context(site: &Site, urls: &[String], threads: usize) -> Context {
-    let program = Program::Path(offering(site, urls));
-    Context::new(Workspace::open(&site.root()).unwrap(), Options { program, threads, ..Options::default() }).unwrap()
+/// Moves the links of a site to a server.
+fn migrate(site: &Site, server: &Server, params: &Value, more: &[&str]) -> Ran {
+    let mut input = json!({
+        "tool": "link_updater", "version": "1.0", "mode": "apply",
+        "target": {"repo_path": ".", "glob": "site/**"},
+        "params": {"from_hosts": [OLD], "to_host": server.url("")},
+        "constraints": {"max_files": 10, "timeout_ms": 120_000, "seed": 1},
+    });
+    for (name, value) in params.as_object().unwrap() {
+        input["params"][name] = value.clone();
+    }
+    site.nrv_with(
+        &[&["dta", "run", "link_updater", "--input", "-", "--json", "--yes"], more].concat(),
+        &input.to_string(),
+    )
 }
 
-/// Moves the links of a site; the verifier offers these URLs to be tried.
-fn migrate(context: &Context, seed: u64, dry_run: bool) -> Finished {
-    let mut input = invocation("site/**/*.html", OLD, NEW);
-    input["constraints"]["seed"] = json!(seed);
-    let flags = Flags { yes: true, dry_run, ..Flags::default() };
-    let request = Request::adapter(context, "link_updater", &input, flags).unwrap();
-    let mut host = Host::start(context, request, &mut Silent).unwrap();
-    let call = Call::DtaRun { tool: "link_updater".to_owned(), input };
-    let outcome = host.perform(&Position::nth(1), call, &mut Silent);
-    host.finish(outcome).unwrap()
-}
-
-/// The artefact of the latest run, as it was written.
-fn artefact(site: &Site) -> String {
+/// What was recorded of the latest sample, as it was written; none if there is nothing.
+fn artefact(site: &Site) -> Option<String> {
     let paths = site.recorded("*/dta/link_updater/*-samples.json");
-    std::fs::read_to_string(paths.last().unwrap()).unwrap()
-}
-
-fn urls(server: &Server, paths: &[&str]) -> Vec<String> {
-    paths.iter().map(|path| server.url(path)).collect()
+    paths.last().map(|path| std::fs::read_to_string(path).unwrap())
 }
 
 #[test]
 fn samples_that_are_there_pass_and_are_recorded_and_redirects_are_told() {
     let server = Server::start();
-    let site = Site::new(3).policy(&policy(&server));
-    let offered = urls(&server, &["/ok/1", "/moved", "/private"]);
-    for dry_run in [true, false] {
-        let finished = migrate(&context(&site, &offered, 2), 1, dry_run);
-        let verifier = &finished.result["verifier"];
-        assert_eq!((&finished.error, &verifier["passed"], &verifier["sample_size"]), (&None, &json!(true), &json!(3)));
+    let site = site(&policy(&server), &["/ok/1", "/moved", "/private", "#part"]);
+    for more in [&["--dry-run"][..], &[]] {
+        let output = migrate(&site, &server, &json!({}), more).exits(0).json();
+        let schema = serde_json::from_str(include_str!("../../schemas/link_updater.output.schema.json")).unwrap();
+        Schema::compile(&schema).unwrap().check(&output).unwrap();
+        let verifier = &output["verifier"];
+        assert_eq!((&verifier["passed"], &verifier["sample_size"]), (&json!(true), &json!(4)));
         assert_eq!(verifier["checks"].as_array().unwrap().last().unwrap(), "no_404s_sampled");
-        let remark = format!("1 of 3 samples redirect, such as {} to /ok/elsewhere", server.url("/moved"));
+        let remark = format!("1 of 4 samples redirect, such as {} to /ok/elsewhere", server.url("/moved"));
         assert_eq!(verifier["remarks"], json!([remark]));
-        let named = finished.result["artifacts"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
+        let named = output["artifacts"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
         assert!(named.ends_with(".1-samples.json") && site.last_run().join(named).is_file());
         let expected = json!({"tool": "link_updater", "samples": [
+            {"url": server.url("/"), "answered": {"status": 200}},
             {"url": server.url("/moved"), "answered": {"status": 301, "location": "/ok/elsewhere"}},
             {"url": server.url("/ok/1"), "answered": {"status": 200}},
             {"url": server.url("/private"), "answered": {"status": 401}},
         ]});
-        assert_eq!(serde_json::from_str::<Value>(&artefact(&site)).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<Value>(&artefact(&site).unwrap()).unwrap(), expected);
         site.last_ended("done");
     }
-    assert_eq!(server.requests().len(), 6, "where a redirect leads is not asked: {:?}", server.requests());
-    let schema = serde_json::from_str(include_str!("../../schemas/link_updater.output.schema.json")).unwrap();
-    let output = migrate(&context(&site, &offered, 2), 1, false).result;
-    nrv::schema::Schema::compile(&schema).unwrap().check(&output).unwrap();
+    assert_eq!(server.requests().len(), 8, "where a redirect leads is not asked: {:?}", server.requests());
 }
 
 #[test]
 fn a_recorded_sample_that_was_edited_is_found() {
     let server = Server::start();
-    let site = Site::new(1).policy(&policy(&server));
-    migrate(&context(&site, &urls(&server, &["/private"]), 1), 1, false);
+    let site = site(&policy(&server), &["/private"]);
+    migrate(&site, &server, &json!({}), &[]).exits(0);
     site.nrv(&["runs", "verify", "last"]).exits(0);
     let path = site.recorded("*/dta/link_updater/*-samples.json").pop().unwrap();
-    std::fs::write(&path, artefact(&site).replace("401", "200")).unwrap();
+    std::fs::write(&path, artefact(&site).unwrap().replace("401", "200")).unwrap();
     site.nrv(&["runs", "verify", "last"]).exits(4);
 }
 
 #[test]
 fn one_missing_page_undoes_the_change() {
     let server = Server::start();
-    let site = Site::new(3).policy(&policy(&server));
+    let site = site(&policy(&server), &["/ok", "/missing", "/broken"]);
     let before = site.tree();
-    let finished = migrate(&context(&site, &urls(&server, &["/ok", "/missing", "/broken"]), 2), 1, false);
-    let error = finished.error.as_ref().unwrap();
-    assert_eq!((error.code(), finished.exit_code()), (Code::VerificationFailed, 4));
-    let missing = format!("no_404s_sampled: `{}` was answered with 500 (and 1 more)", server.url("/broken"));
-    assert!(error.message().ends_with(&missing), "{error}");
-    let failures = error.details()["output"]["verifier"]["failures"].as_array().unwrap().clone();
-    assert_eq!(failures[1]["reason"], format!("`{}` was answered with 404", server.url("/missing")));
+    let ran = migrate(&site, &server, &json!({}), &[]).exits(4);
+    let (missing, broken) = (server.url("/missing"), server.url("/broken"));
+    let ran = ran.says(&format!("no_404s_sampled: `{broken}` was answered with 500 (and 1 more)"));
+    let verifier = &ran.json()["verifier"];
+    assert_eq!((&verifier["passed"], &verifier["sample_size"]), (&json!(false), &json!(3)));
+    assert_eq!(verifier["failures"][1]["reason"], format!("`{missing}` was answered with 404"));
     assert!(site.tree() == before);
-    assert!(artefact(&site).contains("404"));
+    assert!(artefact(&site).unwrap().contains("404"));
     site.last_ended("failed");
 }
 
 #[test]
 fn a_host_that_may_not_be_reached_fails_the_check_and_hears_nothing() {
     let (server, other) = (Server::start(), Server::start());
-    let site = Site::new(1).policy(&policy(&server));
+    let site = site(&policy(&server), &["/ok"]);
     let before = site.tree();
-    let offered = [server.url("/ok"), other.url("/ok"), "ftp://127.0.0.1/x".to_owned()];
-    let error = migrate(&context(&site, &offered, 1), 1, false).error.unwrap();
-    let verifier = &error.details()["output"]["verifier"];
-    assert_eq!((error.code(), &verifier["sample_size"]), (Code::VerificationFailed, &json!(1)));
-    let failures = verifier["failures"].to_string();
-    assert!(failures.contains("no entry of `net.hosts` covers it (line 2 of `nrv.toml`)"), "{failures}");
-    assert!(failures.contains("`ftp` is neither `http` nor `https`"), "{failures}");
-    assert_eq!((server.requests().len(), other.requests().len()), (1, 0));
+    let ran = migrate(&site, &other, &json!({}), &[]).exits(4);
+    ran.says("may not be reached: no entry of `net.hosts` covers it (line 2 of `nrv.toml`)");
+    assert!(other.requests().is_empty() && artefact(&site).unwrap().contains("not_tried"));
     assert!(site.tree() == before);
 }
 
 #[test]
-fn nothing_is_reached_unless_the_policy_asks_for_samples() {
+fn nothing_is_reached_unless_the_policy_gives_samples() {
     let server = Server::start();
-    let site = Site::new(1).policy(&format!("[net]\nhosts = [\"{}\"]\n", server.address));
-    let finished = migrate(&context(&site, &urls(&server, &["/missing"]), 1), 1, false);
-    let verifier = &finished.result["verifier"];
-    assert_eq!((&finished.error, &verifier["sample_size"]), (&None, &json!(0)));
-    assert!(!verifier["checks"].to_string().contains("sampled") && server.requests().is_empty());
-    assert!(site.recorded("*/dta/link_updater/*-samples.json").is_empty());
+    let hosts = format!("[net]\nhosts = [\"{}\"]\n", server.address);
+    for (policy, params) in [(&hosts, json!({})), (&policy(&server), json!({"http_samples": 0}))] {
+        let site = site(policy, &["/missing"]);
+        let verifier = &migrate(&site, &server, &params, &[]).exits(0).json()["verifier"];
+        assert_eq!(verifier["sample_size"], 0);
+        assert!(!verifier["checks"].to_string().contains("sampled") && artefact(&site).is_none());
+    }
+    assert!(server.requests().is_empty());
 }
 
-/// A script that moves the links and may reach these hosts.
-fn script(permissions: &str, params: &str) -> String {
+/// A script that moves links to a server.
+fn script(server: &Server, permissions: &str, params: &str) -> String {
     format!(
         "const WORKFLOW = #{{ name: \"move\", permissions: #{{ write: [\"site/**\"], {permissions} }} }};\n\
          nrv.dta(\"link_updater\").run(#{{ target: #{{ glob: \"site/**/*.html\" }},\n\
-         params: #{{ from_hosts: [\"{OLD}\"], to_host: \"https://{NEW}\", {params} }} }}).verifier\n"
+         params: #{{ from_hosts: [\"{OLD}\"], to_host: \"{}\", {params} }} }}).verifier\n",
+        server.url(""),
     )
 }
 
@@ -278,94 +261,95 @@ fn what_the_policy_does_not_permit_is_refused_before_anything_is_read() {
         (&policy(&server), "", "the script's header permits no host", "permissions: #{ network: [\"…\"] }"),
         (&policy(&server), "http_samples: 5", "is 4 (line 4 of `nrv.toml`)", "ask for fewer"),
     ] {
-        let site = Site::new(2).policy(policy);
-        site.script("move.rhai", &script("", params));
+        let site = site(policy, &["/ok"]);
+        site.script("move.rhai", &script(&server, "", params));
         let before = site.tree();
         site.nrv(&["run", "move.rhai", "--yes"]).exits(3).says(words).says(hint);
         let events = std::fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
         assert!(events.contains("permission_denied") && !events.contains("dta_started"), "{events}");
         assert!(site.tree() == before);
     }
+    assert!(server.requests().is_empty());
 }
 
 #[test]
 fn a_script_tries_links_on_hosts_that_its_header_and_the_policy_name() {
     let server = Server::start();
-    for (host, passes) in [(server.address.as_str(), true), ("elsewhere.example.com", false)] {
-        let site = Site::new(1).policy(&policy(&server));
-        site.script("move.rhai", &script(&format!("network: [\"{host}\"]"), ""));
-        let context = context(&site, &urls(&server, &["/ok"]), 1);
-        let flags = Flags { yes: true, ..Flags::default() };
-        let finished = nrv::run_file(&context, "move.rhai", Invocation { flags, ..Invocation::default() }, &mut Silent);
-        let finished = finished.unwrap();
-        match finished.error {
-            None => assert!(passes && finished.result["sample_size"] == 1),
-            Some(error) => assert!(!passes && error.message().contains("by the script's header"), "{error}"),
-        }
-    }
+    let run = |host: &str| {
+        let site = site(&policy(&server), &["/ok"]);
+        site.script("move.rhai", &script(&server, &format!("network: [\"{host}\"]"), ""));
+        site.nrv(&["run", "move.rhai", "--yes"])
+    };
+    run("elsewhere.example.com").exits(4).says("by the script's header");
+    assert!(server.requests().is_empty());
+    run(&server.address).exits(0);
     assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_used() {
+    let (server, proxy) = (Server::start(), Server::start());
+    let site = site(&policy(&server), &["/ok"]);
+    site.script("move.rhai", &script(&server, &format!("network: [\"{}\"]", server.address), ""));
+    let mut command = site.command(&["run", "move.rhai", "--yes"]);
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        command.env(name, proxy.url(""));
+    }
+    assert!(command.output().unwrap().status.success());
+    assert_eq!((server.requests().len(), proxy.requests().len()), (1, 0));
 }
 
 #[test]
 fn the_sample_and_its_record_are_the_same_on_any_number_of_threads_and_differ_by_seed() {
     let server = Server::start();
     let paths: Vec<String> = (0..40).map(|n| format!("/{}/{n}", ["ok", "missing"][n % 2])).collect();
-    let mut offered: Vec<String> = paths.iter().map(|path| server.url(path)).collect();
-    let mut sampled = |threads: usize, seed: u64| {
-        let site = Site::new(2).policy(&policy(&server));
-        offered.reverse();
-        let finished = migrate(&context(&site, &offered, threads), seed, true);
-        let output = finished.error.map_or(finished.result, |error| error.details()["output"].clone());
-        (artefact(&site), output["verifier"].clone())
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let sampled = |threads: &str, seed: u64| {
+        let site = site(&policy(&server), &paths);
+        site.script("move.rhai", &script(&server, &format!("network: [\"{}\"]", server.address), "http_samples: 3"));
+        let ran = site.nrv(&["run", "move.rhai", "--yes", "--threads", threads, "--seed", &seed.to_string()]);
+        assert!(matches!(ran.code, 0 | 4), "{ran:?}");
+        (artefact(&site).unwrap(), site.nrv(&["runs", "show", "last", "--canonical"]).exits(0).stdout)
     };
-    let first = sampled(1, 7);
-    assert_eq!(first.1["sample_size"], 4);
-    for threads in [1, 2, 8] {
+    let first = sampled("1", 7);
+    assert_eq!(first.0.matches("\"url\"").count(), 3);
+    for threads in ["1", "2", "8"] {
         assert_eq!(sampled(threads, 7), first, "{threads} threads");
     }
-    assert_ne!(sampled(2, 8).0, first.0);
+    assert_ne!(sampled("2", 8).0, first.0);
 }
 
 #[test]
 fn a_cancelled_run_asks_nothing_more_and_is_undone() {
     let server = Server::start();
-    let site = Site::new(1).policy(&policy(&server));
+    let site = site(&policy(&server), &["/silent", "/zzz"]);
+    site.script("move.rhai", &script(&server, &format!("network: [\"{}\"]", server.address), ""));
     let before = site.tree();
-    let context = context(&site, &urls(&server, &["/silent"]), 1);
-    let cancel = Arc::clone(&context.options.cancel);
-    let (heads, held) = (Arc::clone(&server.heads), Arc::clone(&server.held));
-    let finished = crossbeam::thread::scope(|scope| {
-        scope.spawn(|_| {
-            crate::support::site::wait_until("the server was asked", || !held.lock().unwrap().is_empty());
-            cancel.store(true, Ordering::Relaxed);
-            // The client's wait ends with the connection.
-            held.lock().unwrap().clear();
-        });
-        migrate(&context, 1, false)
-    });
-    assert_eq!(finished.unwrap().error.unwrap().code(), Code::Cancelled);
-    assert_eq!(heads.lock().unwrap().len(), 1);
+    let mut running = site.start_heard(&["run", "move.rhai", "--yes", "--threads", "1"]);
+    let mut said = BufReader::new(running.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    wait_until("the server was asked", || !server.held.lock().unwrap().is_empty());
+    running.signal(Signal::INT);
+    assert!(said.any(|line| line.contains("Cancelling")));
+    // What it waits for ends with the connection.
+    server.held.lock().unwrap().clear();
+    said.for_each(drop);
+    running.end().exits(130);
+    assert_eq!(server.requests(), ["HEAD /silent HTTP/1.1"]);
     assert!(site.tree() == before);
 }
 
 #[test]
 fn verifying_a_run_again_tries_its_samples_again_if_the_policy_still_permits_it() {
     let server = Server::start();
-    let site = Site::new(1).policy(&policy(&server));
-    let offered = urls(&server, &["/ok"]);
-    migrate(&context(&site, &offered, 1), 1, false);
-    let again = |offered: &[String]| {
-        let context = context(&site, offered, 1);
-        let folder = context.runs.open("last").unwrap();
-        host::verify_again(&context, &folder).unwrap().remove(0).verifier
-    };
-    let verdict = again(&offered);
-    assert_eq!((verdict.passed, verdict.sample_size, server.requests().len()), (true, 1, 2));
-    assert!(!again(&urls(&server, &["/missing"])).passed);
+    let site = site(&policy(&server), &["/once"]);
+    migrate(&site, &server, &json!({}), &[]).exits(0);
+    let again = |code: i32| site.nrv(&["dta", "verify", "last", "--json"]).exits(code).json()["steps"][0].clone();
+    let verifier = &again(4)["verifier"];
+    assert_eq!(verifier["failures"][0]["reason"], format!("`{}` was answered with 410", server.url("/once")));
     let asked = server.requests().len();
     for policy in ["", "[adapters.link_updater]\nhttp_samples = 4\n[net]\nhosts = ['example.com']\n"] {
         site.write("nrv.toml", policy);
-        let verdict = again(&urls(&server, &["/missing"]));
-        assert_eq!((verdict.passed, verdict.sample_size, server.requests().len()), (true, 0, asked));
+        assert_eq!(again(0)["verifier"]["sample_size"], 0);
     }
+    assert_eq!(server.requests().len(), asked);
 }

@@ -1,5 +1,6 @@
 //! The adapter as a whole: on disk, in several threads, and against damage of every kind.
 
+mod agreement;
 mod census;
 mod formats;
 mod hostile;
@@ -108,7 +109,9 @@ fn the_verifier_takes_only_the_parameters_from_the_other_side() {
         include_str!("verify.rs"),
         include_str!("verify/aim.rs"),
         include_str!("verify/attribute.rs"),
+        include_str!("verify/bare.rs"),
         include_str!("verify/css.rs"),
+        include_str!("verify/definition.rs"),
         include_str!("verify/format.rs"),
         include_str!("verify/json.rs"),
         include_str!("verify/markdown.rs"),

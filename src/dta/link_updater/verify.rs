@@ -5,7 +5,9 @@
 
 mod aim;
 mod attribute;
+mod bare;
 mod css;
+mod definition;
 mod format;
 mod json;
 mod markdown;
@@ -232,6 +234,15 @@ pub(super) fn links_and_failures_of_for_tests(
     let mut tally = Tally::of(Some(format), measure.samples());
     measure.changed((path, format), (before, &old), (after, &new), &mut tally);
     (links, tally.failures)
+}
+
+/// What the verifier finds wrong with a file that did not change.
+#[cfg(test)]
+pub(super) fn left_for_tests(path: &str, bytes: &[u8], params: &Params) -> Vec<Failure> {
+    let measure = Measure::new(params.clone(), 0).expect("the params mean something");
+    let path = crate::path::RepoPath::parse(path).expect("it is a path");
+    let file = Examined { path: &path, before: Some(bytes), after: Some(bytes), changed: false };
+    measure.examine(&file, false, &|| Ok(())).expect("nothing stops it").failures
 }
 
 /// Reads a page as far as `pulse` lets it.

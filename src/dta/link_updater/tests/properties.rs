@@ -248,7 +248,7 @@ const URLS: &[&str] = &[
     "https://new.example.com/x",
 ];
 
-fn format_and_text() -> impl Strategy<Value = (Format, String)> {
+pub(super) fn format_and_text() -> impl Strategy<Value = (Format, String)> {
     let any_text = select(FRAGMENTS).prop_flat_map(|(formats, fragments)| {
         let fragment = prop_oneof![3 => select(fragments), 1 => select(URLS)];
         (select(formats), vec(fragment, 0..24).prop_map(|parts| parts.concat()), select(&["svg", "rss"][..]))

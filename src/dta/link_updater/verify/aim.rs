@@ -55,10 +55,15 @@ impl Link {
         }
         let length = text[authority..end].iter().position(|byte| b"/\\?#".contains(byte));
         let path = length.map_or(end, |length| authority + length);
+        // What a browser drops behind the host goes with the path.
+        let dropped = text[authority..path].iter().rev().take_while(|byte| b"\t\n\r".contains(byte)).count();
+        let path = path - dropped;
         let host =
             text[authority..path].iter().rposition(|byte| *byte == b'@').map_or(authority, |at| authority + at + 1);
         let length = text[path..end].iter().position(|byte| b"?#".contains(byte));
         let query = length.map_or(end, |length| path + length);
+        // Without a path it goes with what comes then.
+        let query = if query == path + dropped { path } else { query };
         Parts {
             scheme: &text[start..authority],
             user: &text[authority..host],

@@ -24,8 +24,8 @@ enum Rule {
     None,
     /// A string is an address.
     Import,
-    /// Addresses are names.
-    Namespace,
+    /// Addresses are names, as long as so much is open or more.
+    Namespace(usize),
 }
 
 struct Reader<'a, 'p> {
@@ -68,18 +68,10 @@ impl Reader<'_, '_> {
                 self.at += 1;
                 self.name();
             }
-            b'@' if self.begins_name(1) => {
-                self.at += 1;
-                let name = self.name();
-                self.rule = match name.as_slice() {
-                    b"import" => Rule::Import,
-                    b"namespace" => Rule::Namespace,
-                    _ => Rule::None,
-                };
-                return;
-            }
+            b'@' if self.begins_name(1) => return self.rule(),
             byte if byte.is_ascii_digit() || self.begins_number() => self.number(),
             b'-' if self.peek(1) == b'-' && self.peek(2) == b'>' => self.at += 3,
+            b'<' if self.bytes[self.at..].starts_with(b"<!--") => self.at += 4,
             _ if self.begins_name(0) => return self.named(),
             b'(' => self.enter(Open::Round),
             b'[' => self.enter(Open::Square),
@@ -88,8 +80,8 @@ impl Reader<'_, '_> {
             b']' => self.leave(&[Open::Square]),
             b'}' => self.leave(&[Open::Curly]),
             byte => {
-                if byte == b';' && self.rule == Rule::Namespace {
-                    self.rule = Rule::None;
+                if byte == b';' {
+                    self.ends_rule();
                 }
                 self.at += 1;
             }
@@ -97,10 +89,28 @@ impl Reader<'_, '_> {
         self.other();
     }
 
+    fn rule(&mut self) {
+        self.at += 1;
+        let name = self.name();
+        match (name.as_slice(), self.rule) {
+            (b"namespace", _) => self.rule = Rule::Namespace(self.open.len()),
+            (_, Rule::Namespace(_)) => self.other(),
+            (b"import", _) => self.rule = Rule::Import,
+            (_, _) => self.other(),
+        }
+    }
+
     fn enter(&mut self, open: Open) {
         self.at += 1;
-        self.open.push(open);
         if open == Open::Curly {
+            self.ends_rule();
+        }
+        self.open.push(open);
+    }
+
+    /// A semicolon or a block ends a rule that is not within something.
+    fn ends_rule(&mut self) {
+        if matches!(self.rule, Rule::Namespace(depth) if self.open.len() <= depth) {
             self.rule = Rule::None;
         }
     }
@@ -109,6 +119,9 @@ impl Reader<'_, '_> {
         self.at += 1;
         if self.open.last().is_some_and(|last| opened.contains(last)) {
             self.open.pop();
+            if matches!(self.rule, Rule::Namespace(depth) if self.open.len() < depth) {
+                self.rule = Rule::None;
+            }
         }
     }
 
@@ -274,7 +287,7 @@ impl Reader<'_, '_> {
     fn address(&mut self, start: usize, end: usize) {
         let text = Spelled::decode(&self.bytes[start..end], &[Layer::Css]);
         let Some((first, last)) = strip(&text.bytes, 0, text.bytes.len()) else { return };
-        if self.rule == Rule::Namespace {
+        if matches!(self.rule, Rule::Namespace(_)) {
             return;
         }
         let raw = text.raw(first..last);

@@ -20,14 +20,16 @@ pub(super) enum Layer {
     Json,
     /// `\&`, `&amp;`, and marks of containers where a line begins.
     Markdown,
+    /// `&amp;` in Markdown where backslashes are gone.
+    Entities,
 }
 
 /// The layers that lie over a URL in files of a format, the outermost first; one list for each kind of place.
 pub(super) fn ways(format: Format) -> &'static [&'static [Layer]] {
-    use Layer::{Css, Json, Markdown, References};
+    use Layer::{Css, Entities, Json, Markdown, References};
     match format {
         Format::Html => &[&[References], &[Css], &[References, Css], &[Json]],
-        Format::Markdown => &[&[Markdown], &[Markdown, Css], &[Json], &[]],
+        Format::Markdown => &[&[Markdown], &[Entities], &[Markdown, Css], &[Json], &[]],
         Format::Css => &[&[Css]],
         Format::Xml => &[&[References], &[Css], &[References, Css], &[]],
         Format::Text => &[&[]],
@@ -90,7 +92,17 @@ impl Spelled {
 /// Decodes what the bytes begin with; how many they are.
 fn unit(layer: Layer, bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let spelled = match (layer, bytes[0]) {
-        (Layer::References | Layer::Markdown, b'&') => reference(bytes, out),
+        (Layer::References, b'&') => reference(bytes, out).map_or(0, |(length, _)| length),
+        (Layer::Markdown | Layer::Entities, b'&') => {
+            let before = out.len();
+            match reference(bytes, out) {
+                Some((length, true)) => length,
+                _ => {
+                    out.truncate(before);
+                    0
+                }
+            }
+        }
         (Layer::Css, b'\\') => css(bytes, out),
         (Layer::Json, b'\\') => json(bytes, out),
         (Layer::Markdown, b'\\') if bytes.get(1).is_some_and(u8::is_ascii_punctuation) => {
@@ -122,8 +134,8 @@ pub(super) fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
     digits.fold((0, 0), |(n, count), digit| (n.saturating_mul(radix).saturating_add(digit), count + 1))
 }
 
-/// A reference at the beginning of the bytes as it is read in an attribute; 0 if there is none.
-fn reference(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+/// A reference at the beginning of the bytes as it is read in an attribute: how long it is, and whether it has a semicolon.
+fn reference(bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, bool)> {
     let (digits, end) = match bytes {
         [b'&', b'#', b'x' | b'X', hex @ ..] => {
             let (_, count) = number(hex, 16, usize::MAX);
@@ -140,19 +152,19 @@ fn reference(bytes: &[u8], out: &mut Vec<u8>) -> usize {
         _ => (0, 0),
     };
     if digits == 0 {
-        return 0;
+        return None;
     }
     let closed = bytes.get(end) == Some(&b';');
     let end = end + usize::from(closed);
     // What comes next decides whether a name without semicolon counts.
     let next = bytes.get(end).copied().filter(|byte| !closed && *byte == b'=');
-    let Some(mut value) = referred(&[&bytes[..end], next.as_slice()].concat()) else { return 0 };
+    let mut value = referred(&[&bytes[..end], next.as_slice()].concat())?;
     value.truncate(value.len() - next.iter().len());
     if value == bytes[..end] {
-        return 0;
+        return None;
     }
     out.extend_from_slice(&value);
-    end
+    Some((end, closed))
 }
 
 /// What the HTML standard's table says.

@@ -14,32 +14,37 @@ use super::{
 
 /// How many bytes a character may take, spelled out; longer ones are not understood.
 const SPELLED: usize = 16;
+/// After so many edits that were tried the files are taken to differ.
+const MOST_WAYS: usize = 1 << 20;
 
 /// Where the bytes before begin to differ in another way than by the edits.
 pub(super) fn stray(before: &[u8], after: &[u8], edits: &BTreeSet<Edit>, format: Format) -> Option<usize> {
     let ways = ways(format);
     let longest = edits.iter().map(|(from, to)| from.len().max(to.len())).max().unwrap_or(0);
     let most = longest.saturating_mul(SPELLED) + SPELLED;
-    let (mut old, mut new) = (0, 0);
-    loop {
+    let mut reached = 0;
+    // Where both sides have come by edits; one piece may begin like another, so there may be several ways on.
+    let mut open = vec![(0, 0)];
+    let mut seen = BTreeSet::from([(0, 0)]);
+    while let Some((old, new)) = open.pop() {
         let same = common(&before[old..], &after[new..]);
         if (old + same, new + same) == (before.len(), after.len()) {
             return None;
         }
+        reached = reached.max(old + same);
         // The piece that differs may have begun before the first byte that does.
-        let ends = (0..=same.min(most)).find_map(|back| {
+        let ends = (0..=same.min(most)).map(|back| {
             let (old, new) = (old + same - back, new + same - back);
             let ends = edits.iter().filter_map(|(from, to)| {
                 let ends = (old + begins(&before[old..], from, ways)?, new + begins(&after[new..], to, ways)?);
                 (ends.0 > old + back || ends.1 > new + back).then_some(ends)
             });
-            ends.max_by_key(|(old, new)| (common(&before[*old..], &after[*new..]), *old))
+            ends.collect::<BTreeSet<_>>()
         });
-        match ends {
-            Some(ends) => (old, new) = ends,
-            None => return Some(old + same),
-        }
+        let found = ends.into_iter().find(|ends| !ends.is_empty()).unwrap_or_default();
+        open.extend(found.into_iter().filter(|end| seen.len() < MOST_WAYS && seen.insert(*end)));
     }
+    Some(reached)
 }
 
 /// How many bytes are the same at the beginning.
@@ -55,8 +60,8 @@ fn begins(raw: &[u8], text: &[u8], ways: &[&[Layer]]) -> Option<usize> {
         return Some(text.len());
     }
     let window = &raw[..raw.len().min(text.len().saturating_mul(SPELLED) + SPELLED)];
-    let same = common(window, text);
-    if !matches!(window.get(same), Some(b'&' | b'\\' | b'\r' | b'\n' | b' ' | b'\t' | b'>')) {
+    let same = window.len().min(common(window, text) + 1);
+    if !window[..same].iter().any(|byte| matches!(byte, b'&' | b'\\' | b'\r' | b'\n')) {
         return None;
     }
     ways.iter().find_map(|way| {

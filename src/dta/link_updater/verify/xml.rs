@@ -25,6 +25,8 @@ const NODES: usize = 1 << 12;
 
 const UNREAD: &str = "it is no XML that can be read in one way only, so it was to be left alone";
 
+const BROKEN: &str = "something else stands within an address, so it was to be left alone";
+
 /// Whose elements they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vocabulary {
@@ -61,12 +63,13 @@ pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<()
                 if n.is_multiple_of(NODES) {
                     pulse()?;
                 }
-                if node.is_element() {
-                    vocabulary.places(node, bytes, &mut places);
+                if node.is_element() && !vocabulary.places(node, bytes, &mut places) {
+                    page.doubt(BROKEN);
                 }
             }
         }
     }
+    places.sort_by_key(|(range, _)| range.start);
     let mut copied = 0;
     for (range, kind) in places {
         page.note(b'v', &bytes[copied..range.start]);
@@ -117,15 +120,18 @@ impl Vocabulary {
         }
     }
 
-    fn places(self, node: Node<'_, '_>, bytes: &[u8], places: &mut Vec<(Range<usize>, Kind)>) {
+    /// Adds the places of an element; false if its text is broken up.
+    fn places(self, node: Node<'_, '_>, bytes: &[u8], places: &mut Vec<(Range<usize>, Kind)>) -> bool {
         for attribute in node.attributes() {
             if let Some(kind) = self.attribute(node, attribute) {
                 places.push((attribute.range_value(), kind));
             }
         }
-        if let Some(kind) = self.text(node) {
-            places.extend(content(node, bytes).map(|range| (range, kind)));
-        }
+        let Some(kind) = self.text(node) else { return true };
+        let text = content(node, bytes);
+        let is_whole = text.is_ok();
+        places.extend(text.ok().flatten().map(|range| (range, kind)));
+        is_whole
     }
 
     fn attribute(self, node: Node<'_, '_>, attribute: Attribute<'_, '_>) -> Option<Kind> {
@@ -177,22 +183,40 @@ impl Vocabulary {
     }
 }
 
-/// Where the text of an element is that has nothing but text in it, all of it inside CDATA or none.
-fn content(node: Node<'_, '_>, bytes: &[u8]) -> Option<Range<usize>> {
-    if !node.has_children() || !node.children().all(|child| child.is_text()) {
-        return None;
-    }
+/// Where the text of an element is; an error if it is broken up by something else.
+fn content(node: Node<'_, '_>, bytes: &[u8]) -> Result<Option<Range<usize>>, ()> {
     let whole = node.range();
     let start = whole.start + tag_length(&bytes[whole.clone()]);
-    let end = start + memchr::memmem::rfind(&bytes[start..whole.end], b"</")?;
-    let text = bytes[start..end].trim_ascii();
-    let sections = memchr::memmem::find_iter(text, b"<![CDATA[").count();
-    let is_whole = match sections {
-        0 => true,
-        1 => text.starts_with(b"<![CDATA[") && text.ends_with(b"]]>"),
-        _ => false,
+    let Some(end) = memchr::memmem::rfind(&bytes[start..whole.end], b"</").map(|length| start + length) else {
+        return Ok(None);
     };
-    is_whole.then_some(start..end)
+    let mut runs = Vec::new();
+    let mut at = start;
+    for child in node.children().filter(|child| !child.is_text()) {
+        runs.extend(sections(bytes, at..child.range().start));
+        at = child.range().end;
+    }
+    runs.extend(sections(bytes, at..end));
+    let mut full = runs.into_iter().filter(|run| decoded(&bytes[run.clone()]).bytes.iter().any(|byte| *byte > b' '));
+    let first = full.next();
+    if full.next().is_some() { Err(()) } else { Ok(first) }
+}
+
+/// Text, taken apart where CDATA begins and ends.
+fn sections(bytes: &[u8], range: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let rest = &bytes[at..range.end];
+        let end = match memchr::memmem::find(rest, b"<![CDATA[") {
+            Some(0) => memchr::memmem::find(rest, b"]]>").map(|length| length + 3),
+            open => open,
+        };
+        let end = end.map_or(range.end, |length| at + length);
+        found.push(at..end);
+        at = end;
+    }
+    found
 }
 
 /// How long the tag is that the bytes begin with.
@@ -279,7 +303,10 @@ mod tests {
              <x:link rel='alternate' href='http://f'/><lastmod>http://g</lastmod><i:player_loc>h</i:player_loc></url></urlset>",
             &["http://a/?b&c", "http://d&", "http://f", "h"],
         );
-        check("<sitemapindex><loc>a<!-- b -->c</loc><loc>d<![CDATA[e]]></loc><loc/><loc> </loc></sitemapindex>", &[]);
+        check(
+            "<sitemapindex><loc><!-- a -->b<x/></loc><loc/><loc> </loc><loc> <![CDATA[ c ]]></loc></sitemapindex>",
+            &["b", "c"],
+        );
     }
 
     #[test]
@@ -326,6 +353,8 @@ mod tests {
             "<!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>",
             "<?xml version='1.0' encoding='koi8-r'?><rss>é</rss>",
             "<rss a='b' a='c'/>",
+            "<rss><link>a<!-- b -->c</link></rss>",
+            "<rss><link>a<![CDATA[b]]></link></rss>",
         ] {
             let mut page = Page::default();
             read(xml.as_bytes(), &|| Ok(()), &mut page).unwrap();

@@ -1,0 +1,78 @@
+//! Finds URLs in the text of Markdown that are links by themselves, as GitHub does.
+
+/// Where they are, in text as it is written.
+pub(super) fn urls(text: &str) -> Vec<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut from = 0;
+    for colon in memchr::memmem::find_iter(bytes, b"://") {
+        let Some(scheme) = bytes.get(from..colon).and_then(super::text::scheme) else { continue };
+        let (start, rest) = (colon - scheme, &text[colon + 3..]);
+        if bytes[..start].last().is_some_and(u8::is_ascii_alphabetic) || !rest.starts_with(char::is_alphanumeric) {
+            continue;
+        }
+        let length = rest.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(rest.len());
+        let end = trimmed(&rest[..length]);
+        if !is_domain(&rest[..end]) {
+            continue;
+        }
+        let end = colon + 3 + end;
+        found.push((start, end));
+        from = end;
+    }
+    found
+}
+
+/// A host has no underscore in its last two labels.
+fn is_domain(text: &str) -> bool {
+    let host = text.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).map_or(text, |end| &text[..end]);
+    !host.rsplit('.').take(2).any(|label| label.contains('_'))
+}
+
+/// How much is left without what ends a sentence, closes a bracket, or looks as a reference does.
+fn trimmed(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let count = |wanted: u8| memchr::memchr_iter(wanted, bytes).count();
+    let mut surplus = count(b')').saturating_sub(count(b'('));
+    let mut end = bytes.len();
+    while let Some(last) = bytes[..end].last() {
+        end -= match last {
+            // A backslash at the end belongs to an escape, or to nothing.
+            b'\\' | b'?' | b'!' | b'.' | b',' | b':' | b'*' | b'_' | b'~' | b'\'' | b'"' => 1,
+            b')' if surplus > 0 => {
+                surplus -= 1;
+                1
+            }
+            b';' => {
+                let name = bytes[..end - 1].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                let is_reference = name > 0 && bytes[..end - 1 - name].last() == Some(&b'&');
+                if is_reference { name + 2 } else { 1 }
+            }
+            _ => break,
+        };
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_by_themselves() {
+        for (text, expected) in [
+            ("http://a.b/c_d, (https://e.f). \"http://g\"", &["http://a.b/c_d", "https://e.f", "http://g"][..]),
+            ("1http://a éHTTP://b xhttp://c www.d.e http:// ftp://f http:///g", &["http://a", "HTTP://b"]),
+            (
+                "http://a/(b)) http://c/&lt; http://d/?e; http://f/&",
+                &["http://a/(b)", "http://c/", "http://d/?e", "http://f/&"],
+            ),
+            ("[http://a] http://b\\ http://c\\", &["http://a]", "http://b", "http://c"]),
+            ("http://a_b.c.d http://a.b_c.d http://a.b.c_d http://e<f", &["http://a_b.c.d", "http://e"]),
+            ("http://a/http://b", &["http://a/http://b"]),
+        ] {
+            let found: Vec<&str> = urls(text).into_iter().map(|(start, end)| &text[start..end]).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Finds the definitions of links in Markdown, which its tree does not hold.
+//!
+//! Every place that looks like one gets a destination of our own making. Those that don't turn up in any text were definitions.
+
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
+
+use comrak::nodes::NodeValue;
+
+use super::spelling::{Layer, Spelled};
+
+/// A place that looks as a definition does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// Its destination, without brackets.
+    pub(super) place: Range<usize>,
+    /// From the beginning of its line to the end of its title.
+    pub(super) whole: Range<usize>,
+    /// Another one may begin in its destination.
+    pub(super) is_outer: bool,
+}
+
+/// Letters that stand for something else while the parser reads.
+pub(super) struct Marks {
+    /// Nothing in the file contains it.
+    head: String,
+}
+
+/// Every place where a definition's destination may stand.
+pub(super) fn candidates(source: &str) -> Vec<Candidate> {
+    let bytes = source.as_bytes();
+    let mut found = Vec::new();
+    for closing in memchr::memmem::find_iter(bytes, b"]:") {
+        let start = gap(bytes, closing + 2);
+        let place = match bytes.get(start) {
+            Some(b'<') => start + 1..start + 1 + pointed(&bytes[start + 1..]),
+            Some(_) => start..start + balanced(&bytes[start..]),
+            None => continue,
+        };
+        if place.is_empty() {
+            continue;
+        }
+        let line = bytes[..closing].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |end| end + 1);
+        let end = place.end + title(&bytes[place.end..]);
+        let is_outer = source[place.clone()].contains("]:");
+        found.push(Candidate { whole: line..end, place, is_outer });
+    }
+    found
+}
+
+/// Past white space with one line end at most, and the marks of containers after it.
+fn gap(bytes: &[u8], from: usize) -> usize {
+    let skip = |at: usize, what: &[u8]| at + bytes[at..].iter().take_while(|byte| what.contains(byte)).count();
+    let at = skip(from, b" \t");
+    match bytes.get(at..) {
+        Some([b'\r', b'\n', ..]) => skip(at + 2, b" \t>"),
+        Some([b'\r' | b'\n', ..]) => skip(at + 1, b" \t>"),
+        _ => at,
+    }
+}
+
+/// How long a destination in angle brackets is; 0 if it is none.
+fn pointed(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'>' => return at,
+            b'<' | b'\n' | b'\r' => return 0,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    0
+}
+
+/// How long a destination without brackets is; 0 if its parentheses don't match.
+fn balanced(bytes: &[u8]) -> usize {
+    let mut open = 0;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at).filter(|byte| **byte > b' ' && **byte != 127) {
+        match byte {
+            b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) => at += 1,
+            b'(' => open += 1,
+            b')' if open == 0 => return 0,
+            b')' => open -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    if open == 0 { at } else { 0 }
+}
+
+/// How long a title after a destination is, with the space before it.
+fn title(bytes: &[u8]) -> usize {
+    let bracket = usize::from(bytes.first() == Some(&b'>'));
+    let start = gap(bytes, bracket);
+    let close = match bytes.get(start) {
+        Some(quote @ (b'"' | b'\'')) => *quote,
+        Some(b'(') => b')',
+        Some(_) | None => return bracket,
+    };
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            byte if *byte == close => return at + 1,
+            b'\n' if bytes.get(at + 1) == Some(&b'\n') => break,
+            _ => at += 1,
+        }
+    }
+    bracket
+}
+
+impl Marks {
+    /// Marks for a file.
+    pub(super) fn new(source: &str) -> Self {
+        let head = (0..).map(|n: u32| format!("q{n}z")).find(|head| !source.contains(head.as_str()));
+        Marks { head: head.unwrap_or_default() }
+    }
+
+    /// The text with a mark in place of each destination, of each `&`, and before the scheme of what may be a URL in angle
+    /// brackets: what they spell is not decoded, and known afterwards.
+    pub(super) fn set(&self, source: &str, places: &[&Candidate]) -> String {
+        let mut marked = String::with_capacity(source.len());
+        let mut copied = 0;
+        for (n, Candidate { place, .. }) in places.iter().enumerate() {
+            self.shield(&source[copied..place.start], &mut marked);
+            marked.push_str(&format!("{}{n}z", self.head));
+            copied = place.end;
+        }
+        self.shield(&source[copied..], &mut marked);
+        marked
+    }
+
+    fn shield(&self, source: &str, marked: &mut String) {
+        let mut copied = 0;
+        for at in memchr::memchr2_iter(b'&', b'<', source.as_bytes()) {
+            let rest = &source.as_bytes()[at..];
+            let is_url = rest.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"<http"));
+            let escapes = source.as_bytes()[copied..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            let kind = match rest[0] {
+                b'&' if escapes.is_multiple_of(2) => "e",
+                b'&' => "&x",
+                _ if is_url => "<s",
+                _ => continue,
+            };
+            let (sign, kind) = kind.split_at(kind.len() - 1);
+            marked.push_str(&format!("{}{sign}{}{kind}", &source[copied..at], self.head));
+            copied = at + 1;
+        }
+        marked.push_str(&source[copied..]);
+    }
+
+    /// What stood in the file.
+    pub(super) fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !text.contains(&self.head) {
+            return Cow::Borrowed(text);
+        }
+        let text = text.replace(&format!("{}e", self.head), "&");
+        Cow::Owned(["s", "x"].iter().fold(text, |text, kind| text.replace(&format!("{}{kind}", self.head), "")))
+    }
+
+    /// What a destination stands for, whose backslashes the parser has taken away.
+    pub(super) fn destination(&self, url: &str) -> Vec<u8> {
+        let escaped = url.replace(&format!("&{}x", self.head), "&amp;");
+        Spelled::decode(self.restore(&escaped).as_bytes(), &[Layer::Entities]).bytes
+    }
+
+    /// True for a URL that stood in angle brackets.
+    pub(super) fn is_bracketed(&self, url: &str) -> bool {
+        url.strip_prefix(&self.head).is_some_and(|rest| rest.starts_with('s'))
+    }
+
+    /// The number of the mark that a text is.
+    pub(super) fn whole(&self, text: &str) -> Option<usize> {
+        text.strip_prefix(&self.head)?.strip_suffix('z')?.parse().ok()
+    }
+
+    /// The numbers of marks that turn up in a text, or in another place than a definition.
+    pub(super) fn find(&self, value: &NodeValue, found: &mut BTreeSet<usize>) {
+        let mut look = |text: &str| {
+            for (at, _) in text.match_indices(&self.head) {
+                let digits = text[at + self.head.len()..].split('z').next();
+                found.extend(digits.and_then(|digits| digits.parse::<usize>().ok()));
+            }
+        };
+        match value {
+            NodeValue::Text(text) => look(text),
+            NodeValue::FrontMatter(text) | NodeValue::HtmlInline(text) => look(text),
+            NodeValue::HtmlBlock(block) => look(&block.literal),
+            NodeValue::CodeBlock(block) => {
+                look(&block.info);
+                look(&block.literal);
+            }
+            NodeValue::Code(code) => look(&code.literal),
+            NodeValue::FootnoteDefinition(footnote) => look(&footnote.name),
+            NodeValue::FootnoteReference(footnote) => look(&footnote.name),
+            NodeValue::Link(link) | NodeValue::Image(link) => {
+                if self.whole(&link.url).is_none() {
+                    look(&link.url);
+                }
+                look(&link.title);
+            }
+            _ => {}
+        }
+    }
+}
