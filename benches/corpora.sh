@@ -13,8 +13,8 @@ small=(python3.11-doc python-django-doc sqlite3-doc postgresql-doc-15 apache2-do
     developers-reference nodejs-doc linux-doc-6.1)
 large=(debian-handbook libboost1.74-doc openjdk-17-doc qtbase5-doc-html erlang-doc cppreference-doc-en-html ghc-doc
     python-pandas-doc rust-doc)
-npm=(gatsby@5.14.0 @storybook/react@8.4.0 react-native@0.76.0 aws-cdk-lib@2.165.0 ember-cli@5.12.0 nx@20.0.0
-    renovate@38.0.0 webdriverio@9.2.0)
+npm=(@angular/cli@22.2.7 @nestjs/cli@12.0.8 aws-cdk-lib@2.276.0 ember-cli@7.3.0 eslint@10.15.0 expo@58.0.0 gatsby@5.16.1
+    jest@30.5.2 nx@24.0.6 renovate@44.121.2 storybook@10.6.7 verdaccio@6.10.4 webdriverio@9.33.1 webpack@5.112.2)
 
 unpack() {
     for package in "$@"; do
@@ -61,7 +61,7 @@ fi
 if command -v npm >/dev/null; then
     if [ ! -d npm/node_modules ]; then
         mkdir -p npm
-        (cd npm && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --silent "${npm[@]}")
+        (cd npm && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --legacy-peer-deps --loglevel error "${npm[@]}")
     fi
     gather markdown 10000 'md' npm/node_modules
 else

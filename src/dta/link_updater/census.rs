@@ -325,8 +325,9 @@ impl Reader<'_> {
 
     /// Counts the URLs of CSS.
     fn style(&mut self, range: Range<usize>, escape: Escape) -> Option<()> {
-        // Without one of these there is none.
-        if !self.bytes[range.clone()].iter().any(|byte| matches!(byte, b'(' | b'@' | b'&')) {
+        let css = &self.bytes[range.clone()];
+        let is_escaped = escape == Escape::Html && memchr(b'&', css).is_some();
+        if !is_escaped && !css::may_hold(css) {
             return Some(());
         }
         let found = Scan::of_part(self.bytes, (range, escape), |css| css::scan(css, &|| Ok(()))).ok()?;

@@ -41,8 +41,7 @@ struct Sheet<'a> {
 /// Finds every URL.
 pub(super) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut sheet = Sheet { css, ..Sheet::default() };
-    // Every URL has one of the two before it.
-    if memchr::memchr2(b'(', b'@', css.as_bytes()).is_none() {
+    if !may_hold(css.as_bytes()) {
         return Ok(sheet.scan);
     }
     let (mut at, mut n_blocks) = (0, 0_usize);
@@ -54,6 +53,16 @@ pub(super) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
         at = sheet.read(at);
     }
     Ok(sheet.scan)
+}
+
+/// False only if there is no URL: `url(`, `src(` and `image-set(` are told by a letter, `@import` by another, and an escape may
+/// stand for any.
+pub(super) fn may_hold(css: &[u8]) -> bool {
+    memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| match css[at] {
+        b'(' => at > 0 && matches!(css[at - 1].to_ascii_lowercase(), b'l' | b'c' | b't'),
+        b'@' => css.get(at + 1).is_some_and(|next| next.eq_ignore_ascii_case(&b'i')),
+        _ => true,
+    })
 }
 
 impl Sheet<'_> {

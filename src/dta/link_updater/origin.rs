@@ -57,7 +57,11 @@ pub(super) struct Target {
 
 /// Where the links of each old origin go. Moves to where a link is already are left out.
 #[derive(Debug)]
-pub(super) struct Moves(BTreeMap<Origin, Target>);
+pub(super) struct Moves {
+    targets: BTreeMap<Origin, Target>,
+    /// The hosts of the old origins.
+    hosts: BTreeSet<Vec<u8>>,
+}
 
 /// What becomes of one URL.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,15 +99,15 @@ impl Moves {
                 .hint("where links get a path before theirs, no other links may leave"));
         }
         map.retain(|from, to| *from != to.origin);
-        Ok(Moves(map))
+        let hosts = map.keys().map(|from| from.host.clone().into_bytes()).collect();
+        Ok(Moves { targets: map, hosts })
     }
 
     /// False only if no URL moves whose host is written like that, in letters, digits, dots and hyphens.
     pub(super) fn may_leave(&self, host: &[u8]) -> bool {
         // What ends in a number may be an address in another spelling, and `xn--` a host that is none.
         let last = host.rsplit(|byte| *byte == b'.').find(|label| !label.is_empty());
-        last.is_none_or(|last| last[0].is_ascii_digit())
-            || self.0.keys().any(|origin| origin.host.as_bytes().eq_ignore_ascii_case(host))
+        last.is_none_or(|last| last[0].is_ascii_digit()) || self.hosts.contains(host.to_ascii_lowercase().as_slice())
     }
 
     /// What becomes of a URL as it stands in an attribute; none if it stays.
@@ -111,7 +115,7 @@ impl Moves {
         let clean = Clean::new(piece);
         let Some(parts) = Parts::of(&clean.text) else { return Ok(None) };
         let Some(old) = parts.url(&clean.text) else { return Ok(None) };
-        let Some(to) = Origin::of(&old).and_then(|origin| self.0.get(&origin)) else { return Ok(None) };
+        let Some(to) = Origin::of(&old).and_then(|origin| self.targets.get(&origin)) else { return Ok(None) };
         let path = format!("{}{}", to.prefix, old.path());
         let arrives = |cleaned: &str| {
             let new = Parts::of(cleaned).and_then(|parts| parts.url(cleaned));
