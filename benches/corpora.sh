@@ -13,8 +13,8 @@ small=(python3.11-doc python-django-doc sqlite3-doc postgresql-doc-15 apache2-do
     developers-reference nodejs-doc linux-doc-6.1)
 large=(debian-handbook libboost1.74-doc openjdk-17-doc qtbase5-doc-html erlang-doc cppreference-doc-en-html ghc-doc
     python-pandas-doc rust-doc)
-npm=(@angular/cli@22.2.7 @nestjs/cli@12.0.8 aws-cdk-lib@2.276.0 ember-cli@7.3.0 eslint@10.15.0 expo@58.0.0 gatsby@5.16.1
-    jest@30.5.2 nx@24.0.6 renovate@44.121.2 storybook@10.6.7 verdaccio@6.10.4 webdriverio@9.33.1 webpack@5.112.2)
+npm=(@angular/cli@22.2.7 @nestjs/cli@12.0.8 aws-cdk-lib@2.276.0 ember-cli@7.3.0 eslint@10.15.0 gatsby@5.16.1 jest@30.5.2
+    nx@24.0.6 renovate@44.121.2 storybook@10.6.7 verdaccio@6.10.4 webdriverio@9.33.1 webpack@5.112.2)
 
 unpack() {
     for package in "$@"; do
@@ -28,7 +28,7 @@ unpack() {
     done
 }
 
-# Copies the first COUNT files with one of the endings, sorted, without links: gather TREE COUNT ENDINGS FOLDER…
+# Copies the first COUNT files with one of the endings, folder by folder, sorted, no links: gather TREE COUNT ENDINGS FOLDER…
 gather() {
     local tree=$1 count=$2 endings=$3
     shift 3
@@ -38,8 +38,9 @@ gather() {
     fi
     mkdir "corpora/$tree.part"
     for folder in "$@"; do
-        (cd "$folder/.." && find "$(basename "$folder")" -type f -regextype posix-extended -regex ".*\.($endings)" -print0)
-    done | sort -z >"$root/all"
+        (cd "$folder/.." && find "$(basename "$folder")" -type f -regextype posix-extended -regex ".*\.($endings)" -print0) |
+            sort -z
+    done >"$root/all"
     head -z -n "$count" "$root/all" >"$root/list"
     for folder in "$@"; do
         local name
@@ -59,11 +60,20 @@ if [ -n "${LARGE:-}" ]; then
     gather html-50k 50000 'html?' "${small[@]/#/unpacked/}" "${large[@]/#/unpacked/}"
 fi
 if command -v npm >/dev/null; then
-    if [ ! -d npm/node_modules ]; then
-        mkdir -p npm
-        (cd npm && npm init -y >/dev/null && npm install --ignore-scripts --no-audit --no-fund --legacy-peer-deps --loglevel error "${npm[@]}")
-    fi
-    gather markdown 10000 'md' npm/node_modules
+    for package in "${npm[@]}"; do
+        folder=npm/$(tr -c 'a-z0-9.\n-' _ <<<"$package")
+        if [ ! -d "$folder" ]; then
+            mkdir -p "$folder.part"
+            if (cd "$folder.part" && npm init -y >/dev/null 2>&1 && npm install --ignore-scripts --no-audit --no-fund \
+                --legacy-peer-deps --loglevel error "$package" >/dev/null 2>&1); then
+                mv "$folder.part" "$folder"
+            else
+                rm -rf "$folder.part"
+                echo "markdown: $package can't be installed and is left out"
+            fi
+        fi
+    done
+    gather markdown 10000 'md' npm
 else
     echo "markdown: skipped, there is no npm"
 fi

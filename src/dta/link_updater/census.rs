@@ -20,27 +20,8 @@ use super::{
 
 /// The number of links in an HTML page; none if a link moves or somebody slower has to look.
 pub(super) fn count(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<u64> {
-    let mut reader = Reader {
-        bytes,
-        json_ld,
-        at: 0,
-        moves,
-        links: 0,
-        foreign: Foreign::default(),
-        was_engaged: false,
-        began: [0; SLOTS],
-        attributes: Vec::new(),
-    };
-    while let Some(found) = memchr(b'<', &bytes[reader.at..]) {
-        reader.at += found + 1;
-        match bytes.get(reader.at) {
-            Some(byte) if byte.is_ascii_alphabetic() => reader.start_tag()?,
-            Some(b'/') => reader.end_tag()?,
-            Some(b'!') => reader.declaration()?,
-            Some(b'?') => reader.skip_past(b">")?,
-            Some(_) | None => {}
-        }
-    }
+    let mut reader = Reader::new(bytes, json_ld, moves);
+    reader.run()?;
     Some(reader.links)
 }
 
@@ -136,6 +117,8 @@ struct Reader<'a> {
     bytes: &'a [u8],
     /// True if scripts may hold links.
     json_ld: bool,
+    /// True in a `<noscript>`: it is read as those do who run no scripts.
+    in_noscript: bool,
     at: usize,
     moves: &'a Moves,
     links: u64,
@@ -148,7 +131,48 @@ struct Reader<'a> {
     attributes: Vec<Attribute>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], json_ld: bool, moves: &'a Moves) -> Self {
+        Reader {
+            bytes,
+            json_ld,
+            in_noscript: false,
+            at: 0,
+            moves,
+            links: 0,
+            foreign: Foreign::default(),
+            was_engaged: false,
+            began: [0; SLOTS],
+            attributes: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) -> Option<()> {
+        while let Some(found) = memchr(b'<', &self.bytes[self.at..]) {
+            self.at += found + 1;
+            match self.bytes.get(self.at) {
+                Some(byte) if byte.is_ascii_alphabetic() => self.start_tag()?,
+                Some(b'/') => self.end_tag()?,
+                Some(b'!') => self.declaration()?,
+                Some(b'?') => self.skip_past(b">")?,
+                Some(_) | None => {}
+            }
+        }
+        // Where no scripts run, the end of a `<noscript>` does not end what is open in it.
+        (!self.in_noscript || !self.foreign.is_engaged()).then_some(())
+    }
+
+    /// Counts the links in a `<noscript>`.
+    fn island(&mut self, range: Range<usize>) -> Option<()> {
+        if memchr(b'<', &self.bytes[range.clone()]).is_some() {
+            let mut island = Reader::new(&self.bytes[..range.end], self.json_ld, self.moves);
+            (island.at, island.in_noscript) = (range.start, true);
+            island.run()?;
+            self.links += island.links;
+        }
+        Some(())
+    }
+
     fn start_tag(&mut self) -> Option<()> {
         let (name, key) = self.name();
         let known = known(&self.bytes[name.clone()], key);
@@ -366,20 +390,23 @@ impl Reader<'_> {
         let rest = &self.bytes[self.at..];
         let length = match name.as_slice() {
             b"script" => end_of_script(rest),
+            b"noscript" if self.in_noscript => return Some(()),
             b"iframe" | b"noembed" | b"noframes" | b"noscript" | b"style" | b"textarea" | b"title" | b"xmp" => {
                 foreign::end_of_text(rest, &name)
             }
             _ => return Some(()),
         };
-        if self.foreign.is_engaged() || (name == b"noscript" && memchr(b'<', &rest[..length]).is_some()) {
-            return None;
-        }
-        if name == b"script" && self.json_ld {
+        let is_open = length == rest.len();
+        if self.foreign.is_engaged() || (self.in_noscript && is_open) || (name == b"script" && self.json_ld) {
             return None;
         }
         let text = self.at..self.at + length;
         self.at += length;
-        if name == b"style" { self.style(text, Escape::Plain) } else { Some(()) }
+        match name.as_slice() {
+            b"noscript" => self.island(text),
+            b"style" => self.style(text, Escape::Plain),
+            _ => Some(()),
+        }
     }
 
     fn end_tag(&mut self) -> Option<()> {
@@ -404,7 +431,7 @@ impl Reader<'_> {
             // What looks like attributes could be the next tag.
             return (is_plain && !self.foreign.is_unclear && self.attributes.is_empty()).then_some(());
         }
-        Some(())
+        (!self.in_noscript || self.attributes.is_empty()).then_some(())
     }
 
     fn declaration(&mut self) -> Option<()> {
@@ -441,7 +468,7 @@ impl Reader<'_> {
     /// The page ends within something; after an `<svg>` or the like, that is better left to somebody else.
     fn ended(&mut self) -> Option<()> {
         self.at = self.bytes.len();
-        (!self.was_engaged).then_some(())
+        (!self.was_engaged && !self.in_noscript).then_some(())
     }
 }
 

@@ -47,6 +47,7 @@ fn ordinary_pages_are_counted() {
         Some(4),
     );
     check("<p style='background: url(http://old.example.com)'>", None);
+    check("<noscript><a href=x><noscript><img src=y></noscript><a href=z><noscript><p></p></noscript>", Some(3));
     check("<noscript>plain</noscript><iframe src=x><a href=y></iframe>", Some(1));
 }
 
@@ -102,7 +103,9 @@ fn urls_that_stay_are_told_from_those_that_move() {
 #[test]
 fn what_is_unusual_is_left_to_the_exact_reader() {
     for page in [
-        "<noscript><a href=x></noscript>",
+        "<noscript><a href=x></noscript>x<noscript><style></noscript>",
+        "<noscript><a href=x></a title='</noscript>",
+        "<noscript><!--</noscript><a href=x>",
         "<svg><![CDATA[<a href=x>]]></svg>",
         "<svg><path></p><a href=x>",
         "<template><a href=x></template>",
