@@ -1,4 +1,4 @@
-//! Whatever bytes a page has: the proposer does not panic, and the verifier's own parser agrees with it.
+//! Whatever bytes a file has, in each format: the proposer does not panic, and the verifier's own parser agrees with it.
 #![no_main]
 
 use std::sync::atomic::AtomicBool;
@@ -12,24 +12,29 @@ use nrv::{
 };
 use serde_json::json;
 
-fuzz_target!(|page: &[u8]| {
+/// The first byte of an input says which format the rest is.
+const NAMES: &[&str] = &["f.html", "f.md", "f.css", "f.xml", "f.svg", "f.txt", "f.json", "f.xhtml"];
+
+fuzz_target!(|input: &[u8]| {
+    let Some((format, file)) = input.split_first() else { return };
+    let name = NAMES[usize::from(*format) % NAMES.len()];
     let empty = std::env::temp_dir().join("nrv-fuzz-empty");
     std::fs::create_dir_all(&empty).expect("a temporary folder can be made");
     let workspace = Workspace::open(&empty).expect("it was just made");
     let mut overlay = Overlay::new();
-    overlay.insert(RepoPath::parse("page.html").expect("a plain name"), Some(Content::new(page.to_vec(), 0o644)));
+    overlay.insert(RepoPath::parse(name).expect("a plain name"), Some(Content::new(file.to_vec(), 0o644)));
     let cancel = AtomicBool::new(false);
     let ctx =
         dta::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
     let input = json!({
         "tool": "link_updater", "version": "1.0", "mode": "dry-run",
-        "target": {"repo_path": ".", "glob": "*.html"},
-        "params": {"from_hosts": ["a.b", "http://c:81"], "to_host": "https://d.e"},
+        "target": {"repo_path": ".", "glob": "*"},
+        "params": {"from_hosts": ["a.b", "http://c:81"], "to_host": "https://d.e/f", "include": ["json", "json_ld"]},
         "constraints": {"max_files": 10, "timeout_ms": 100_000, "seed": 0},
     });
     let adapter = &dta::link_updater::LinkUpdater;
     let input = dta::parse(adapter, &input).expect("it fits the schema");
-    let proposal = adapter.propose(&ctx, &input).expect("every page can be proposed for");
+    let proposal = adapter.propose(&ctx, &input).expect("every file can be proposed for");
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));
     let evidence = Evidence::new(adapter, (&baseline, &manifest), Images::Proposed(&proposal.changes));
     let report = dta::verify::judge(&ctx, evidence).expect("what was proposed can be judged");
