@@ -23,7 +23,7 @@ from pathlib import Path
 
 SITE = Path(__file__).resolve().parent.parent
 MANY, FEW, NEW = "www.apache.org", "docs.python.org", "www.new.example"
-LINKS = SITE / "scripts/migrate_links.rhai"
+SCRIPTS = ["migrate_links.rhai", "migrate_all_links.rhai"]
 PATHS = os.environ["PATH"] + ":" + str(Path.home() / ".cargo/bin")
 
 
@@ -66,14 +66,15 @@ def arguments(work, name, host, glob):
 
 
 def prepare(tree, copy):
-    """A copy of a tree, a workspace of its own, with the script of the shipped example."""
+    """A copy of a tree, a workspace of its own, with the shipped workflows and larger budgets."""
     shutil.copytree(tree, copy, symlinks=True)
     (copy / "scripts").mkdir()
-    shutil.copy(LINKS, copy / "scripts")
     (copy / "nrv.toml").write_text(
         "[adapters.link_updater]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n")
-    script = (copy / "scripts/migrate_links.rhai")
-    script.write_text(script.read_text().replace("files: 5000, diff_lines: 50000", "files: 100000, diff_lines: 10000000"))
+    for name in SCRIPTS:
+        text = (SITE / "scripts" / name).read_text()
+        larger = text.replace("files: 5000, diff_lines: 50000", "files: 100000, diff_lines: 10000000")
+        (copy / "scripts" / name).write_text(larger)
 
 
 def suites(work, cache):
@@ -81,8 +82,6 @@ def suites(work, cache):
     pages = ["**/*.html", "**/*.htm"]
     many, few = arguments(work, "many", MANY, pages), arguments(work, "few", FEW, pages)
     readme = arguments(work, "readme", "travis-ci.org", ["**/*.md"])
-    (work / "empty.rhai").write_text("()\n")
-    (work / "exists.rhai").write_text("for n in 0..10000 { nrv.files.exists(\"a/b.html\"); }\n")
     run = "{nrv} run scripts/migrate_links.rhai --args"
     list_files = f"rg -l --fixed-strings {MANY} ."
     edit = f"s#//{MANY.replace('.', '[.]')}#//{NEW}#g"
@@ -96,15 +95,15 @@ def suites(work, cache):
         "start": [
             Row("true", "true", reference=True),
             Row("nrv --version", "{nrv} --version"),
-            Row("nrv run, an empty script", f"{{nrv}} run {work}/empty.rhai", "empty"),
-            Row("nrv run, 10,000 × nrv.files.exists", f"{{nrv}} run {work}/exists.rhai", "empty"),
+            Row("nrv run, an empty script", "{nrv} run empty.rhai", "empty"),
+            Row("nrv run, 10,000 × nrv.files.exists", "{nrv} run exists.rhai", "empty"),
             Row("node, an empty program", "node -e 0", needs=["node"]),
             Row("python3, an empty program", "python3 -c pass", needs=["python3"]),
         ],
         "dry-run": [
             Row("rg -c (827 files hold the host)", f"rg -c --fixed-strings {MANY} .", html, needs=["rg"], reference=True),
             Row("nrv run --dry-run, 827 files would change", f"{run} {many} --dry-run", html),
-            Row("nrv run --dry-run, 5 files would change", f"{run} {few} --dry-run", html),
+            Row("nrv run --dry-run, 25 files would change", f"{run} {few} --dry-run", html),
             Row("cat of all files", "find . -name '*.htm*' -print0 | xargs -0 cat", html),
             Row("sha256sum of all files", "find . -name '*.htm*' -print0 | xargs -0 sha256sum", html),
             Row("lychee --dump (lists the links)", "lychee --dump --offline --extensions html,htm .", html, needs=["lychee"]),
@@ -117,7 +116,7 @@ def suites(work, cache):
         ],
         "markdown": [
             Row("rg -c", "rg -c --fixed-strings travis-ci.org -g '*.md' .", markdown, needs=["rg"], reference=True),
-            Row("nrv run --dry-run", f"{run} {readme} --dry-run", markdown),
+            Row("nrv run --dry-run", f"{run.replace('links', 'all_links')} {readme} --dry-run", markdown),
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
     }
@@ -143,6 +142,8 @@ def run_suite(name, rows, options, work):
             for copy in shared[key]:
                 if row.tree == "empty":
                     copy.mkdir()
+                    (copy / "empty.rhai").write_text("()\n")
+                    (copy / "exists.rhai").write_text("for n in 0..10000 { nrv.files.exists(\"a/b.html\"); }\n")
                 else:
                     prepare(row.tree, copy)
         row.trees = shared[key] if row.changes else shared[key] * options.rounds
