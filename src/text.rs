@@ -1,5 +1,7 @@
 //! Text of unknown origin, made safe to be shown.
 
+use std::any::Any;
+
 /// The text with control and bidirectional characters written as escapes, so that it can't move a cursor or reorder what
 /// a person reads. Line feeds are escaped too, tabs are not; show lines one by one.
 pub fn escape(text: &str) -> String {
@@ -12,6 +14,12 @@ pub fn escape(text: &str) -> String {
         }
     }
     shown
+}
+
+/// What a panic says.
+pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
 }
 
 fn is_bidirectional(c: char) -> bool {

@@ -10,8 +10,9 @@ use super::{
 use crate::{
     error::Error,
     host::{self, FIRST_SCRIPT, SetUp},
+    path::RepoPath,
     text::escape,
-    workspace::Workspace,
+    workspace::{Kind, Workspace},
 };
 
 pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
@@ -20,10 +21,11 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
     if !dry_run {
         host::set_up(&workspace, &proposed)?;
     }
+    let next = next(&workspace, &proposed)?;
     let root = workspace.root().display().to_string();
     if out.mode() != Mode::Text {
         let files = rows(&proposed);
-        out.document(&json!({"root": root, "dry_run": dry_run, "files": files, "next": next()}));
+        out.document(&json!({"root": root, "dry_run": dry_run, "files": files, "next": next}));
         return Ok(0);
     }
     out.say(&format!("The workspace is {}: {}.", escape(&root), place.reason));
@@ -36,7 +38,7 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
         (false, true) => out.say("Nothing was written."),
         (false, false) => {
             out.say("Next:");
-            next().iter().for_each(|command| out.say(&format!("  {command}")));
+            next.iter().for_each(|command| out.say(&format!("  {command}")));
         }
     }
     Ok(0)
@@ -61,12 +63,14 @@ fn lines(proposed: &SetUp) -> String {
     rows(proposed).iter().map(line).collect()
 }
 
-/// The commands that come next.
-fn next() -> [String; 3] {
-    let run = format!("nrv run {FIRST_SCRIPT}");
-    [
-        "nrv doctor".to_owned(),
-        format!("{run} --help"),
-        format!("{run} --arg from=old.example.com --arg to=https://new.example.com --dry-run"),
-    ]
+/// The commands that come next; those that run the script only if it is there then.
+fn next(workspace: &Workspace, proposed: &SetUp) -> Result<Vec<String>, Error> {
+    let mut next = vec!["nrv doctor".to_owned()];
+    let made = proposed.changes.changes().iter().any(|change| change.path.as_str() == FIRST_SCRIPT);
+    if made || workspace.stat(&RepoPath::parse(FIRST_SCRIPT)?)?.is_some_and(|found| found.kind == Kind::File) {
+        let run = format!("nrv run {FIRST_SCRIPT}");
+        next.push(format!("{run} --help"));
+        next.push(format!("{run} --arg from=old.example.com --arg to=https://new.example.com --dry-run"));
+    }
+    Ok(next)
 }

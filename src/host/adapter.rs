@@ -299,6 +299,10 @@ impl Host<'_> {
                 if let Some(earlier) = self.proposed.remove(&change.path) {
                     previewed = Previewed { before: earlier.before, part: None, ..previewed };
                 }
+                // What a later step takes back is as it is on the disk.
+                if previewed.before == previewed.after.as_ref().map(Content::stamp) {
+                    continue;
+                }
                 self.proposed.insert(change.path.clone(), previewed);
             }
             return Ok(output);

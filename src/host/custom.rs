@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -17,6 +18,7 @@ use crate::{
     error::{Code, Error},
     gate::Offered,
     schema::Schema,
+    text,
     workspace::View,
 };
 
@@ -190,17 +192,19 @@ impl Host<'_> {
             self.note_intent(position, call)?;
             self.sync()?;
         }
-        handler(
-            params,
-            &CustomContext {
-                run: self.run_id(),
-                position,
-                seed: self.seed,
-                dry_run: self.flags.dry_run,
-                view: self.view(),
-                cancel: context.options.cancel.as_ref(),
-            },
-        )
+        let ctx = CustomContext {
+            run: self.run_id(),
+            position,
+            seed: self.seed,
+            dry_run: self.flags.dry_run,
+            view: self.view(),
+            cancel: context.options.cancel.as_ref(),
+        };
+        // A defect of the program's must not keep the run from being undone and its record from being closed.
+        panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
+            let words = text::of_panic(panic.as_ref());
+            Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
+        })
     }
 }
 

@@ -115,22 +115,13 @@ impl Host<'_> {
     /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
     pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
         let outcome = match outcome {
-            Err(error) if error.code() != Code::Suspended && !self.keeps_changes() => match self.undo(0) {
-                Ok(_) => Err(error),
-                Err(undo) if undo.code() == Code::UndoRefused => {
-                    let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
-                    Err(undo.detail("cause", error.message()).hint(hint))
-                }
-                Err(undo) => {
-                    let run = self.folder.id();
-                    let hint = format!(
-                        "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
-                        undo.message()
-                    );
-                    Err(error.detail("undo_error", undo.message()).hint(hint))
-                }
-            },
+            Err(error) if error.code() != Code::Suspended && !self.keeps_changes() => Err(self.undo_failed(error)),
             outcome => outcome,
+        };
+        // A run ends with a sealed record, whether or not its patch can be rendered again.
+        let (outcome, patch, lines) = match self.write_patch() {
+            Ok((patch, lines)) => (outcome, patch, lines),
+            Err(error) => (outcome.and(Err(error)), None, 0),
         };
         let state = match &outcome {
             Ok(_) => State::Done,
@@ -141,7 +132,6 @@ impl Host<'_> {
                 _ => State::Failed,
             },
         };
-        let (patch, stats) = self.write_patch()?;
         let (result, error) = match outcome {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
@@ -153,7 +143,7 @@ impl Host<'_> {
             result,
             mode: self.mode().to_owned(),
             files_changed: if self.flags.dry_run { self.proposed.len() } else { changed },
-            diff_lines: if self.flags.dry_run { stats } else { self.budget.lines() },
+            diff_lines: if self.flags.dry_run { lines } else { self.budget.lines() },
             undone: self.undone,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
             would_ask: self.confirmations.would_ask().to_vec(),
@@ -170,6 +160,25 @@ impl Host<'_> {
                     Some(cause) => unsealed.detail("cause", cause.message()),
                     None => unsealed,
                 })
+            }
+        }
+    }
+
+    /// Undoes a run that failed; the error, with what came of undoing it.
+    fn undo_failed(&mut self, error: Error) -> Error {
+        match self.undo(0) {
+            Ok(()) => error,
+            Err(undo) if undo.code() == Code::UndoRefused => {
+                let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
+                undo.detail("cause", error.message()).hint(hint)
+            }
+            Err(undo) => {
+                let run = self.folder.id();
+                let hint = format!(
+                    "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
+                    undo.message()
+                );
+                error.detail("undo_error", undo.message()).hint(hint)
             }
         }
     }

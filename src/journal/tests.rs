@@ -266,6 +266,23 @@ fn nothing_stays_linked_into_the_pack_after_a_failure() {
 }
 
 #[test]
+fn a_folder_that_somebody_moves_away_makes_the_change_stale() {
+    for step in ["pre-image", "stage", "replace"] {
+        let bench = Bench::new();
+        let (from, to) = (bench.workspace.root().join("a"), bench.workspace.root().join("moved"));
+        let moving = |now: &'static str| {
+            if now == step && !to.exists() {
+                fs::rename(&from, &to).unwrap();
+            }
+            Ok(())
+        };
+        assert_eq!(bench.apply(&bench.changes(), &moving).unwrap_err().code(), Code::StalePreimage, "{step}");
+        assert_eq!(fs::read(to.join("1")).unwrap(), b"old a/1", "{step}");
+        assert_eq!(fs::read(bench.workspace.root().join("c")).unwrap(), b"old c", "{step}");
+    }
+}
+
+#[test]
 fn a_journal_from_elsewhere_is_not_believed() {
     let bench = Bench::new();
     let stop = |step: &'static str| {

@@ -70,6 +70,14 @@ pub(super) fn look(workspace: &Workspace, path: &RepoPath) -> Result<Option<Look
     look_in(&folder, path)
 }
 
+/// The folder that holds a target; `stale_preimage` if somebody moved or removed it.
+fn folder_of(workspace: &Workspace, path: &RepoPath) -> Result<OwnedFd, Error> {
+    workspace.open_parent(path).map_err(|error| match error.code() {
+        Code::NotFound => stale(path, "vanished with its folder"),
+        _ => error,
+    })
+}
+
 /// As [`look`], in the folder that holds the path.
 fn look_in(folder: &OwnedFd, path: &RepoPath) -> Result<Option<Look>, Error> {
     match rustix::fs::statat(folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
@@ -96,7 +104,7 @@ pub(super) struct Kept {
 /// `stale_preimage` if somebody replaced or wrote the file meanwhile.
 pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name: &str) -> Result<Kept, Error> {
     let stale = || stale(path, "changed while it was kept");
-    let folder = workspace.open_parent(path)?;
+    let folder = folder_of(workspace, path)?;
     let before = look_in(&folder, path)?.ok_or_else(stale)?;
     let (file, look, own_links) = match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
         Ok(()) => {
@@ -148,7 +156,7 @@ pub(super) fn stage(
     target: &RepoPath,
     (content, like): (&Content, Option<&File>),
 ) -> Result<(), Error> {
-    let folder = workspace.open_parent(temporary)?;
+    let folder = folder_of(workspace, target)?;
     let mut file = create(&folder, temporary.file_name(), target)?;
     file.write_all(&content.bytes).map_err(|error| Error::io(format!("`{target}` can't be written"), &error))?;
     match like {
@@ -166,7 +174,7 @@ fn create(folder: &OwnedFd, name: &str, path: &RepoPath) -> Result<File, Error> 
 
 /// Puts a staged file where nothing is.
 pub(super) fn put_new(workspace: &Workspace, from: &RepoPath, to: &RepoPath) -> Result<(), Error> {
-    let folder = workspace.open_parent(to)?;
+    let folder = folder_of(workspace, to)?;
     match rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
         Err(Errno::EXIST) => Err(stale(to, "appeared")),
@@ -179,7 +187,7 @@ pub(super) fn put_new(workspace: &Workspace, from: &RepoPath, to: &RepoPath) -> 
 /// The two files change places, so that whoever saved in the last moment is noticed and loses nothing. What came out has
 /// the temporary name then and is the caller's to remove.
 pub(super) fn replace(workspace: &Workspace, from: &RepoPath, to: &RepoPath, expected: &Look) -> Result<(), Error> {
-    let folder = workspace.open_parent(to)?;
+    let folder = folder_of(workspace, to)?;
     if look_in(&folder, to)?.as_ref() != Some(expected) {
         return Err(stale(to, "changed just before the commit"));
     }
@@ -208,7 +216,7 @@ pub(super) fn take_away(
     aside: &RepoPath,
     expected: &Look,
 ) -> Result<(), Error> {
-    let folder = workspace.open_parent(path)?;
+    let folder = folder_of(workspace, path)?;
     let rename = |from: &RepoPath, to: &RepoPath| {
         rustix::fs::renameat_with(&folder, from.file_name(), &folder, to.file_name(), RenameFlags::NOREPLACE)
             .map_err(|errno| refused(path, "can't be removed", errno))

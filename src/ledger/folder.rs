@@ -56,12 +56,11 @@ impl Runs {
 
     /// Makes the folder if it is missing. One that is a link or no folder is refused: records would go elsewhere.
     pub fn prepare(&self) -> Result<(), Error> {
-        make_folder(&self.folder)?;
-        let kind = fs::symlink_metadata(&self.folder).map_err(|error| failed(&self.folder, &error))?.file_type();
-        if !kind.is_dir() {
+        if fs::symlink_metadata(&self.folder).is_ok_and(|found| !found.is_dir()) {
             return Err(Error::new(Code::Io, format!("`{RUNS}` is not a folder of its own"))
                 .hint("remove the link or file of that name"));
         }
+        make_folder(&self.folder)?;
         let ignore = self.folder.join(".gitignore");
         if !ignore.exists() {
             write_file(&ignore, &[b"*\n"])?;
@@ -290,10 +289,16 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_runs_folder_is_refused() {
+    fn a_link_or_a_file_in_place_of_the_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(RUNS)).unwrap();
-        assert!(Runs::of(folder.path()).create(0, 1).is_err());
+        let refused = || Runs::of(folder.path()).create(0, 1).unwrap_err().to_string();
+        for target in [elsewhere.path(), std::path::Path::new("nowhere")] {
+            std::os::unix::fs::symlink(target, folder.path().join(RUNS)).unwrap();
+            assert!(refused().contains("is not a folder of its own"), "{}", refused());
+            fs::remove_file(folder.path().join(RUNS)).unwrap();
+        }
+        fs::write(folder.path().join(RUNS), "").unwrap();
+        assert!(refused().contains("is not a folder of its own"), "{}", refused());
     }
 }

@@ -1,7 +1,6 @@
 //! A child with pipes for a long conversation: a script's worker, a process or in its place a thread.
 
 use std::{
-    any::Any,
     io::{PipeReader, PipeWriter, Read},
     os::fd::OwnedFd,
     process::{ChildStderr, Stdio},
@@ -14,6 +13,7 @@ use crate::{
     clock::Stopwatch,
     error::Error,
     process::{Program, StartThread},
+    text,
 };
 
 /// How much of what a child writes to stderr is kept.
@@ -136,14 +136,8 @@ fn wait_for_thread(thread: JoinHandle<()>, patience: Duration) -> Exit {
     }
     match thread.join() {
         Ok(()) => Exit { code: Some(0), ..Exit::default() },
-        Err(panic) => Exit { stderr: words(panic.as_ref()), ..Exit::default() },
+        Err(panic) => Exit { stderr: text::of_panic(panic.as_ref()).to_owned(), ..Exit::default() },
     }
-}
-
-/// What a panic says.
-fn words(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }
 
 impl Drop for Child {

@@ -308,6 +308,28 @@ fn calls_are_paid_for_before_they_are_made() {
 }
 
 #[test]
+fn a_handler_that_panics_fails_the_run_which_is_undone_and_sealed() {
+    let site = Site::new(2);
+    let before = site.tree();
+    let panics = CustomCall::new("tickets.panic", "panics", json!({}), |_, _| panic!("no tracker"));
+    let context = context(&site, options(Adapters::default(), Calls::default().with(panics).unwrap()));
+    let header = "permissions: #{ calls: [\"tickets.panic\"], write: [\"site/**\"] }";
+    let change = "let links = nrv.dta(\"link_updater\");
+links.apply(links.propose(#{ target: #{ glob: \"site/**/*.html\" },
+    params: #{ from_hosts: [\"old.example.com\"], to_host: \"https://new.example.com\" } }));
+nrv.custom(\"tickets.panic\", #{})";
+    site.script("own.rhai", &making(header, change));
+    let flags = Flags { yes: true, ..Flags::default() };
+    let finished =
+        nrv::run_file(&context, "own.rhai", Invocation { flags, ..Invocation::default() }, &mut Silent).unwrap();
+    let error = finished.error.unwrap();
+    assert_eq!((error.code(), finished.state, finished.undone), (Code::Internal, State::Failed, 2), "{error}");
+    assert!(error.message().contains("`tickets.panic` panicked: no tracker"), "{error}");
+    assert!(before.iter().all(|file| site.tree().iter().any(|now| now == file)));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+#[test]
 fn nrv_itself_adds_no_calls() {
     let site = Site::new(0);
     site.script("own.rhai", &making(PERMITTED, CREATE));

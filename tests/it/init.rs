@@ -111,6 +111,7 @@ fn links_are_not_followed_and_odd_files_are_left_alone() {
     let document = site.nrv(&["init", "--json"]).exits(0).json();
     let expected = [("nrv.toml", "make"), ("scripts/migrate_links.rhai", "keep"), (".gitignore", "keep")];
     assert_eq!(actions(&document), expected);
+    assert_eq!(document["next"], json!(["nrv doctor"]), "the script could not be written");
     assert!(document["files"][2]["reason"].as_str().unwrap().contains("read-only; add the line `.runs/` yourself"));
 }
 

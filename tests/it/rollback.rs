@@ -110,6 +110,56 @@ fn a_dry_run_writes_a_patch_that_git_takes() {
     assert!(site.tree() == site.moved(&before, OLD, NEW), "the patch is the change");
 }
 
+/// Moves the links twice, from host to host.
+fn two_steps(hosts: [&str; 3], last: &str) -> String {
+    let [first, second, third] = hosts;
+    format!(
+        "const WORKFLOW = #{{ name: \"two\", permissions: #{{ write: [\"site/**\"] }} }};
+let links = nrv.dta(\"link_updater\");
+for hosts in [[\"{first}\", \"{second}\"], [\"{second}\", \"{third}\"]] {{
+    links.apply(links.propose(#{{ target: #{{ glob: \"site/**/*.html\" }},
+        params: #{{ from_hosts: [hosts[0]], to_host: \"https://\" + hosts[1] }} }}));
+}}
+nrv.ui.step(\"previewed\");
+{last}"
+    )
+}
+
+#[test]
+fn a_dry_run_that_takes_back_its_own_change_would_change_nothing() {
+    let site = Site::empty();
+    site.git(&["init", "-q"]);
+    site.write("site/a.html", "<a href=\"https://old.example.com/x\">x</a>\n");
+    site.script("two.rhai", &two_steps([OLD, "mid.example.com", OLD], ""));
+    let ran =
+        site.nrv(&["run", "two.rhai", "--dry-run", "--exit-code", "--json"]).exits(0).says("Nothing would change");
+    assert_eq!(ran.json()["files_changed"], 0);
+    assert_eq!(site.read(ran.json()["patch"].as_str().unwrap()), b"");
+}
+
+#[test]
+fn a_dry_run_whose_patch_can_not_be_rendered_is_sealed_all_the_same() {
+    for by_signal in [true, false] {
+        let site = Site::new(3).policy(PATIENT);
+        let wait = "while !nrv.files.exists(\"end\") { let i = 0; while i < 1000 { i += 1; } }";
+        site.script("two.rhai", &two_steps([OLD, "mid.example.com", NEW], wait));
+        let running = site.start_heard(&["run", "two.rhai", "--dry-run", "--json"]);
+        wait_until("both are verified", || site.recorded("*/dta/*/*-verify.json").len() == 2);
+        if by_signal {
+            running.signal(Signal::INT);
+            let ran = running.end().exits(130).says("did not come to its end");
+            assert_eq!(ran.json()["state"], "cancelled");
+        } else {
+            site.write("site/a/p0.html", "<p>Somebody saved this meanwhile.</p>");
+            site.write("end", "");
+            let ran = running.end().exits(5).says("did not come to its end");
+            assert_eq!((&ran.json()["state"], &ran.json()["patch"]), (&"failed".into(), &serde_json::Value::Null));
+        }
+        site.nrv(&["runs", "verify", "last"]).exits(0);
+        assert!(site.recorded("locks/*.lease").is_empty());
+    }
+}
+
 #[test]
 fn a_cancelled_run_is_undone() {
     for signal in [Signal::INT, Signal::TERM] {

@@ -21,10 +21,10 @@ mod text;
 mod weave;
 mod xml;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use self::{
-    aim::{Aim, Link},
+    aim::{Aim, Edit, Link},
     format::Format,
     page::{Page, Pulse},
     sift::Sieve,
@@ -173,13 +173,13 @@ impl Measure {
         }
     }
 
-    /// Judges each link; gives the pieces in which the right ones differ.
-    fn pairs(&self, path: &str, old: &Page, new: &Page, tally: &mut Tally) -> BTreeSet<aim::Edit> {
-        let mut edits = BTreeSet::new();
+    /// Judges each link; gives the pieces in which the right ones differ, and how often.
+    fn pairs(&self, path: &str, old: &Page, new: &Page, tally: &mut Tally) -> BTreeMap<Edit, usize> {
+        let mut edits = BTreeMap::new();
         for (old, new) in old.links.iter().zip(&new.links) {
             match self.aim.judge(old, new) {
                 Ok(pieces) => {
-                    edits.extend(pieces);
+                    pieces.into_iter().for_each(|piece| *edits.entry(piece).or_default() += 1);
                     self.offer(old, new, tally);
                 }
                 Err(reason) => {

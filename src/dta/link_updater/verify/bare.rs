@@ -8,25 +8,36 @@ pub(super) fn urls(text: &str) -> Vec<(usize, usize)> {
     for colon in memchr::memmem::find_iter(bytes, b"://") {
         let Some(scheme) = bytes.get(from..colon).and_then(super::text::scheme) else { continue };
         let (start, rest) = (colon - scheme, &text[colon + 3..]);
-        if bytes[..start].last().is_some_and(u8::is_ascii_alphabetic) || !rest.starts_with(char::is_alphanumeric) {
+        if bytes[..start].last().is_some_and(u8::is_ascii_alphabetic) || !is_domain(rest) {
             continue;
         }
-        let length = rest.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(rest.len());
-        let end = trimmed(&rest[..length]);
-        if !is_domain(&rest[..end]) {
-            continue;
-        }
-        let end = colon + 3 + end;
+        let length = rest.find(ends).unwrap_or(rest.len());
+        let end = colon + 3 + trimmed(&rest[..length]);
         found.push((start, end));
         from = end;
     }
     found
 }
 
-/// A host has no underscore in its last two labels.
+/// No URL goes on there.
+fn ends(c: char) -> bool {
+    c.is_whitespace() || c == '<'
+}
+
+/// A host begins with a letter or digit, and has no underscore in its last two labels but one that ends the URL.
 fn is_domain(text: &str) -> bool {
-    let host = text.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).map_or(text, |end| &text[..end]);
-    !host.rsplit('.').take(2).any(|label| label.contains('_'))
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(text.len());
+    let host = text[..end].trim_end_matches('_');
+    let after = text[host.len()..].trim_start_matches(|c: char| c == ')' || u8::try_from(c).is_ok_and(is_final));
+    let is_last = after.is_empty() || after.starts_with(ends);
+    let underscored = host.rsplit('.').take(2).any(|label| label.contains('_'));
+    host.starts_with(char::is_alphanumeric) && !underscored && (host.len() == end || is_last)
+}
+
+/// What ends a sentence, or emphasis.
+fn is_final(byte: u8) -> bool {
+    // A backslash at the end belongs to an escape, or to nothing.
+    b"\\?!.,:*_~'\"".contains(&byte)
 }
 
 /// How much is left without what ends a sentence, closes a bracket, or looks as a reference does.
@@ -37,8 +48,7 @@ fn trimmed(text: &str) -> usize {
     let mut end = bytes.len();
     while let Some(last) = bytes[..end].last() {
         end -= match last {
-            // A backslash at the end belongs to an escape, or to nothing.
-            b'\\' | b'?' | b'!' | b'.' | b',' | b':' | b'*' | b'_' | b'~' | b'\'' | b'"' => 1,
+            byte if is_final(*byte) => 1,
             b')' if surplus > 0 => {
                 surplus -= 1;
                 1

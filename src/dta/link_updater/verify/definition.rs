@@ -8,6 +8,9 @@ use comrak::nodes::NodeValue;
 
 use super::spelling::{Layer, Spelled};
 
+/// What is beyond is compared byte by byte all the same.
+const LONGEST_TITLE: usize = 1 << 10;
+
 /// A place that looks as a definition does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
@@ -29,7 +32,11 @@ pub(super) struct Marks {
 pub(super) fn candidates(source: &str) -> Vec<Candidate> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
+    let (mut line, mut looked) = (0, 0);
     for closing in memchr::memmem::find_iter(bytes, b"]:") {
+        let ends = memchr::memrchr2(b'\n', b'\r', &bytes[looked..closing]);
+        line = ends.map_or(line, |end| looked + end + 1);
+        looked = closing;
         let start = gap(bytes, closing + 2);
         let place = match bytes.get(start) {
             Some(b'<') => start + 1..start + 1 + pointed(&bytes[start + 1..]),
@@ -39,7 +46,6 @@ pub(super) fn candidates(source: &str) -> Vec<Candidate> {
         if place.is_empty() {
             continue;
         }
-        let line = bytes[..closing].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |end| end + 1);
         let end = place.end + title(&bytes[place.end..]);
         let is_outer = source[place.clone()].contains("]:");
         found.push(Candidate { whole: line..end, place, is_outer });
@@ -89,8 +95,9 @@ fn balanced(bytes: &[u8]) -> usize {
     if open == 0 { at } else { 0 }
 }
 
-/// How long a title after a destination is, with the space before it.
+/// How long a title after a destination is, with the space before it; one that is very long is not seen.
 fn title(bytes: &[u8]) -> usize {
+    let bytes = &bytes[..bytes.len().min(LONGEST_TITLE)];
     let bracket = usize::from(bytes.first() == Some(&b'>'));
     let start = gap(bytes, bracket);
     let close = match bytes.get(start) {
