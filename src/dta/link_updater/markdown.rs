@@ -27,6 +27,7 @@ const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_TASKLISTS);
 
 const DISAGREES: &str = "it is not clear where the URL of one of its links stands";
+const DATA: &str = "it is not clear where a CDATA section in its text ends";
 const FOLDED: &str = "a link in its HTML goes over several lines of a quote or a list";
 
 /// A link or image whose end has not come.
@@ -143,7 +144,7 @@ impl<'a> Document<'a> {
             Event::End(TagEnd::HtmlBlock) => self.in_html = false,
             Event::Html(_) | Event::Text(_) if self.in_html => self.html_line(range),
             Event::InlineHtml(html) => self.inline_html(&html, range),
-            Event::Text(_) if !self.in_code && self.links.is_empty() => self.run(range),
+            Event::Text(_) if !self.in_code => self.run(range),
             _ => {}
         }
     }
@@ -180,7 +181,12 @@ impl<'a> Document<'a> {
                 self.push(place, Escape::Markdown, &link.url);
             }
             LinkType::Autolink => self.push(Some(range.start + 1..range.end - 1), Escape::Plain, &link.url),
-            // Where they lead is said by a definition. An address of mail is no URL.
+            LinkType::Email => {
+                // Without its name it is like a URL that can't move: `//a@b.c` is an address of mail as well.
+                let at = self.text[range.clone()].find('@').map_or(range.start, |length| range.start + length);
+                self.scan.values.push(Value::new(at..range.end - 1, Escape::Plain, Form::Url));
+            }
+            // Where they lead is said by a definition.
             _ => {}
         }
     }
@@ -222,8 +228,15 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Takes running text. Emphasis within a URL does not end it.
+    /// Takes running text; outside of links, emphasis within a URL does not end it. The parser knows not every CDATA section.
     fn run(&mut self, range: Range<usize>) {
+        let mut signs = memchr::memchr_iter(b'<', self.text[range.clone()].as_bytes()).map(|at| range.start + at);
+        if signs.any(|at| self.text[at..].starts_with("<![CDATA[") && !self.text[..at].ends_with('\\')) {
+            self.scan.skipped = Some(DATA);
+        }
+        if !self.links.is_empty() {
+            return;
+        }
         let goes_on = |run: &&mut Range<usize>| {
             run.end <= range.start && self.text[run.end..range.start].bytes().all(|byte| b"\\*_~".contains(&byte))
         };
@@ -243,6 +256,9 @@ impl<'a> Document<'a> {
 
     /// Takes a tag in running text. Only one that opens has attributes.
     fn inline_html(&mut self, html: &str, range: Range<usize>) {
+        if html.starts_with("<![CDATA[") && !html.ends_with("]]>") {
+            self.scan.skipped = Some(DATA);
+        }
         if !html.contains('=') || html.starts_with("<!") || html.starts_with("<?") {
             return;
         }

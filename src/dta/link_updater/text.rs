@@ -45,7 +45,8 @@ pub(super) fn autolinks(text: &str) -> impl Iterator<Item = Range<usize>> {
         if text[..start].ends_with(|c: char| c.is_ascii_alphabetic()) {
             return None;
         }
-        let stops = |c: char| c.is_ascii_whitespace() || matches!(c, '\x0B' | '<');
+        // A space that does not break ends a URL too: in French it stands before `!`.
+        let stops = |c: char| c.is_whitespace() || c == '<';
         let end = after + text[after..].find(stops).unwrap_or(text.len() - after);
         let mut url = Tail::new(&text[start..end], &['('], &[')']);
         while url.drops_bracket() || url.drops("?!.,:*_~'\"\\") || url.drops_reference() {}
@@ -74,8 +75,7 @@ fn urls<'a>(
 
 /// True if the text begins with a domain, whose last two parts have no underscore.
 fn has_domain(text: &str) -> bool {
-    let in_domain =
-        |c: char| c.is_alphanumeric() || !c.is_ascii() && !c.is_whitespace() || matches!(c, '-' | '_' | '.');
+    let in_domain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let domain = &text[..text.find(|c| !in_domain(c)).unwrap_or(text.len())];
     let has_underscore = domain.rsplit('.').take(2).any(|part| part.contains('_'));
     domain.starts_with(|c| !matches!(c, '-' | '_' | '.')) && !has_underscore
@@ -155,6 +155,7 @@ mod tests {
             ("**http://a.b/c** ~http://a.b~ _http://a.b_", &["http://a.b/c", "http://a.b", "http://a.b"]),
             ("http://a.b/?x&copy; http://a.b/;", &["http://a.b/?x", "http://a.b/"]),
             ("http://a_b.c http://a.b_c http://a_b.c.d", &["http://a_b.c.d"]),
+            ("http://a.b\u{a0}! http://a.b/\u{3000}http://c", &["http://a.b", "http://a.b/", "http://c"]),
             ("\"http://a.b\" 1http://a.b xhttp://a.b", &["http://a.b", "http://a.b"]),
             ("http://[::1]/ http:///a http://.a http://", &[]),
             ("http://a.b/`c`<d http://a.b/)", &["http://a.b/`c`", "http://a.b/"]),

@@ -28,7 +28,13 @@ const BROKEN: &str = "it is no well-formed XML";
 const ENCODING: &str = "its encoding is not UTF-8";
 const ENTITIES: &str = "it declares entities of its own";
 const FOREIGN: &str = "its root element is none of a sitemap, a feed, OPML or SVG";
+const LARGE: &str = "one of its tags has very many attributes or namespaces";
 const SCATTERED: &str = "the text of one of its links is in several parts";
+
+/// Where there are more attributes in a tag than that, reading them takes some parsers long.
+const MOST_ATTRIBUTES: usize = 1000;
+/// The same of namespaces that are declared around an element.
+const MOST_NAMESPACES: usize = 50;
 
 /// Why a file is left alone.
 type Reason = &'static str;
@@ -57,6 +63,8 @@ struct Document<'a> {
     open: Vec<Open<'a>>,
     /// What each prefix stands for, the innermost last.
     namespaces: BTreeMap<&'a str, Vec<Cow<'a, str>>>,
+    /// How many of them are in force.
+    n_namespaces: usize,
     has_doctype: bool,
     values: Vec<Value>,
     /// Values that are CSS.
@@ -147,6 +155,10 @@ impl<'a> Document<'a> {
         }
         let (name, attributes) = attributes(self.xml, tag)?;
         let declared = self.declare(&attributes)?;
+        self.n_namespaces += declared.len();
+        if attributes.len() > MOST_ATTRIBUTES || self.n_namespaces > MOST_NAMESPACES {
+            return Err(LARGE);
+        }
         let element = self.resolve(name, true)?;
         if self.vocabulary.is_none() {
             let vocabulary = Vocabulary::of(element).ok_or(FOREIGN)?;
@@ -215,6 +227,7 @@ impl<'a> Document<'a> {
 
     fn end(&mut self) -> Result<(), Reason> {
         let open = self.open.pop().ok_or(BROKEN)?;
+        self.n_namespaces -= open.declared.len();
         for prefix in open.declared {
             self.namespaces.entry(prefix).and_modify(|stack| drop(stack.pop()));
         }

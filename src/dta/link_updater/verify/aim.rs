@@ -187,6 +187,12 @@ impl Goal {
 
     /// What differs; none if more does than may.
     fn edits(&self, old: &Parts<'_>, new: &Parts<'_>, path: &str) -> Option<Vec<Edit>> {
+        let (scheme, authority) = self.origin.split_once("://")?;
+        let stays_relative = scheme == "https" && !old.scheme.contains(&b':');
+        let start = if stays_relative { old.scheme.to_vec() } else { format!("{scheme}://").into_bytes() };
+        if new.scheme != start || new.host != authority.as_bytes() {
+            return None;
+        }
         let arrived = [new.path, new.rest].concat();
         let kept = [self.prefix.as_bytes(), old.path, old.rest].concat();
         let spelled = [self.prefix.as_bytes(), path.as_bytes(), old.rest].concat();
@@ -278,6 +284,13 @@ mod tests {
         assert!(misses("http://u@a.example/x", "https://b.example/x"));
         assert!(misses("http://other/", "http://other"));
         assert!(misses("http://a.example/x", "/x"));
+        for other in
+            ["Https://b.example", "https:///b.example", "https:\\\\b.example", "//b.example", "https://B.example"]
+        {
+            assert!(misses("http://a.example/x", &format!("{other}/x")), "{other}");
+        }
+        assert!(misses("http://a.example/x", "https://b.example:443/x"));
+        assert!(misses("//a.example/x", "https://b.example/x"));
         // The same to a browser, and still not what stood there.
         for (old, new) in [("/ü", "/%C3%BC"), ("/a/../b", "/b"), ("", "/"), ("/", ""), ("?a b", "?a%20b")] {
             assert!(misses(&format!("http://a.example{old}"), &format!("https://b.example{new}")), "{old} {new}");

@@ -8,8 +8,12 @@ use comrak::nodes::NodeValue;
 
 use super::spelling::{Layer, Spelled};
 
-/// What is beyond is compared byte by byte all the same.
-const LONGEST_TITLE: usize = 1 << 10;
+/// No label is longer, in bytes.
+const LONGEST_LABEL: usize = 4100;
+/// Footnotes in one another on a line, and a definition in the last.
+const MOST_LABELS: usize = 16;
+/// A destination with more parentheses in one another is none.
+const MOST_OPEN: usize = 32;
 
 /// A place that looks as a definition does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,29 +32,58 @@ pub(super) struct Marks {
     head: String,
 }
 
-/// Every place where a definition's destination may stand.
+/// Every place where a definition's destination may stand: a definition begins its line, after marks of containers.
 pub(super) fn candidates(source: &str) -> Vec<Candidate> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
-    let (mut line, mut looked) = (0, 0);
-    for closing in memchr::memmem::find_iter(bytes, b"]:") {
-        let ends = memchr::memrchr2(b'\n', b'\r', &bytes[looked..closing]);
-        line = ends.map_or(line, |end| looked + end + 1);
-        looked = closing;
-        let start = gap(bytes, closing + 2);
-        let place = match bytes.get(start) {
-            Some(b'<') => start + 1..start + 1 + pointed(&bytes[start + 1..]),
-            Some(_) => start..start + balanced(&bytes[start..]),
-            None => continue,
-        };
-        if place.is_empty() {
-            continue;
+    let mut line = 0;
+    while line < bytes.len() {
+        let mut label = line;
+        for _ in 0..MOST_LABELS {
+            label += bytes[label..].iter().take_while(|byte| b" \t>-+*.)0123456789\xef\xbb\xbf".contains(byte)).count();
+            let Some(after) = label_end(bytes, label) else { break };
+            found.extend(candidate(source, line, after));
+            // A definition may stand in a footnote.
+            if bytes.get(label + 1) != Some(&b'^') {
+                break;
+            }
+            label = after;
         }
-        let end = place.end + title(&bytes[place.end..]);
-        let is_outer = source[place.clone()].contains("]:");
-        found.push(Candidate { whole: line..end, place, is_outer });
+        let end = memchr::memchr2(b'\n', b'\r', &bytes[line..]);
+        line = end.map_or(bytes.len(), |length| line + length + 1);
     }
+    found.sort_by_key(|candidate| candidate.place.start);
     found
+}
+
+/// The one whose label ends there, with its colon.
+fn candidate(source: &str, line: usize, label_end: usize) -> Option<Candidate> {
+    let bytes = source.as_bytes();
+    let start = gap(bytes, label_end);
+    let place = match bytes.get(start)? {
+        b'<' => start + 1..start + 1 + pointed(&bytes[start + 1..]),
+        _ => start..start + balanced(&bytes[start..]),
+    };
+    let is_outer = source[place.clone()].contains("]:");
+    let end = place.end + title(&bytes[place.end..]);
+    (!place.is_empty()).then_some(Candidate { whole: line..end, place, is_outer })
+}
+
+/// Where a label that begins there ends, with its colon.
+fn label_end(bytes: &[u8], start: usize) -> Option<usize> {
+    if bytes.get(start) != Some(&b'[') {
+        return None;
+    }
+    let mut at = start + 1;
+    while at < bytes.len().min(start + LONGEST_LABEL) {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'[' => return None,
+            b']' => return (bytes.get(at + 1) == Some(&b':')).then_some(at + 2),
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 /// Past white space with one line end at most, and the marks of containers after it.
@@ -85,6 +118,7 @@ fn balanced(bytes: &[u8]) -> usize {
     while let Some(byte) = bytes.get(at).filter(|byte| **byte > b' ' && **byte != 127) {
         match byte {
             b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) => at += 1,
+            b'(' if open == MOST_OPEN => return 0,
             b'(' => open += 1,
             b')' if open == 0 => return 0,
             b')' => open -= 1,
@@ -95,9 +129,8 @@ fn balanced(bytes: &[u8]) -> usize {
     if open == 0 { at } else { 0 }
 }
 
-/// How long a title after a destination is, with the space before it; one that is very long is not seen.
+/// How long a title after a destination is, with the space before it.
 fn title(bytes: &[u8]) -> usize {
-    let bytes = &bytes[..bytes.len().min(LONGEST_TITLE)];
     let bracket = usize::from(bytes.first() == Some(&b'>'));
     let start = gap(bytes, bracket);
     let close = match bytes.get(start) {
@@ -110,6 +143,7 @@ fn title(bytes: &[u8]) -> usize {
         match byte {
             b'\\' => at += 2,
             byte if *byte == close => return at + 1,
+            b'(' if close == b')' => break,
             b'\n' if bytes.get(at + 1) == Some(&b'\n') => break,
             _ => at += 1,
         }

@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<()
     let mut noted = 0;
     for Candidate { place, whole, .. } in definitions {
         page.note(b'd', &bytes[whole.start.max(noted).min(place.start)..place.start]);
-        page.link(&Spelled::decode(&bytes[place.clone()], &[Layer::Markdown]).bytes);
+        page.address(&Spelled::decode(&bytes[place.clone()], &[Layer::Markdown]).bytes);
         page.note(b'd', &bytes[place.end..whole.end]);
         noted = whole.end;
     }
@@ -154,7 +154,7 @@ impl Reader<'_> {
                 self.linked += 1;
                 match self.marks.whole(&link.url) {
                     Some(n) => self.page.note(b'r', &n.to_le_bytes()),
-                    None => self.page.link(&self.marks.destination(&link.url)),
+                    None => self.page.address(&self.marks.destination(&link.url)),
                 }
                 self.page.note(b't', self.marks.restore(&link.title).as_bytes());
             }

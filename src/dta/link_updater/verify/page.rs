@@ -33,6 +33,14 @@ impl Page {
         self.links.push(Link(text.to_vec()));
     }
 
+    /// Takes a link, if something stands there.
+    pub(super) fn address(&mut self, text: &[u8]) {
+        match strip(text, 0, text.len()) {
+            Some(_) => self.link(text),
+            None => self.note(b'v', text),
+        }
+    }
+
     /// Takes the URLs out of a value and keeps the rest of it.
     pub(super) fn take(&mut self, value: &[u8], urls: &[(usize, usize)]) {
         let mut copied = 0;

@@ -271,8 +271,8 @@ fn is_bounded(bytes: &[u8]) -> bool {
             continue;
         }
         let tag = &bytes[start..at];
-        let namespaces = memchr::memmem::find_iter(tag, b"xmlns").count();
-        if in_scope + namespaces > MOST_NAMESPACES || memchr::memchr_iter(b'=', tag).count() > MOST_ATTRIBUTES {
+        let (attributes, namespaces) = attributes(tag);
+        if in_scope + namespaces > MOST_NAMESPACES || attributes > MOST_ATTRIBUTES {
             return false;
         }
         if !tag.ends_with(b"/>") {
@@ -281,6 +281,22 @@ fn is_bounded(bytes: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// How many attributes a tag has, and how many of them declare namespaces.
+fn attributes(tag: &[u8]) -> (usize, usize) {
+    let (mut attributes, mut namespaces) = (0, 0);
+    let mut at = 0;
+    while let Some(length) = memchr::memchr(b'=', &tag[at..]) {
+        attributes += 1;
+        let name = tag[at..at + length].trim_ascii();
+        namespaces += usize::from(name.starts_with(b"xmlns"));
+        at += length + 1;
+        at += tag[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let Some(quote @ (b'"' | b'\'')) = tag.get(at).copied() else { break };
+        at = memchr::memchr(quote, &tag[at + 1..]).map_or(tag.len(), |length| at + 1 + length + 1);
+    }
+    (attributes, namespaces)
 }
 
 #[cfg(test)]
