@@ -67,7 +67,9 @@ fn lines(proposed: &SetUp) -> String {
 fn next(workspace: &Workspace, proposed: &SetUp) -> Result<Vec<String>, Error> {
     let mut next = vec!["nrv doctor".to_owned()];
     let made = proposed.changes.changes().iter().any(|change| change.path.as_str() == FIRST_SCRIPT);
-    if made || workspace.stat(&RepoPath::parse(FIRST_SCRIPT)?)?.is_some_and(|found| found.kind == Kind::File) {
+    // What lies behind a link is not looked at.
+    let found = workspace.stat(&RepoPath::parse(FIRST_SCRIPT)?).ok().flatten();
+    if made || found.is_some_and(|found| found.kind == Kind::File) {
         let run = format!("nrv run {FIRST_SCRIPT}");
         next.push(format!("{run} --help"));
         next.push(format!("{run} --arg from=old.example.com --arg to=https://new.example.com --dry-run"));

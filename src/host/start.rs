@@ -134,7 +134,8 @@ impl<'a> Host<'a> {
         let git = check_clean(context, &request, sink)?;
         let now_ms = context.options.clock.now_ms();
         let folder = context.runs.create(now_ms, std::process::id())?;
-        let lease = context.locks().lease(folder.id())?;
+        // Without a lease nothing was written, and nobody would close the record.
+        let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
         let run = json!({
             "run": folder.id(),
             "created": clock::rfc3339(now_ms),

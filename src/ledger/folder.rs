@@ -200,6 +200,11 @@ impl RunFolder {
         Ok(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
     }
 
+    /// Removes the record with everything in it: the run did not begin.
+    pub fn remove(&self) -> Result<(), Error> {
+        fs::remove_dir_all(&self.folder).map_err(|error| failed(&self.folder, &error))
+    }
+
     /// Removes a folder of the record with everything in it; it may be gone already.
     pub fn remove_folder(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join(name);

@@ -202,7 +202,7 @@ fn questions_stay_out_of_the_stream() {
 #[test]
 fn long_work_tells_how_far_it_is_but_not_too_often() {
     let site = Site::new(1);
-    let page = "<a href=\"http://other.example.org/\">a link that stays</a>\n".repeat(400);
+    let page = "<a href=\"http://other.example.org/\">a link that stays</a>\n".repeat(1600);
     (0..400).for_each(|index| site.write(&format!("site/long/p{index}.html"), &page));
     site.commit();
     let started = std::time::Instant::now();

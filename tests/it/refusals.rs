@@ -361,3 +361,11 @@ fn more_files_can_change_than_a_process_can_open() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(site.tree() == site.moved(&before, OLD, NEW));
 }
+
+#[test]
+fn a_run_that_gets_no_lease_leaves_no_record() {
+    let site = Site::new(1);
+    std::fs::create_dir_all(site.path(".runs/locks/global")).unwrap();
+    site.migrate(&[]).exits(1).says("locks/global");
+    assert_eq!(site.runs(), Vec::<serde_json::Value>::new());
+}

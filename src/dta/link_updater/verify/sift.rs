@@ -111,7 +111,7 @@ impl Search<'_> {
             match (self.bytes[at], rest) {
                 (b'@', _) => self.host(at + 1),
                 (b'&', _) => referred(rest).is_some_and(counts) && self.decoded(at),
-                (_, [b'&', more @ ..]) => referred(more).is_some_and(dropped) && self.decoded(at),
+                (_, [b'&', more @ ..]) if referred(more).is_some_and(dropped) => self.decoded(at),
                 (_, [b'/' | b'\\' | b'\t' | b'\n' | b'\r', ..]) => self.host(at + 1),
                 (_, [b't' | b'n' | b'r', ..]) if after_slash => self.decoded(at) || self.host(at + 1),
                 _ => escaped(rest).is_some_and(counts) && self.decoded(at) || after_slash && self.host(at + 1),
