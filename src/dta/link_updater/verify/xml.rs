@@ -289,7 +289,8 @@ fn attributes(tag: &[u8]) -> (usize, usize) {
     let mut at = 0;
     while let Some(length) = memchr::memchr(b'=', &tag[at..]) {
         attributes += 1;
-        let name = tag[at..at + length].trim_ascii();
+        // Before the first name stands that of the tag.
+        let name = tag[at..at + length].trim_ascii().rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
         namespaces += usize::from(name.starts_with(b"xmlns"));
         at += length + 1;
         at += tag[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
