@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crossbeam::channel::{Receiver, RecvTimeoutError};
+use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use serde_json::Value;
 
@@ -27,6 +27,10 @@ const MAX_FRAME: u64 = 256 << 20;
 
 /// How often a wish to stop is looked for while nothing arrives.
 const TICK: Duration = Duration::from_millis(20);
+
+/// How often is looked for a frame before the thread goes to sleep: a script that calls often has the next one ready in no time,
+/// and to be woken takes longer than that.
+const LOOKS: u32 = 1 << 10;
 
 /// How long a script that was asked to stop may take.
 pub const GRACE: Duration = Duration::from_millis(300);
@@ -127,9 +131,20 @@ impl Session {
         self.writer.write_all(&line).and_then(|()| self.writer.flush()).map_err(|_| Ended::Closed)
     }
 
+    fn receive(&self) -> Result<Incoming, RecvTimeoutError> {
+        for _ in 0..LOOKS {
+            match self.frames.try_recv() {
+                Ok(incoming) => return Ok(incoming),
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+            }
+        }
+        self.frames.recv_timeout(TICK)
+    }
+
     fn frame(&mut self, stop: Stop<'_>) -> Result<FromWorker, Ended> {
         loop {
-            match self.frames.recv_timeout(TICK) {
+            match self.receive() {
                 Ok(incoming) => match (incoming.frame(), stop()) {
                     (Err(why), _) => return Err(Ended::Malformed(why)),
                     (Ok(_), Some(reason)) => return Err(self.stop(reason)),
