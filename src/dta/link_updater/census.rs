@@ -1,7 +1,7 @@
 //! Counts the links of a page in which nothing moves, by a tokenizer made for speed.
 //!
 //! Most pages of a tree hold no old host, and all of them are to be counted. What this reader finds unusual, and every page
-//! in which a link could move, is left to [`super::scan`]; it never says what becomes of a page.
+//! in which a link could move, is left to [`super::html`]; it never says what becomes of a page.
 
 use std::{ops::Range, sync::LazyLock};
 
