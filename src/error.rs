@@ -70,6 +70,8 @@ codes! {
     VerificationFailed = "verification_failed", exit 4;
     /// A record on disk is not what was written.
     RecordDamaged = "record_damaged", exit 4;
+    /// A diff does not fit the file that it is about.
+    PatchRejected = "patch_rejected", exit 1;
     /// A file is not what it was when the change was proposed.
     StalePreimage = "stale_preimage", exit 5;
     /// The tree under the globs to be written had uncommitted changes when the run started.

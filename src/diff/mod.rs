@@ -1,17 +1,31 @@
-//! Unified diffs as text that `git apply` takes, byte for byte, and the numbers of lines that they add and remove.
+//! Unified diffs: rendered as text that `git apply` takes, byte for byte, and parsed, applied and reversed with its rules.
 //!
 //! Pure and deterministic: no time limit decides how good a diff is, so the same contents give the same bytes everywhere.
-//! Reading diffs is not done here.
+//! Where git would guess, or silently skip what might be a change, a diff is refused.
 
+mod apply;
+mod body;
+mod header;
 mod hunk;
 mod line;
 mod name;
 #[cfg(test)]
 mod oracle;
+mod parse;
+mod patch;
+mod place;
+mod reject;
+mod repair;
+mod text;
 
 use serde::{Deserialize, Serialize};
 
 use self::hunk::Hunks;
+pub use self::{
+    apply::{Patched, PlacedHunk, Placement},
+    patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
+    repair::Repaired,
+};
 use crate::{
     change::Content,
     error::{Code, Error},
@@ -52,6 +66,59 @@ pub struct Stat {
     pub path: RepoPath,
     /// Lines added and removed.
     pub lines: Lines,
+}
+
+/// How many leading folders are taken off the names of a diff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strip {
+    /// As many, as `-p` of `git apply` has it.
+    Exactly(usize),
+    /// `a/` and `b/` if both names of a part begin so, or the one that is not `/dev/null`; else nothing.
+    #[default]
+    Guess,
+}
+
+/// What becomes of text around the parts of a diff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prose {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is skipped, and a warning says so.
+    Skip,
+}
+
+/// How a diff is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ParseOptions {
+    /// What is taken off the names.
+    pub strip: Strip,
+    /// True if the numbers of lines in the headers of hunks are not to be trusted.
+    pub recount: bool,
+    /// What becomes of text around the diff.
+    pub prose: Prose,
+}
+
+/// Reads a unified diff of any number of files. What is malformed is `invalid_input`, or `invalid_path`, with its line.
+pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error> {
+    parse::parse(text, options)
+}
+
+/// Repairs the form of a diff: wrong numbers of lines, text and fences around it, context that has lost its space.
+///
+/// What can't be repaired without guessing is an error.
+pub fn repair(text: &[u8]) -> Result<Repaired, Error> {
+    repair::repair(text)
+}
+
+impl FilePatch {
+    /// Applies the part to its file: all of it, or nothing and `patch_rejected` says why.
+    ///
+    /// `before` is the file that [`FilePatch::source`] names, as the parts before have left it; none if there is none. The caller
+    /// makes sure that the target of a rename or a copy does not exist.
+    pub fn apply(&self, before: Option<Side<'_>>, placement: Placement) -> Result<Patched, Error> {
+        apply::apply(self, before, placement)
+    }
 }
 
 /// Counts the lines between two contents; a file that does not exist is empty.

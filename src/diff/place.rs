@@ -1,0 +1,134 @@
+//! Where the lines of a hunk are in a file: the lines of the file, and a search that costs one pass for each length of hunk.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hasher},
+    ops::Range,
+};
+
+/// A prime below 2^61, and the base of a polynomial, so that the hash of a window of lines moves on in one step.
+const PRIME: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x0f3a_91c5_27d8_6eb1;
+
+/// A file's lines.
+pub(super) struct Lines<'a> {
+    bytes: &'a [u8],
+    starts: Vec<usize>,
+    hashes: Vec<u64>,
+    /// For a length of windows, where each hash occurs.
+    windows: BTreeMap<usize, Windows>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let mut starts = vec![0];
+        starts.extend(memchr::memchr_iter(b'\n', bytes).map(|end| end + 1));
+        if starts.last().is_some_and(|last| *last < bytes.len()) {
+            starts.push(bytes.len());
+        }
+        Lines { bytes, starts, hashes: Vec::new(), windows: BTreeMap::new() }
+    }
+
+    /// The number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn line(&self, at: usize) -> &'a [u8] {
+        &self.bytes[self.starts[at]..self.starts[at + 1]]
+    }
+
+    /// The bytes of some lines.
+    pub(super) fn bytes(&self, range: Range<usize>) -> &'a [u8] {
+        &self.bytes[self.starts[range.start]..self.starts[range.end]]
+    }
+
+    /// True if the lines stand at `at`.
+    pub(super) fn has(&self, at: usize, lines: &[&[u8]]) -> bool {
+        at + lines.len() <= self.len() && lines.iter().enumerate().all(|(i, line)| self.line(at + i) == *line)
+    }
+
+    /// The places where the lines stand, in order, that are not `taken`: `limit` at most. Lines that are none stand nowhere.
+    pub(super) fn places(&mut self, lines: &[&[u8]], taken: &[Range<usize>], limit: usize) -> Vec<usize> {
+        if lines.is_empty() || lines.len() > self.len() {
+            return Vec::new();
+        }
+        if self.hashes.is_empty() {
+            self.hashes = (0..self.len()).map(|at| hash(self.line(at))).collect();
+        }
+        let windows = self.windows.entry(lines.len()).or_insert_with(|| Windows::new(&self.hashes, lines.len()));
+        let wanted = lines.iter().fold(0, |sum, line| step(sum, hash(line)));
+        let is_free = |at: usize| {
+            let next = taken.partition_point(|range| range.end <= at);
+            taken.get(next).is_none_or(|range| range.start >= at + lines.len())
+        };
+        let candidates: Vec<usize> = windows.of(wanted).filter(|at| is_free(*at)).take(limit).collect();
+        candidates.into_iter().filter(|at| self.has(*at, lines)).collect()
+    }
+}
+
+/// The windows of one length, by hash: the first of each bucket, and for each window the next of the same bucket.
+struct Windows {
+    hashes: Vec<u64>,
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+/// No further window.
+const NONE: u32 = u32::MAX;
+
+impl Windows {
+    fn new(lines: &[u64], length: usize) -> Self {
+        let power = (1..length).fold(1, |power, _| multiply(power, BASE));
+        let mut hashes = Vec::with_capacity(lines.len() - length + 1);
+        let mut sum = lines[..length].iter().fold(0, |sum, line| step(sum, *line));
+        hashes.push(sum);
+        for at in length..lines.len() {
+            let gone = multiply(lines[at - length], power);
+            sum = step((sum + PRIME - gone) % PRIME, lines[at]);
+            hashes.push(sum);
+        }
+        let mut windows =
+            Windows { first: vec![NONE; hashes.len().next_power_of_two()], next: vec![NONE; hashes.len()], hashes };
+        for at in (0..windows.hashes.len()).rev() {
+            let bucket = windows.bucket(windows.hashes[at]);
+            // Files of four thousand million lines are refused long before.
+            windows.next[at] = windows.first[bucket];
+            windows.first[bucket] = u32::try_from(at).unwrap_or(NONE);
+        }
+        windows
+    }
+
+    fn bucket(&self, hash: u64) -> usize {
+        (hash ^ hash >> 29) as usize & (self.first.len() - 1)
+    }
+
+    fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
+        let mut at = self.first[self.bucket(hash)];
+        std::iter::from_fn(move || {
+            while at != NONE {
+                let found = at as usize;
+                at = self.next[found];
+                if self.hashes[found] == hash {
+                    return Some(found);
+                }
+            }
+            None
+        })
+    }
+}
+
+fn hash(line: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(line);
+    hasher.finish() % PRIME
+}
+
+fn step(sum: u64, line: u64) -> u64 {
+    (multiply(sum, BASE) + line) % PRIME
+}
+
+fn multiply(a: u64, b: u64) -> u64 {
+    // The product of two numbers below the prime, which is below 2^61, fits; so does the remainder.
+    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+}
