@@ -12,6 +12,7 @@ Ratios are to the row that is marked 1.00.
 import argparse
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -28,11 +29,11 @@ PATHS = os.environ["PATH"] + ":" + str(Path.home() / ".cargo/bin")
 
 
 class Row:
-    """A command of a suite; `{tree}` is where it runs, `{nrv}` the program."""
+    """A command of a suite; `{tree}` is where it runs, `{nrv}` the program, `before` what is done first and not timed."""
 
-    def __init__(self, name, command, tree=None, changes=False, needs=(), reference=False, figure=None):
+    def __init__(self, name, command, tree=None, changes=False, needs=(), reference=False, figure=None, before=None):
         self.name, self.command, self.tree, self.changes = name, command, tree, changes
-        self.needs, self.reference, self.figure = needs, reference, figure
+        self.needs, self.reference, self.figure, self.before = needs, reference, figure, before
         self.walls, self.cpus, self.peaks, self.figures = [], [], [], []
 
 
@@ -63,6 +64,73 @@ def arguments(work, name, host, glob):
     path = work / f"{name}.json"
     path.write_text(json.dumps({"from": [host], "to": f"https://{NEW}", "glob": glob}))
     return path
+
+
+def patched(folder, files, edit):
+    """Writes `a` with the files, and a patch that makes the edited ones of them; their paths."""
+    for name, lines in files:
+        for side, text in (("a", lines), ("b", edit(lines))):
+            path = folder / side / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(text))
+    # It exits with 1, since the sides differ.
+    diff = subprocess.run(["git", "diff", "--no-index", "--no-prefix", "a", "b"], cwd=folder, stdout=subprocess.PIPE)
+    (folder / "x.patch").write_bytes(diff.stdout)
+    shutil.rmtree(folder / "b")
+    return folder / "a", folder / "x.patch"
+
+
+def patches(work):
+    """2,000 files of HTML, three lines of each changed, and one file of 100,000 lines with every hundredth changed."""
+    chance = random.Random(1)
+    words = "the of a link page with site moved to old new host text item list name".split()
+
+    def lines(n):
+        text = (" ".join(chance.choices(words, k=chance.randint(3, 16))) for _ in range(n))
+        return [f"<p class=\"c{n}\">{sentence}</p>\n" for n, sentence in enumerate(text)]
+
+    def every(n):
+        return lambda lines: [f"<b>{line}" if at % n == n // 2 else line for at, line in enumerate(lines)]
+
+    many = ((f"d{n % 40}/page{n}.html", lines(min(4000, int(chance.lognormvariate(5.3, 0.9)) + 12))) for n in range(2000))
+    thirds = lambda lines: every(max(10, len(lines) // 3))(lines)
+    return patched(work / "many", many, thirds), patched(work / "long", [("long.html", lines(100_000))], every(100))
+
+
+def apply_suites(work):
+    """One patch over many files and one with many hunks; `-p1`, with which nrv and its peers read the same paths."""
+    (tree, patch), (long, hunks) = patches(work)
+    git, nrv = f"git apply {patch}", f"{{nrv}} apply --yes -p1 {patch}"
+    change = [
+        Row("nrv apply", nrv, tree, True),
+        Row("git apply", git, tree, True, reference=True),
+        Row("patch", f"patch -s -p1 -i {patch}", tree, True, ["patch"]),
+        Row("patch -b, which keeps the old files", f"patch -b -s -p1 -i {patch}", tree, True, ["patch"]),
+    ]
+    back = [
+        Row("nrv rollback", "{nrv} rollback last", tree, True, before=nrv),
+        Row("git apply -R", f"git apply -R {patch}", tree, True, reference=True, before=git),
+    ]
+    in_memory = lambda rows: [Row(r.name, r.command, tree, True, r.needs, r.reference, before=r.before) for r in rows]
+    return {
+        "apply": change,
+        "apply-in-memory": in_memory(change),
+        "apply-check": [
+            Row("nrv apply --dry-run", f"{{nrv}} apply --dry-run -p1 {patch}", tree),
+            Row("git apply --check", f"git apply --check {patch}", tree, reference=True),
+        ],
+        "apply-back": back,
+        "apply-back-in-memory": in_memory(back),
+        "apply-long-in-memory": [
+            Row("nrv apply", f"{{nrv}} apply --yes -p1 {hunks}", long, True),
+            Row("git apply", f"git apply {hunks}", long, True, reference=True),
+            Row("patch", f"patch -s -p1 -i {hunks}", long, True, ["patch"]),
+        ],
+        "apply-long-check": [
+            Row("nrv apply --dry-run", f"{{nrv}} apply --dry-run -p1 {hunks}", long),
+            Row("git apply --check", f"git apply --check {hunks}", long, reference=True),
+        ],
+    }
 
 
 def prepare(tree, copy):
@@ -119,6 +187,7 @@ def suites(work, cache):
             Row("nrv run --dry-run", f"{run.replace('links', 'all_links')} {readme} --dry-run", markdown),
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
+        **apply_suites(work),
     }
 
 
@@ -147,6 +216,8 @@ def run_suite(name, rows, options, work):
                 else:
                     prepare(row.tree, copy)
         row.trees = shared[key] if row.changes else shared[key] * options.rounds
+        for tree in row.trees if row.before else ():
+            measure(row.before.replace("{nrv}", options.nrv), tree)
     os.sync()
     if any(row.changes for row in rows) and base == work:
         time.sleep(options.settle)

@@ -3,8 +3,16 @@
 //! Scripts, the command line and embedders make calls; `Host::perform` answers them. A new call is a variant here, a
 //! service, a binding and a row of tests.
 
+use std::borrow::Cow;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::{
+    change::Stamp,
+    error::{Code, Error},
+};
 
 /// A request to the host. The wire form is `{"name": "files.read", "args": {"path": "a.html"}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +55,99 @@ pub enum Call {
         regex: String,
         /// Globs, at least one of them without `!`.
         patterns: Vec<String>,
+    },
+    /// Applies one unified diff to one file.
+    #[serde(rename = "apply.diff")]
+    ApplyDiff {
+        /// The file; the diff's headers must name it.
+        path: String,
+        /// The diff as text; this or `unified_diff_b64`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unified_diff: Option<String>,
+        /// The diff in base64, if it is not UTF-8.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unified_diff_b64: Option<String>,
+        /// The hash of the file as it is now. With it the hunks apply exactly where they say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checksum: Option<String>,
+        /// Whether anything is written.
+        #[serde(default)]
+        strategy: Strategy,
+    },
+    /// Applies the diffs of a plan in their order, all or none.
+    #[serde(rename = "apply.plan")]
+    ApplyPlan {
+        /// `{"diffs": [{"path", "checksum"?, "unified_diff" | "unified_diff_b64"}], "post"?}`.
+        plan: Value,
+        /// Whether anything is written.
+        #[serde(default)]
+        strategy: Strategy,
+        /// True if every hunk has to apply exactly where it says.
+        #[serde(default)]
+        strict: bool,
+    },
+    /// Makes a file where none is.
+    #[serde(rename = "apply.create")]
+    ApplyCreate {
+        /// The new file.
+        path: String,
+        /// All of its text.
+        text: String,
+    },
+    /// Removes a file.
+    #[serde(rename = "apply.remove")]
+    ApplyRemove {
+        /// The file.
+        path: String,
+        /// The hash of the file as it is now.
+        checksum: String,
+    },
+    /// Gives a file another path.
+    #[serde(rename = "apply.rename")]
+    ApplyRename {
+        /// The file.
+        from: String,
+        /// Its path to be, where no file is.
+        to: String,
+        /// The hash of the file as it is now.
+        checksum: String,
+    },
+    /// Replaces all of a file's text.
+    #[serde(rename = "apply.write")]
+    ApplyWrite {
+        /// The file.
+        path: String,
+        /// All of its new text.
+        text: String,
+        /// The hash of the file as it is now.
+        checksum: String,
+    },
+    /// Applies patches of one or several files as git does, all or none.
+    #[serde(rename = "apply.patch")]
+    ApplyPatch {
+        /// The patches in their order.
+        patches: Vec<NamedPatch>,
+        /// How many leading components of paths are taken off; none: `a/` and `b/` if both sides have them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strip: Option<usize>,
+        /// True if the patches are taken back, each from its last file to its first.
+        #[serde(default)]
+        reverse: bool,
+        /// True if the numbers of lines in hunk headers are counted anew.
+        #[serde(default)]
+        recount: bool,
+        /// True if every hunk has to apply exactly where it says, and nothing but diffs may stand in a patch.
+        #[serde(default)]
+        strict: bool,
+        /// Whether anything is written.
+        #[serde(default)]
+        strategy: Strategy,
+    },
+    /// Makes exactly the change that was planned: every file from one known content to another.
+    #[serde(rename = "apply.planned")]
+    ApplyPlanned {
+        /// The files, each once.
+        files: Vec<PlannedFile>,
     },
     /// The approved adapters.
     #[serde(rename = "dta.list")]
@@ -147,7 +248,83 @@ pub enum Call {
     },
 }
 
+/// Whether an application writes. On the wire `"dry-run"`, `"write"` or `{"write_backup": ".bak"}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strategy {
+    /// Nothing is written; what would be refused is refused.
+    #[default]
+    #[serde(rename = "dry-run")]
+    DryRun,
+    /// The files are written.
+    #[serde(rename = "write")]
+    Write,
+    /// The files are written, and what was there before stands beside them, under their names with this suffix.
+    #[serde(rename = "write_backup")]
+    WriteBackup(String),
+}
+
+/// A patch and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedPatch {
+    /// What messages call it, such as the name of its file.
+    pub name: String,
+    /// Its bytes.
+    pub diff: Blob,
+}
+
+/// A file of a change that was planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedFile {
+    /// The file.
+    pub path: String,
+    /// What it must be; null if it must not exist.
+    pub before: Option<Stamp>,
+    /// What it is to be; null if it is removed.
+    pub after: Option<Stamp>,
+    /// The change as a git diff of this file alone; empty if it only changes bits of the mode that git does not keep.
+    pub diff: Blob,
+}
+
+/// Bytes: `{"text": …}` if they are UTF-8, else `{"base64": …}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Blob {
+    /// UTF-8.
+    #[serde(rename = "text")]
+    Text(String),
+    /// Base64 with padding.
+    #[serde(rename = "base64")]
+    Base64(String),
+}
+
+impl Blob {
+    /// Wraps bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Blob::Text(text),
+            Err(error) => Blob::Base64(STANDARD.encode(error.as_bytes())),
+        }
+    }
+
+    /// The bytes; `invalid_input` if they are no base64.
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
+        match self {
+            Blob::Text(text) => Ok(Cow::Borrowed(text.as_bytes())),
+            Blob::Base64(text) => STANDARD.decode(text).map(Cow::Owned).map_err(|error| {
+                Error::new(Code::InvalidInput, format!("a diff is not base64: {error}"))
+                    .hint("encode its bytes in base64 with padding, or give it as text if it is UTF-8")
+            }),
+        }
+    }
+}
+
 impl Call {
+    /// True for the calls `apply.*`.
+    pub fn applies(&self) -> bool {
+        self.name().starts_with("apply.")
+    }
+
     /// The call's name, such as `files.read`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -157,6 +334,14 @@ impl Call {
             Call::FilesStat { .. } => "files.stat",
             Call::FilesSha256 { .. } => "files.sha256",
             Call::FilesGrep { .. } => "files.grep",
+            Call::ApplyDiff { .. } => "apply.diff",
+            Call::ApplyPlan { .. } => "apply.plan",
+            Call::ApplyCreate { .. } => "apply.create",
+            Call::ApplyRemove { .. } => "apply.remove",
+            Call::ApplyRename { .. } => "apply.rename",
+            Call::ApplyWrite { .. } => "apply.write",
+            Call::ApplyPatch { .. } => "apply.patch",
+            Call::ApplyPlanned { .. } => "apply.planned",
             Call::DtaList {} => "dta.list",
             Call::DtaDescribe { .. } => "dta.describe",
             Call::DtaPropose { .. } => "dta.propose",
@@ -188,5 +373,33 @@ mod tests {
         assert_eq!(serde_json::from_value::<Call>(wire).unwrap(), call);
         assert_eq!(call.name(), "files.read");
         assert!(serde_json::from_value::<Call>(serde_json::json!({"name": "dta.list", "args": {"x": 1}})).is_err());
+    }
+
+    #[test]
+    fn a_strategy_is_a_word_or_names_the_suffix() {
+        let suffix = || ".bak".to_owned();
+        for (strategy, wire) in [
+            (Strategy::DryRun, serde_json::json!("dry-run")),
+            (Strategy::Write, serde_json::json!("write")),
+            (Strategy::WriteBackup(suffix()), serde_json::json!({"write_backup": ".bak"})),
+        ] {
+            assert_eq!(serde_json::to_value(&strategy).unwrap(), wire);
+            assert_eq!(serde_json::from_value::<Strategy>(wire).unwrap(), strategy);
+        }
+        let call = serde_json::json!({"name": "apply.plan", "args": {"plan": {}}});
+        let Call::ApplyPlan { strategy, strict, .. } = serde_json::from_value(call).unwrap() else { panic!() };
+        assert_eq!((strategy, strict), (Strategy::DryRun, false));
+    }
+
+    #[test]
+    fn bytes_survive_as_text_or_base64() {
+        for (bytes, wire) in
+            [(&b"a"[..], serde_json::json!({"text": "a"})), (b"\xff", serde_json::json!({"base64": "/w=="}))]
+        {
+            let blob = Blob::new(bytes.to_vec());
+            assert_eq!(serde_json::to_value(&blob).unwrap(), wire);
+            assert_eq!(serde_json::from_value::<Blob>(wire).unwrap().bytes().unwrap(), bytes);
+        }
+        assert_eq!(Blob::Base64("/w".to_owned()).bytes().unwrap_err().code(), Code::InvalidInput);
     }
 }

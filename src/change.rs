@@ -11,12 +11,15 @@ use crate::{
     path::RepoPath,
 };
 
-/// A file's bytes, permission bits and hash. Clones share the bytes.
+/// The mode of a symbolic link, whose bytes are its target. No other content has bits above `0o7777`.
+pub const LINK: u32 = 0o120_777;
+
+/// A file's bytes, permission bits and hash, or a symbolic link. Clones share the bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
-    /// All bytes of the file.
+    /// All bytes of the file, or the target of the link.
     pub bytes: Arc<Vec<u8>>,
-    /// Permission bits, `0o7777` at most.
+    /// Permission bits, `0o7777` at most, or [`LINK`].
     pub mode: u32,
     /// The hash of `bytes`.
     pub sha256: Sha256,
@@ -26,6 +29,16 @@ impl Content {
     /// A file's content; the hash is computed.
     pub fn new(bytes: Vec<u8>, mode: u32) -> Self {
         Content { sha256: Sha256::of(&bytes), bytes: Arc::new(bytes), mode }
+    }
+
+    /// A symbolic link; where it may lead is checked when it is made.
+    pub fn link(target: Vec<u8>) -> Self {
+        Content::new(target, LINK)
+    }
+
+    /// True if this is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == LINK
     }
 
     /// The bytes by themselves.
@@ -51,10 +64,17 @@ impl std::fmt::Debug for Content {
 pub struct Stamp {
     /// The hash of the bytes.
     pub sha256: Sha256,
-    /// Permission bits, `0o7777` at most.
+    /// Permission bits, `0o7777` at most, or [`LINK`].
     pub mode: u32,
     /// Length in bytes.
     pub length: u64,
+}
+
+impl Stamp {
+    /// True if this is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == LINK
+    }
 }
 
 /// One file before and after. Both none is refused by [`ChangeSet::new`].

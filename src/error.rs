@@ -173,6 +173,13 @@ impl Error {
         self
     }
 
+    /// Says in front of the sentence where it belongs.
+    #[must_use]
+    pub fn within(mut self, what: impl fmt::Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// What went wrong.
     pub fn code(&self) -> Code {
         self.code

@@ -5,7 +5,9 @@
 //!
 //! - [`cli`] turns a command line into calls; [`script`] runs a script: [`run_file`] is all that most programs need.
 //! - [`host`] is the one door: [`Host::perform`] judges, pays for, answers and records every [`Call`] of a run.
-//! - [`dta`] has the adapters, which propose and measure, and [`gate`] the gates; both only compute.
+//! - [`toolkit`] applies diffs without a script.
+//! - [`dta`] has the adapters, which propose and measure, [`apply`] turns diffs into changes, and [`gate`] has the gates; all
+//!   only compute.
 //! - [`workspace`] reads the tree, [`journal`] writes it, [`ledger`] keeps the records; the other rooms beside them own one
 //!   effect or one format each, above plain data such as [`error`], [`path`] and [`change`].
 //! - [`guest`] is what runs inside a script's process. [`entry`] makes a program become one.
@@ -19,6 +21,7 @@
 #![doc = include_str!("../examples/embed/main.rs")]
 //! ```
 
+pub mod apply;
 pub mod call;
 pub mod change;
 pub mod cli;
@@ -44,6 +47,7 @@ pub mod schema;
 pub mod script;
 pub mod seed;
 pub mod text;
+pub mod toolkit;
 pub mod worker;
 pub mod workspace;
 
@@ -60,5 +64,6 @@ pub use self::{
     policy::Policy,
     process::{Isolation, Program},
     script::{Invocation, run_file},
+    toolkit::Toolkit,
     workspace::Workspace,
 };

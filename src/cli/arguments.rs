@@ -1,6 +1,9 @@
 //! The definition of the command line. Help, usage errors and completions come from here.
 
-use std::{num::NonZero, path::PathBuf};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
@@ -37,7 +40,11 @@ impl Cli {
     /// For whom stdout is.
     pub(super) fn mode(&self) -> Mode {
         let events = match &self.command {
-            Command::Run(arguments) => arguments.events,
+            Command::Run(arguments) => arguments.script.events,
+            // The plan is the one document that stdout then holds.
+            Command::Plan(arguments) if arguments.output.as_deref() == Some(Path::new("-")) => return Mode::Document,
+            Command::Plan(arguments) => arguments.script.events,
+            Command::Apply(arguments) => arguments.events,
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
             Command::Scripts
             | Command::Dta { .. }
@@ -94,6 +101,10 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Run a workflow
     Run(RunArguments),
+    /// Run a workflow dry, and write what it would do to a file that can be reviewed and applied
+    Plan(PlanArguments),
+    /// Apply a plan or patches: all of it or nothing
+    Apply(ApplyArguments),
     /// List the workflows of this repository
     #[command(after_help = "Example:\n  nrv scripts --json")]
     Scripts,
@@ -166,6 +177,71 @@ pub(super) struct Mutation {
   nrv run scripts/migrate_links.rhai --args arguments.json --yes --json"
 )]
 pub(super) struct RunArguments {
+    #[command(flatten)]
+    pub(super) script: ScriptArguments,
+    #[command(flatten)]
+    pub(super) mutation: Mutation,
+    /// Keep the changes of a run that fails
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+/// Arguments of `nrv plan`.
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "Example:
+  nrv plan scripts/migrate_links.rhai --arg from=old.example.com --arg to=https://new.example.com -o plan.json
+  nrv apply plan.json"
+)]
+pub(super) struct PlanArguments {
+    #[command(flatten)]
+    pub(super) script: ScriptArguments,
+    /// File to write the plan to, `-` for stdout; one that exists is replaced
+    #[arg(short, long, value_name = "FILE", required_unless_present = "help")]
+    pub(super) output: Option<PathBuf>,
+    /// Exit with 8 if something would change
+    #[arg(long)]
+    pub(super) exit_code: bool,
+}
+
+/// Arguments of `nrv apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv apply plan.json
+  nrv apply --dry-run 0001.patch 0002.patch
+  git diff HEAD~1 | nrv apply -R --yes -
+
+A FILE is a plan of `nrv plan`, a plan {\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}]}, or a patch.")]
+pub(super) struct ApplyArguments {
+    /// Plan or patches, `-` for stdin; patches are applied in their order, as one change
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) mutation: Mutation,
+    /// Keep each file as it was beside the new one, under its name with this at the end
+    #[arg(long, value_name = "SUFFIX")]
+    pub(super) backup: Option<String>,
+    /// Take each hunk only where it says, and nothing but diffs in a patch
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// Count the lines of hunks, whatever their headers say
+    #[arg(long)]
+    pub(super) recount: bool,
+    /// Take patches back, the last one first
+    #[arg(short = 'R', long)]
+    pub(super) reverse: bool,
+    /// Leading folders that are not part of a patch's paths [default: a/ and b/ where both sides have them]
+    #[arg(short = 'p', long = "strip", value_name = "N")]
+    pub(super) strip: Option<usize>,
+    /// Write events to stdout as JSON lines while they happen, the result last
+    #[arg(long)]
+    pub(super) events: bool,
+}
+
+/// A script, and what is said of a run of it.
+#[derive(Debug, Args)]
+pub(super) struct ScriptArguments {
     /// Script to run
     #[arg(required_unless_present = "help")]
     pub(super) script: Option<PathBuf>,
@@ -180,11 +256,6 @@ pub(super) struct RunArguments {
     /// Larger ones would not survive JSON, in which a run's record is kept.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
     pub(super) seed: u64,
-    #[command(flatten)]
-    pub(super) mutation: Mutation,
-    /// Keep the changes of a run that fails
-    #[arg(long)]
-    pub(super) keep: bool,
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,

@@ -75,7 +75,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
             }
         }
         summarise(&finished, out);
-        return Ok(exit_code(&finished, arguments.mutation));
+        return Ok(exit_code(&finished, arguments.mutation.exit_code));
     }
     Ok(conclude(&finished, arguments.mutation, out))
 }

@@ -3,12 +3,14 @@
 //! Every command turns its arguments into a call of the library and renders the reply. Data goes to stdout, talk to
 //! stderr.
 
+mod apply;
 mod arguments;
 mod doctor;
 mod dta;
 mod init;
 mod meter;
 mod output;
+mod plan;
 mod recover;
 mod run;
 mod runs;
@@ -20,6 +22,7 @@ mod terminal;
 
 use std::{
     collections::BTreeMap,
+    io::Read,
     path::{Component, Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -80,6 +83,8 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
     let here = || Here::open(cli);
     match &cli.command {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
+        Command::Plan(arguments) => plan::plan(&here()?, arguments, out),
+        Command::Apply(arguments) => apply::apply(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
         Command::Dta { command: Dta::Describe { name } } => dta::describe(name, out),
@@ -166,17 +171,25 @@ impl Here {
         absolute
     }
 
-    /// Reads a file that the user named, or stdin for `-`.
+    /// Reads a text that the user named, or stdin for `-`.
     fn read_input(&self, path: &Path) -> Result<String, Error> {
+        let not_text = || Error::new(Code::Io, format!("`{}` can't be read: it is not UTF-8", path.display()));
+        String::from_utf8(self.read_bytes(path)?).map_err(|_| not_text())
+    }
+
+    /// Reads a file that the user named, or stdin for `-`.
+    fn read_bytes(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", path.display()), error);
         if path == Path::new("-") {
-            return std::io::read_to_string(std::io::stdin().lock()).map_err(|error| failed(&error));
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            return read.map(|_| bytes).map_err(|error| failed(&error));
         }
         #[expect(
             clippy::disallowed_methods,
             reason = "a file that the user names on the command line is theirs to name"
         )]
-        std::fs::read_to_string(self.absolute(path)).map_err(|error| failed(&error))
+        std::fs::read(self.absolute(path)).map_err(|error| failed(&error))
     }
 }
 

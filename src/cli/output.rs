@@ -13,7 +13,7 @@ use serde_json::json;
 use super::arguments::{Cli, Color};
 use crate::{
     error::{Code, Error},
-    host::{Finished, Question},
+    host::Question,
     script::diagnostic,
     text::escape,
 };
@@ -35,8 +35,6 @@ pub(super) enum Mode {
 pub(super) enum Line<'a> {
     /// Somebody is asked.
     Question { question: &'a Question },
-    /// The last line: what the run came to.
-    RunFinished { finished: &'a Finished },
     /// The last line if no run came to its end.
     Error { error: &'a Error, exit_code: u8 },
 }

@@ -3,19 +3,20 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     Here,
-    arguments::{Cli, Mutation, RunArguments},
-    output::{Line, Mode, Output},
+    arguments::{Cli, Mutation, RunArguments, ScriptArguments},
+    output::{Mode, Output},
     terminal::Terminal,
 };
 use crate::{
     error::{Code, Error},
     host::{Finished, Flags},
     path::RepoPath,
-    script::{self, Invocation},
+    script::{self, Invocation, Loaded},
     text::escape,
 };
 
@@ -23,16 +24,30 @@ use crate::{
 const WOULD_CHANGE: u8 = 8;
 
 pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Result<u8, Error> {
-    let Some(script) = &arguments.script else {
-        let mut command = Cli::command();
-        let help = command.find_subcommand_mut("run").map(|run| run.render_help().to_string()).unwrap_or_default();
-        out.data(&help);
-        return Ok(0);
-    };
     let flags = flags(arguments.mutation, arguments.keep);
-    if !arguments.help {
+    if !arguments.script.help {
         needs_dry_run(arguments.mutation, flags)?;
     }
+    let Some((loaded, invocation)) = prepare(here, "run", &arguments.script, flags, out)? else { return Ok(0) };
+    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
+    Ok(conclude(&finished, arguments.mutation, out))
+}
+
+/// A script that is ready to run; none if only help was wanted.
+pub(super) fn prepare(
+    here: &Here,
+    command: &str,
+    arguments: &ScriptArguments,
+    flags: Flags,
+    out: &mut Output,
+) -> Result<Option<(Loaded, Invocation)>, Error> {
+    let Some(script) = &arguments.script else {
+        let mut cli = Cli::command();
+        cli.build();
+        let help = cli.find_subcommand_mut(command).map(|command| command.render_help().to_string());
+        out.data(&help.unwrap_or_default());
+        return Ok(None);
+    };
     if arguments.locked {
         out.warn("`--locked` has no effect, since this version has no approvals");
     }
@@ -48,19 +63,14 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
     out.know_sources(&loaded.sources);
     if arguments.help {
         out.data(&script::help(&loaded));
-        return Ok(0);
+        return Ok(None);
     }
     let json = match &arguments.args {
         Some(file) => Some(parse_json(&here.read_input(file)?, file)?),
         None => None,
     };
-    let invocation = Invocation {
-        args: script::complete(&loaded.header, &arguments.arg, json.as_ref())?,
-        seed: arguments.seed,
-        flags,
-    };
-    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
-    Ok(conclude(&finished, arguments.mutation, out))
+    let args = script::complete(&loaded.header, &arguments.arg, json.as_ref())?;
+    Ok(Some((loaded, Invocation { args, seed: arguments.seed, flags })))
 }
 
 /// The script's path in the workspace: relative to the current folder, else to the workspace's root.
@@ -105,26 +115,36 @@ pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Erro
 
 /// Tells how a run ended; the exit code of the command.
 pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
+    document(finished, out);
+    summarise(finished, out);
+    exit_code(finished, mutation.exit_code)
+}
+
+/// What a run came to, where stdout is for programs.
+pub(super) fn document(finished: &impl Serialize, out: &mut Output) {
     match out.mode() {
         Mode::Text => {}
         Mode::Document => out.document(finished),
-        Mode::Lines => out.json_line(&Line::RunFinished { finished }),
+        Mode::Lines => out.json_line(&json!({"event": "run_finished", "finished": finished})),
     }
-    summarise(finished, out);
-    exit_code(finished, mutation)
 }
 
-/// The exit code of the command, with what `--exit-code` asks for.
-pub(super) fn exit_code(finished: &Finished, mutation: Mutation) -> u8 {
-    if mutation.exit_code && finished.error.is_none() && finished.files_changed > 0 {
-        WOULD_CHANGE
-    } else {
-        finished.exit_code()
-    }
+/// The exit code of the command; `differs` asks for 8 if something would change.
+pub(super) fn exit_code(finished: &Finished, differs: bool) -> u8 {
+    if differs && finished.error.is_none() && finished.files_changed > 0 { WOULD_CHANGE } else { finished.exit_code() }
 }
 
 /// The error if there is one, the sentence, and the paths that the user may want next.
 pub(super) fn summarise(finished: &Finished, out: &mut Output) {
+    tell_end(finished, out);
+    // The patch of a run that failed is not what it would have come to.
+    if let (Some(patch), None, false) = (&finished.patch, &finished.error, out.is_json()) {
+        out.line(patch);
+    }
+}
+
+/// The error if there is one, and the sentence.
+pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     if let Some(error) = &finished.error {
         out.explain(error);
     }
@@ -133,8 +153,4 @@ pub(super) fn summarise(finished: &Finished, out: &mut Output) {
         out.say(&format!("Would ask: {}.", escape(label)));
     }
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
-    // The patch of a run that failed is not what it would have come to.
-    if let (Some(patch), None, false) = (&finished.patch, &finished.error, out.is_json()) {
-        out.line(patch);
-    }
 }

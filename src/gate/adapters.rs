@@ -1,16 +1,23 @@
-//! The gate `adapters`: only adapters that exist and are approved are used, and try no more links than is permitted.
+//! The gate `adapters`: only adapters that exist and are approved are used, and try no more links than is permitted; under
+//! strict tools nobody else changes their files.
 
 use serde_json::Value;
 
-use super::{Decision, Finding, Gate, Subject};
+use super::{Decision, Domain, Finding, Gate, Subject};
 use crate::{
     call::Call,
+    diff::Stat,
     error::{self, Code},
+    path::RepoPath,
     policy::Policy,
+    workspace::Globs,
 };
 
 /// The key of the approved list.
 const APPROVED: &str = "adapters.approved";
+
+/// The key of strict tools.
+const STRICT_TOOLS: &str = "adapters.strict_tools";
 
 /// See the module's documentation.
 pub(super) struct Adapters;
@@ -21,7 +28,7 @@ impl Gate for Adapters {
     }
 
     fn doc(&self) -> &'static str {
-        "Only adapters that exist and are on the approved list are used, and they try no more links over the network than is permitted."
+        "Only adapters that exist and are on the approved list are used, and they try no more links over the network than is permitted; under strict tools nothing else changes their files."
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
@@ -31,7 +38,8 @@ impl Gate for Adapters {
                 let finding = judge(tool, adapters, policy).or_else(|| samples(tool, call, policy));
                 Some(finding.into_iter().collect())
             }
-            Subject::Changes { .. } => None,
+            Subject::Changes { domains: [], .. } => None,
+            Subject::Changes { files, domains, .. } => Some(strict(files, domains, policy)),
         }
     }
 }
@@ -49,6 +57,14 @@ fn tool(call: &Call) -> Option<&str> {
         | Call::FilesStat { .. }
         | Call::FilesSha256 { .. }
         | Call::FilesGrep { .. }
+        | Call::ApplyDiff { .. }
+        | Call::ApplyPlan { .. }
+        | Call::ApplyCreate { .. }
+        | Call::ApplyRemove { .. }
+        | Call::ApplyRename { .. }
+        | Call::ApplyWrite { .. }
+        | Call::ApplyPatch { .. }
+        | Call::ApplyPlanned { .. }
         | Call::DtaList {}
         | Call::GateConfirm { .. }
         | Call::GateRequire { .. }
@@ -61,6 +77,36 @@ fn tool(call: &Call) -> Option<&str> {
         | Call::RunMetric { .. }
         | Call::Custom { .. } => None,
     }
+}
+
+/// The files that an approved adapter owns, and that are to be changed by something else.
+fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
+    let approved = |domain: &&Domain| {
+        let list = policy.settings().adapters.approved.as_ref();
+        list.is_none_or(|list| list.contains(&domain.adapter))
+    };
+    let owned: Vec<(&str, Option<Globs>)> = domains
+        .iter()
+        .filter(approved)
+        .map(|domain| (domain.adapter.as_str(), Globs::parse(&domain.globs).ok()))
+        .collect();
+    // Globs that can't be read cover everything: nobody may slip past them.
+    let owner = |path: &RepoPath| owned.iter().find(|(_, globs)| globs.as_ref().is_none_or(|globs| globs.matches(path)));
+    let finding = |file: &Stat| {
+        let (adapter, _) = owner(&file.path)?;
+        Some(Finding {
+            decision: Decision::Block,
+            code: Code::PermissionDenied,
+            rule: STRICT_TOOLS.to_owned(),
+            reason: format!(
+                "`{}` belongs to the adapter `{adapter}`, and `{STRICT_TOOLS}` lets nothing else change it ({})",
+                file.path,
+                policy.origin(STRICT_TOOLS)
+            ),
+            remediation: format!("use `nrv.dta(\"{adapter}\")`, or set `{STRICT_TOOLS}` to false"),
+        })
+    };
+    files.iter().filter_map(finding).collect()
 }
 
 /// Why a call may not have as many links tried over the network as its params or the policy say.
@@ -145,6 +191,27 @@ mod tests {
             "zzz",
             Some((Code::NotFound, "`nrv dta list` shows the adapters that exist")),
         );
+    }
+
+    #[test]
+    fn under_strict_tools_the_files_of_approved_adapters_are_theirs() {
+        let domain = |adapter: &str, glob: &str| Domain { adapter: adapter.to_owned(), globs: vec![glob.to_owned()] };
+        let domains = [domain("json_schema_migrator", "**/*.json"), domain("link_updater", "**/*.html")];
+        let blocked = |policy: &str, path: &str, domains: &[Domain]| {
+            let policy = Policy::parse(policy, FILE).unwrap();
+            let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: crate::diff::Lines::default() }];
+            let subject = Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains };
+            decide(&subject, &policy).into_error().map(|error| (error.code(), error.message().to_owned()))
+        };
+        let strict = "[adapters]\nstrict_tools = true";
+        let (code, message) = blocked(strict, "a/b.html", &domains).unwrap();
+        assert_eq!(code, Code::PermissionDenied);
+        assert!(message.contains("`link_updater`") && message.contains("line 2"), "{message}");
+        assert_eq!(blocked(strict, "a/b.txt", &domains), None);
+        assert_eq!(blocked(strict, "a/b.html", &[]), None);
+        let one = "[adapters]\nstrict_tools = true\napproved = ['json_schema_migrator']";
+        assert_eq!(blocked(one, "a/b.html", &domains), None);
+        assert!(blocked(one, "a.json", &domains).is_some());
     }
 
     #[test]

@@ -86,7 +86,7 @@ mod tests {
                 lines: Lines { added: *added, removed: *removed },
             })
             .collect();
-        let subject = Subject::Changes { files: &files, run_lines_so_far: so_far, adapter: None };
+        let subject = Subject::Changes { files: &files, run_lines_so_far: so_far, adapter: None, domains: &[] };
         let verdict = decide(&subject, &Policy::parse(text, FILE).unwrap());
         let found: Vec<&str> =
             verdict.results.iter().flat_map(|one| &one.triggered_rules).map(String::as_str).collect();
@@ -116,7 +116,11 @@ mod tests {
         let stat = |added| Stat { path: RepoPath::parse("a").unwrap(), lines: Lines { added, removed: 0 } };
         let decision = |added| {
             let files = [stat(added)];
-            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None }, &Policy::default()).decision
+            decide(
+                &Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] },
+                &Policy::default(),
+            )
+            .decision
         };
         assert_eq!(
             (decision(300), decision(301), decision(1_000_000)),
@@ -129,7 +133,8 @@ mod tests {
         let files = [Stat { path: RepoPath::parse("a").unwrap(), lines: Lines { added: 2, removed: 1 } }];
         let policy = Policy::parse("[gates.diff_size]\nblock_lines = 2", FILE).unwrap();
         let error =
-            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None }, &policy).into_error();
+            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] }, &policy)
+                .into_error();
         assert_eq!(
             error.unwrap().message(),
             "`a` changes 3 lines, more than the 2 of `gates.diff_size.block_lines` (line 2 of `nrv.toml`)"

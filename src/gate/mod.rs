@@ -70,7 +70,19 @@ pub enum Subject<'a> {
         run_lines_so_far: u64,
         /// The adapter that proposed it, if one did.
         adapter: Option<&'a str>,
+        /// The files that only adapters may change, if the policy wants that.
+        #[serde(skip_serializing_if = "<[Domain]>::is_empty")]
+        domains: &'a [Domain],
     },
+}
+
+/// The files that one adapter may change under strict tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Domain {
+    /// The adapter.
+    pub adapter: String,
+    /// Globs of its files.
+    pub globs: Vec<String>,
 }
 
 /// A call that the program adds, as far as gates have to know it.

@@ -36,6 +36,14 @@ fn read(call: &Call) -> Option<&str> {
         | Call::FilesSha256 { path } => Some(path),
         Call::FilesGlob { .. }
         | Call::FilesGrep { .. }
+        | Call::ApplyDiff { .. }
+        | Call::ApplyPlan { .. }
+        | Call::ApplyCreate { .. }
+        | Call::ApplyRemove { .. }
+        | Call::ApplyRename { .. }
+        | Call::ApplyWrite { .. }
+        | Call::ApplyPatch { .. }
+        | Call::ApplyPlanned { .. }
         | Call::DtaList {}
         | Call::DtaDescribe { .. }
         | Call::DtaPropose { .. }
@@ -87,7 +95,8 @@ mod tests {
     #[track_caller]
     fn write(path: &str, adapter: Option<&str>, expected: Option<(&str, Code)>) {
         let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() }];
-        let verdict = decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter }, &policy());
+        let verdict =
+            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter, domains: &[] }, &policy());
         let result = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
         let found = verdict.code.map(|code| (result.triggered_rules[0].as_str(), code));
         assert_eq!(found, expected, "{path}");
@@ -109,7 +118,8 @@ mod tests {
     fn many_refused_files_are_counted_and_rules_named_once() {
         let stat = |path: &str| Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() };
         let files = [stat("a"), stat("b"), stat("site/old/c"), stat("site/ok")];
-        let verdict = decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None }, &policy());
+        let verdict =
+            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] }, &policy());
         let result: &GateResult = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
         assert_eq!(result.triggered_rules, ["paths.deny", "paths.write"]);
         assert!(result.reason.starts_with("`a` may not be written") && result.reason.ends_with("(and 2 more like it)"));

@@ -11,8 +11,7 @@ use super::{
     samples,
 };
 use crate::{
-    change::{ChangeSet, Content, Stamp},
-    diff::Stat,
+    change::ChangeSet,
     dta::{
         self, Adapter,
         contract::{Invocation, Mode, Output, Phase, Proposal},
@@ -20,7 +19,6 @@ use crate::{
     },
     error::{Code, Error},
     hash::Sha256,
-    journal::{Target, preflight},
     json,
     ledger::{FileRef, Note},
 };
@@ -41,17 +39,6 @@ pub(super) struct StoredProposal {
     planned: FileRef,
     /// The path of the patch in the run's folder.
     patch_path: String,
-}
-
-/// A file of a dry run's patch.
-#[derive(Debug)]
-pub(super) struct Previewed {
-    /// What it is on the disk.
-    pub(super) before: Option<Stamp>,
-    /// What the latest step would make of it.
-    pub(super) after: Option<Content>,
-    /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
-    pub(super) part: Option<(Vec<u8>, Stat)>,
 }
 
 impl StoredProposal {
@@ -275,7 +262,7 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        self.admit(tool, &stored.patch.stats, sink)?;
+        self.admit(Some(tool), &stored.patch.stats, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
             self.budget.check_change(changes, &stored.patch.stats)?;
@@ -284,27 +271,9 @@ impl Host<'_> {
         self.budget.reserve_change(changes, &stored.patch.stats)?;
         let by = self.consume(position, stored.subject(), sink)?;
         if dry {
-            // What an earlier step of this dry run proposed is not on the disk.
-            let on_disk = |target: &&Target<'_>| !self.proposed.contains_key(target.path);
-            let targets = Target::of(changes);
-            targets.iter().filter(on_disk).try_for_each(|target| preflight(&self.context.workspace, target))?;
+            self.check_targets(changes)?;
             let output = self.verify_preview(position, stored, sink)?;
-            self.overlay.add(changes);
-            for (change, (part, stat)) in changes.changes().iter().zip(stored.patch.parts()) {
-                let mut previewed = Previewed {
-                    before: change.before,
-                    after: change.after.clone(),
-                    part: Some((part.to_vec(), stat.clone())),
-                };
-                if let Some(earlier) = self.proposed.remove(&change.path) {
-                    previewed = Previewed { before: earlier.before, part: None, ..previewed };
-                }
-                // What a later step takes back is as it is on the disk.
-                if previewed.before == previewed.after.as_ref().map(Content::stamp) {
-                    continue;
-                }
-                self.proposed.insert(change.path.clone(), previewed);
-            }
+            self.preview(changes, &stored.patch);
             return Ok(output);
         }
         if held == Held::No {

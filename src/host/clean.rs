@@ -49,7 +49,7 @@ pub(super) struct GitState {
 ///
 /// That git fails is part of the state, and [`dirty`] tells it: most commands don't need a clean tree.
 pub(super) fn git_state(context: &Context) -> Result<GitState, Error> {
-    if !is_in_repository(context) {
+    if !context.is_in_repository() {
         return Ok(GitState::default());
     }
     match ask(context) {
@@ -60,7 +60,7 @@ pub(super) fn git_state(context: &Context) -> Result<GitState, Error> {
 
 /// The commit alone, for those who write nothing: on a large tree that is much less to ask.
 pub(super) fn head(context: &Context) -> Result<GitState, Error> {
-    if !is_in_repository(context) {
+    if !context.is_in_repository() {
         return Ok(GitState::default());
     }
     let head = match git(context, context.workspace.root(), &["rev-parse", "--verify", "--quiet", "HEAD"]) {
@@ -72,8 +72,11 @@ pub(super) fn head(context: &Context) -> Result<GitState, Error> {
     Ok(GitState { head, ..GitState::default() })
 }
 
-fn is_in_repository(context: &Context) -> bool {
-    context.workspace.root().ancestors().any(|folder| folder.join(".git").exists())
+impl Context {
+    /// True if the workspace is part of a git repository, so that it can be asked what has changed.
+    pub(super) fn is_in_repository(&self) -> bool {
+        self.workspace.root().ancestors().any(|folder| folder.join(".git").exists())
+    }
 }
 
 fn ask(context: &Context) -> Result<GitState, Error> {

@@ -7,8 +7,9 @@ use super::{Host, Position, Recovery, Sink};
 use crate::{
     change::{ChangeSet, Entry},
     diff::Stat,
+    dta::Adapter,
     error::{Code, Error},
-    gate::{self, Subject},
+    gate::{self, Domain, Subject, Verdict},
     journal::{self, Guards, Target, Transaction},
     ledger::{FileRef, Note, RunFolder},
     lock::Wait,
@@ -30,12 +31,27 @@ pub(super) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<Fi
     Ok(vec![file("manifest.json")?, file("patch")?])
 }
 
+fn owned(globs: &[&str]) -> Vec<String> {
+    globs.iter().map(|glob| (*glob).to_owned()).collect()
+}
+
 impl Host<'_> {
-    /// Judges a change. Nothing is written, and nothing is paid for yet.
-    pub(super) fn admit(&mut self, adapter: &str, stats: &[Stat], sink: &mut dyn Sink) -> Result<(), Error> {
-        let subject = Subject::Changes { files: stats, run_lines_so_far: self.budget.lines(), adapter: Some(adapter) };
-        let verdict = gate::decide(&subject, &self.policy);
+    /// Judges a change, with the adapter that proposed it if one did. Nothing is written, and nothing is paid for yet.
+    pub(super) fn admit(&mut self, adapter: Option<&str>, stats: &[Stat], sink: &mut dyn Sink) -> Result<(), Error> {
+        let verdict = self.judge(adapter, stats);
         self.heed(&verdict, sink)
+    }
+
+    /// What the gates say of a change.
+    pub(super) fn judge(&self, adapter: Option<&str>, stats: &[Stat]) -> Verdict {
+        let adapters = self.context.options.adapters.all();
+        // Whose files they are matters only if nobody else may change them.
+        let strict = self.policy.settings().adapters.strict_tools && adapter.is_none();
+        let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
+        let domains: Vec<Domain> = adapters.iter().filter(|_| strict).map(domain).collect();
+        let subject =
+            Subject::Changes { files: stats, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
+        gate::decide(&subject, &self.policy)
     }
 
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.

@@ -60,7 +60,7 @@ impl Host<'_> {
         // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
         self.budget.reserve_call()?;
         self.heed(verdict, sink)?;
-        if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) {
+        if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
             self.note_intent(position, call)?;
         }
         self.serve(position, call, sink)
@@ -90,6 +90,14 @@ impl Host<'_> {
             Call::FilesStat { path } => self.stat(path),
             Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
             Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
+            Call::ApplyDiff { .. }
+            | Call::ApplyPlan { .. }
+            | Call::ApplyCreate { .. }
+            | Call::ApplyRemove { .. }
+            | Call::ApplyRename { .. }
+            | Call::ApplyWrite { .. }
+            | Call::ApplyPatch { .. }
+            | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
             Call::DtaList {} => Ok(self.approved_adapters()),
             Call::DtaDescribe { tool } => self.schemas(tool),
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Host, patch::Patch};
+use super::{Host, Preview};
 use crate::{
-    change::Change,
     error::{Code, Error},
     hash::Sha256,
     ledger::{FileRef, Head, Note, REPLIES},
@@ -70,6 +69,9 @@ pub struct Finished {
     pub would_ask: Vec<Value>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// What a dry run would change, of which a plan is made.
+    #[serde(skip)]
+    pub preview: Option<Preview>,
 }
 
 impl Finished {
@@ -119,9 +121,9 @@ impl Host<'_> {
             outcome => outcome,
         };
         // A run ends with a sealed record, whether or not its patch can be rendered again.
-        let (outcome, patch, lines) = match self.write_patch() {
-            Ok((patch, lines)) => (outcome, patch, lines),
-            Err(error) => (outcome.and(Err(error)), None, 0),
+        let (outcome, preview, patch) = match self.write_patch() {
+            Ok((preview, patch)) => (outcome, preview, patch),
+            Err(error) => (outcome.and(Err(error)), None, None),
         };
         let state = match &outcome {
             Ok(_) => State::Done,
@@ -136,19 +138,23 @@ impl Host<'_> {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
-        let changed = self.changed_files();
+        let (files_changed, diff_lines) = match &preview {
+            Some(preview) => preview.size(),
+            None => (self.changed_files(), self.budget.lines()),
+        };
         let finished = Finished {
             run: self.folder.id().to_owned(),
             state,
             result,
             mode: self.mode().to_owned(),
-            files_changed: if self.flags.dry_run { self.proposed.len() } else { changed },
-            diff_lines: if self.flags.dry_run { lines } else { self.budget.lines() },
+            files_changed,
+            diff_lines,
             undone: self.undone,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
             would_ask: self.confirmations.would_ask().to_vec(),
             duration_ms: self.watch.elapsed_ms(),
             error,
+            preview,
         };
         match self.seal(&finished, patch) {
             Ok(()) => Ok(finished),
@@ -189,28 +195,16 @@ impl Host<'_> {
         entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
     }
 
-    /// A dry run's patch, with the number of its lines.
-    fn write_patch(&mut self) -> Result<(Option<FileRef>, u64), Error> {
+    /// What a dry run came to, and where its patch stands.
+    fn write_patch(&mut self) -> Result<(Option<Preview>, Option<FileRef>), Error> {
         if !self.flags.dry_run {
-            return Ok((None, 0));
+            return Ok((None, None));
         }
-        let mut again = Vec::new();
-        for (path, previewed) in self.proposed.iter().filter(|(_, previewed)| previewed.part.is_none()) {
-            again.push(Change { path: path.clone(), before: previewed.before, after: previewed.after.clone() });
-        }
-        let again = self.render(self.context.view(), &again)?;
-        let mut again = again.parts();
-        let mut patch = Patch::default();
-        for previewed in self.proposed.values() {
-            match &previewed.part {
-                Some((part, stat)) => patch.push(part, stat.clone()),
-                None => again.next().into_iter().for_each(|(part, stat)| patch.push(part, stat.clone())),
-            }
-        }
+        let preview = self.all_previewed()?;
         let path = "artifacts/run.patch";
-        self.folder.write(path, &patch.bytes)?;
-        let lines = patch.stats.iter().map(|stat| stat.lines.total()).sum();
-        Ok((Some(FileRef { path: path.to_owned(), sha256: Sha256::of(&patch.bytes) }), lines))
+        self.folder.write(path, &preview.patch.bytes)?;
+        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&preview.patch.bytes) };
+        Ok((Some(preview), Some(patch)))
     }
 
     fn seal(mut self, finished: &Finished, patch: Option<FileRef>) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 //! A [`Host`] is one run: its record, its lease, its budgets, its overlay. A [`Context`] is what runs have in common.
 
 mod adapter;
+mod apply;
 mod budget;
 mod clean;
 mod commit;
@@ -16,6 +17,8 @@ mod fresh;
 mod init;
 mod outcome;
 mod patch;
+mod plan;
+mod preview;
 mod probe;
 mod recover;
 mod reply;
@@ -30,6 +33,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::{
+    adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations, preview::Previewed,
+    start::Origin,
+};
 pub use self::{
     adapter::describe_adapter,
     context::{Context, Flags, Options, Progress},
@@ -38,19 +45,14 @@ pub use self::{
     finish::{Finished, State},
     init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
     outcome::{Overview, overview, overviews, summary},
+    plan::{Plan, Preview},
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
     reply::canonical_records,
     rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink, Work},
-    start::{Asked, Request, Source},
+    start::{Asked, Input, Request, Source},
     verifier::{Verified, verify_again},
-};
-use self::{
-    adapter::{Previewed, StoredProposal},
-    budget::Budget,
-    commit::Committed,
-    confirm::Confirmations,
 };
 use crate::{
     error::{Code, Error},
@@ -68,6 +70,7 @@ pub struct Host<'a> {
     /// The policy, tightened by the script's header.
     policy: Policy,
     flags: Flags,
+    origin: Origin,
     seed: u64,
     folder: RunFolder,
     chain: Chain,

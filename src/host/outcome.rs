@@ -75,7 +75,7 @@ fn committed_files(records: &[Record]) -> u64 {
 /// True if the last change was not followed by a verification or by its undoing.
 fn is_unverified(records: &[Record]) -> bool {
     let last = |kind: &str| records.iter().rfind(|record| record.kind == kind).map_or(0, |record| record.seq);
-    last("committed") > last("dta_verified").max(last("undone")).max(last("revoked"))
+    last("committed") > last("dta_verified").max(last("checked")).max(last("undone")).max(last("revoked"))
 }
 
 fn subject(asked: &Value) -> String {
@@ -83,6 +83,11 @@ fn subject(asked: &Value) -> String {
         Some("script") => text(&asked["path"]),
         Some("adapter") => format!("dta {}", text(&asked["tool"])),
         Some("program") => text(&asked["name"]),
+        Some("patch") => {
+            let names = asked["inputs"].as_array().into_iter().flatten().map(|input| text(&input["name"]));
+            format!("apply {}", names.collect::<Vec<_>>().join(" "))
+        }
+        Some("planned") => format!("apply {}", text(&asked["plan"]["name"])),
         Some("rollback") => format!("rollback of {}", text(&asked["parent"])),
         _ => String::new(),
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A patch, and what each file has in it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Patch {
     /// All of it.
     pub(super) bytes: Vec<u8>,
@@ -54,7 +54,7 @@ impl Host<'_> {
 /// One file's part of a patch, with its size.
 pub(super) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
     let path = &change.path;
-    let before = change.before.map(|_| view.read(path)).transpose()?;
+    let before = change.before.map(|_| view.read_entry(path)).transpose()?;
     if before.as_ref().map(Content::stamp) != change.before {
         let message = format!("`{path}` changed while the change was proposed");
         return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));

@@ -18,6 +18,9 @@ use crate::{
 /// A value longer than that goes into the pack; the event keeps its hash.
 const INLINE: usize = 4096;
 
+/// The arguments of `apply.*` that hold what files are to hold.
+const CONTENTS: &[&str] = &["base64", "text", "unified_diff", "unified_diff_b64"];
+
 /// A call and what was said to it.
 pub(super) struct Answered<'a> {
     pub(super) call: &'a Call,
@@ -58,8 +61,27 @@ impl Host<'_> {
     }
 
     fn packed_args(&mut self, call: &Call) -> Result<Value, Error> {
-        let wire = serde_json::to_value(call).unwrap_or_default();
-        self.packed(wire.get("args").unwrap_or(&Value::Null), false)
+        let mut wire = serde_json::to_value(call).unwrap_or_default();
+        let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
+        if call.applies() {
+            self.pack_contents(&mut args)?;
+        }
+        self.packed(&args, false)
+    }
+
+    /// Puts what is to be written into the pack; its hash stands in its place.
+    fn pack_contents(&mut self, value: &mut Value) -> Result<(), Error> {
+        match value {
+            Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| match value {
+                Value::String(_) if CONTENTS.contains(&key.as_str()) => {
+                    *value = self.packed(value, true)?;
+                    Ok(())
+                }
+                _ => self.pack_contents(value),
+            }),
+            Value::Array(items) => items.iter_mut().try_for_each(|item| self.pack_contents(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
     }
 
     /// The value itself if it is short, else its hash after it was put into the pack.

@@ -77,7 +77,7 @@ pub(super) fn restore_targets(
 
 fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: &RepoPath) -> Result<Content, Error> {
     let file = format!("packs/{name}/pre/{index}");
-    let bytes = folder.read(&file)?;
+    let bytes = if stamp.is_link() { folder.read_link(&file)? } else { folder.read(&file)? };
     if Sha256::of(&bytes) != stamp.sha256 {
         return Err(Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` was altered"))
             .detail("file", file)
@@ -91,10 +91,10 @@ impl Restored {
     fn changed_since(&self, workspace: &Workspace) -> Result<Vec<RepoPath>, Error> {
         let mut changed = Vec::new();
         for (path, item) in &self.items {
-            let found = match workspace.read(path) {
+            let found = match workspace.read_entry(path) {
                 Ok(content) => Some(content.stamp()),
                 Err(error) if error.code() == Code::NotFound => None,
-                // A link or folder in its place is not what the run left either.
+                // A folder in its place, or a link on the way, is not what the run left either.
                 Err(error) if matches!(error.code(), Code::Unreadable | Code::InvalidPath) => {
                     changed.push(path.clone());
                     continue;
@@ -122,7 +122,7 @@ impl Restored {
     fn leave_out_restored(&mut self, workspace: &Workspace) {
         self.items.retain(|path, item| {
             let then = item.then.as_ref().map(Content::stamp);
-            match workspace.read(path) {
+            match workspace.read_entry(path) {
                 Ok(content) => then != Some(content.stamp()),
                 Err(error) => error.code() != Code::NotFound || then.is_some(),
             }

@@ -13,6 +13,8 @@ use super::{
     recover::{self, Round},
 };
 use crate::{
+    apply,
+    call::Call,
     clock::{self, Stopwatch},
     dta::{self, contract::Mode},
     error::{Code, Error},
@@ -53,6 +55,16 @@ pub enum Asked {
         /// What the program calls this run.
         name: String,
     },
+    /// Patches, or a plan of diffs, that a person applies.
+    Patch {
+        /// What they are, in their order.
+        inputs: Vec<Input>,
+    },
+    /// A change that was planned before.
+    Planned {
+        /// The plan.
+        plan: Input,
+    },
     /// Undoing another run.
     Rollback {
         /// That run.
@@ -60,6 +72,39 @@ pub enum Asked {
         /// True if files that changed since are to be left alone.
         keep_later: bool,
     },
+}
+
+/// Something that a person gave to be applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The name of its file; `-` for the standard input.
+    pub name: String,
+    /// The hash of its bytes.
+    pub sha256: Sha256,
+}
+
+/// Who makes the calls of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A script, from which the policy keeps secrets.
+    Script,
+    /// The program, whose own call is the decision.
+    Program,
+    /// A person's command line, which is asked before anything is written.
+    Person,
+}
+
+impl Asked {
+    pub(super) fn origin(&self) -> Origin {
+        match self {
+            Asked::Script { .. } => Origin::Script,
+            Asked::Program { .. } => Origin::Program,
+            Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
+                Origin::Person
+            }
+        }
+    }
 }
 
 /// A source as it was run.
@@ -101,6 +146,15 @@ impl Request {
             flags: Flags { dry_run: flags.dry_run || invocation.mode == Mode::DryRun, ..flags },
             writes: Some(globs.patterns().to_vec()),
         })
+    }
+
+    /// A run of one call `apply.*` that a person makes on a command line, under the policy of the workspace.
+    ///
+    /// The files that it names must be clean, as far as git can say; a call that is wrong in itself says so when it is made.
+    pub fn apply(context: &Context, asked: Asked, call: &Call, flags: Flags) -> Self {
+        let parsed = context.is_in_repository().then(|| apply::Request::of(call).ok()).flatten();
+        let writes = parsed.map(|request| request.targets().iter().map(Globs::literal).collect());
+        Request { asked, policy: context.policy.clone(), seed: 0, flags, writes }
     }
 
     /// A run of which the program makes the calls itself, under the policy of the workspace. The name stands in the record.
@@ -152,6 +206,7 @@ impl<'a> Host<'a> {
         let mut host = Host {
             context,
             flags: request.flags,
+            origin: request.asked.origin(),
             seed: request.seed,
             chain: Chain::open(&folder)?,
             folder,
@@ -184,6 +239,8 @@ impl<'a> Host<'a> {
             }
             Asked::Adapter { tool, input } => json!({"kind": "adapter", "tool": tool, "input": input}),
             Asked::Program { name } => json!({"kind": "program", "name": name}),
+            Asked::Patch { inputs } => json!({"kind": "patch", "inputs": inputs}),
+            Asked::Planned { plan } => json!({"kind": "planned", "plan": plan}),
             Asked::Rollback { parent, keep_later } => {
                 json!({"kind": "rollback", "parent": parent, "keep_later": keep_later})
             }

@@ -4,7 +4,10 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -13,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     change::{Entry, Stamp},
     error::{Code, Error},
+    hash::Sha256,
     path::{RepoPath, protected::TEMPORARY},
     workspace::Workspace,
 };
@@ -171,10 +175,16 @@ impl Files {
         Ok(())
     }
 
-    /// True if a pre-image is in the pack and has the bytes that were recorded.
+    /// True if a pre-image is in the pack and is what was recorded.
     pub(super) fn holds(&self, index: usize, stamp: &Stamp) -> bool {
-        let hash = File::open(self.pre_image(index)).and_then(crate::hash::Sha256::of_reader);
-        hash.is_ok_and(|(hash, _)| hash == stamp.sha256)
+        let path = self.pre_image(index);
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+        if is_link || stamp.is_link() {
+            let target = fs::read_link(&path);
+            return is_link == stamp.is_link()
+                && target.is_ok_and(|target| Sha256::of(target.as_os_str().as_bytes()) == stamp.sha256);
+        }
+        File::open(path).and_then(Sha256::of_reader).is_ok_and(|(hash, _)| hash == stamp.sha256)
     }
 }
 

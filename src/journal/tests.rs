@@ -4,7 +4,10 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::{
+        ffi::OsStringExt,
+        fs::{PermissionsExt, symlink},
+    },
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -12,11 +15,14 @@ use std::{
 
 use super::{Guards, Target, Transaction, apply, discard, open_transactions, recover, settle};
 use crate::{
-    change::{Change, ChangeSet, Content},
+    change::{Change, ChangeSet, Content, LINK},
     error::{Code, Error},
     path::RepoPath,
     workspace::Workspace,
 };
+
+/// Links that a transaction meets: `gone` is removed, `file` becomes one, `turned` leads elsewhere afterwards.
+const LINKS: [(&str, &str); 3] = [("a/gone", "/etc/passwd"), ("a/file", "../c"), ("a/turned", "1")];
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -29,12 +35,15 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
-        for name in ["a/1", "a/2", "b/only", "c"] {
+        for name in ["a/1", "a/2", "b/only", "c", "d"] {
             let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, format!("old {name}")).unwrap();
         }
         fs::set_permissions(root.join("a/2"), fs::Permissions::from_mode(0o751)).unwrap();
+        for (name, target) in LINKS {
+            symlink(target, root.join(name)).unwrap();
+        }
         fs::create_dir_all(folder.path().join("run/journal")).unwrap();
         let workspace = Workspace::open(&root).unwrap();
         Bench { folder, workspace }
@@ -42,14 +51,22 @@ impl Bench {
 
     fn changes(&self) -> ChangeSet {
         let path = |text: &str| RepoPath::parse(text).unwrap();
-        let old = |text: &str| self.workspace.read(&path(text)).unwrap();
+        let old = |text: &str| self.workspace.read_entry(&path(text)).unwrap();
         let edit = |text: &str| {
             let before = old(text);
             let after = Content::new(format!("new {text}").into(), before.mode);
             Change { path: path(text), before: Some(before.stamp()), after: Some(after) }
         };
         let created = Content::new(b"made".to_vec(), 0o640);
+        let become_ =
+            |text: &str, after: Option<Content>| Change { path: path(text), before: Some(old(text).stamp()), after };
+        let link = |target: &str| Some(Content::link(target.into()));
         ChangeSet::new(vec![
+            become_("a/gone", None),
+            become_("a/file", Some(Content::new(b"a file now".to_vec(), 0o600))),
+            become_("a/turned", link("../b/nowhere")),
+            become_("d", link("a/1")),
+            Change { path: path("new/link"), before: None, after: link("../c") },
             edit("a/1"),
             edit("a/2"),
             Change { path: path("b/only"), before: Some(old("b/only").stamp()), after: None },
@@ -86,8 +103,12 @@ impl Bench {
         for item in walkdir::WalkDir::new(self.workspace.root()).min_depth(1) {
             let item = item.unwrap();
             let name = item.path().strip_prefix(self.workspace.root()).unwrap().display().to_string();
-            let bytes = if item.file_type().is_file() { fs::read(item.path()).unwrap() } else { Vec::new() };
-            tree.insert(name, (bytes, item.metadata().unwrap().permissions().mode() & 0o7777));
+            let bytes = match item.file_type() {
+                kind if kind.is_file() => fs::read(item.path()).unwrap(),
+                kind if kind.is_symlink() => fs::read_link(item.path()).unwrap().into_os_string().into_vec(),
+                _ => Vec::new(),
+            };
+            tree.insert(name, (bytes, item.metadata().unwrap().permissions().mode()));
         }
         tree
     }
@@ -110,9 +131,52 @@ fn ends() -> (Tree, Tree, usize) {
 fn a_transaction_changes_everything_it_names() {
     let (before, after, _) = ends();
     assert_eq!(after["a/1"].0, b"new a/1");
-    assert_eq!(after["a/2"].1, 0o751);
-    assert_eq!(after["new/deep/x"], (b"made".to_vec(), 0o640));
+    assert_eq!(after["a/2"].1, 0o100_751);
+    assert_eq!(after["new/deep/x"], (b"made".to_vec(), 0o100_640));
     assert!(!after.contains_key("b") && before.contains_key("b/only"));
+}
+
+#[test]
+fn links_are_made_turned_replaced_and_removed_and_nothing_is_written_through_them() {
+    let (before, after, _) = ends();
+    let link = |target: &str| (target.as_bytes().to_vec(), LINK);
+    assert_eq!((&after["a/turned"], &after["d"]), (&link("../b/nowhere"), &link("a/1")));
+    assert_eq!((&after["new/link"], after.get("a/gone")), (&link("../c"), None));
+    assert_eq!(after["a/file"], (b"a file now".to_vec(), 0o100_600));
+    assert_eq!((before["c"].0.as_slice(), after["c"].0.as_slice()), (&b"old c"[..], &b"new c"[..]));
+}
+
+#[test]
+fn a_link_that_leads_out_is_not_made_but_brought_back() {
+    let bench = Bench::new();
+    let path = RepoPath::parse("l").unwrap();
+    for (target, code) in [("/etc", Code::InvalidPath), ("..", Code::InvalidPath), (".git/x", Code::ProtectedPath)] {
+        let change = Change { path: path.clone(), before: None, after: Some(Content::link(target.into())) };
+        let error = bench.apply(&ChangeSet::new(vec![change]).unwrap(), &|_| Ok(())).unwrap_err();
+        assert_eq!(error.code(), code, "{target}");
+        assert!(fs::symlink_metadata(bench.workspace.root().join("l")).is_err());
+    }
+    // What stood there before the run is no new link: see `a/gone` in every test that undoes.
+    let gone = Content::link(b"/etc/passwd".to_vec());
+    let target = Target { path: &path, before: None, after: Some(&gone) };
+    let folder = bench.run_folder();
+    let undo = Transaction { run_folder: &folder, name: "2", position: "", patch: b"", undoes: true, threads: 1 };
+    apply(&bench.workspace, &undo, &[target], &Guards { before_commit: &|| Ok(()), fault: &|_| Ok(()) }).unwrap();
+    assert_eq!(bench.tree()["l"], (b"/etc/passwd".to_vec(), LINK));
+}
+
+#[test]
+fn a_folder_that_is_a_link_is_not_gone_through() {
+    let bench = Bench::new();
+    let root = bench.workspace.root();
+    symlink("a", root.join("way")).unwrap();
+    let before = bench.tree();
+    for after in [Content::new(b"x".to_vec(), 0o644), Content::link(b"1".to_vec())] {
+        let path = RepoPath::parse("way/x").unwrap();
+        let changes = ChangeSet::new(vec![Change { path, before: None, after: Some(after) }]).unwrap();
+        assert_eq!(bench.apply(&changes, &|_| Ok(())).unwrap_err().code(), Code::InvalidPath);
+        assert_eq!(bench.tree(), before);
+    }
 }
 
 #[test]
@@ -167,7 +231,7 @@ fn a_crash_after_the_mark_is_finished() {
     let after = bench.tree();
     let recovered = recover(&bench.workspace, &bench.run_folder(), "1").unwrap();
     assert!(recovered.committed);
-    assert_eq!((recovered.entries.len(), recovered.position.as_str()), (5, "3"));
+    assert_eq!((recovered.entries.len(), recovered.position.as_str()), (10, "3"));
     settle(&bench.run_folder(), "1").unwrap();
     assert_eq!(bench.tree(), after);
     assert!(open_transactions(&bench.run_folder()).unwrap().is_empty());

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     change::{Change, ChangeSet, Content, Entry, Stamp},
     error::{Code, Error},
-    path::{RepoPath, protected},
+    path::{RepoPath, link, protected},
     workspace::{Metadata, Workspace, parallel_map},
 };
 
@@ -72,7 +72,9 @@ pub fn apply(
     targets: &[Target<'_>],
     guards: &Guards<'_>,
 ) -> Result<(), Error> {
-    parallel_map(transaction.threads, targets, |target| preflight(workspace, target))
+    // What is brought back was there before, wherever it leads.
+    let check = if transaction.undoes { check_target } else { preflight };
+    parallel_map(transaction.threads, targets, |target| check(workspace, target))
         .into_iter()
         .collect::<Result<(), _>>()?;
     let files = Files::new(transaction.run_folder, transaction.name);
@@ -87,6 +89,13 @@ pub fn apply(
 
 /// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
 pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
+    if let Some(made) = target.after.filter(|after| after.is_link()) {
+        link::check_target(target.path, &made.bytes)?;
+    }
+    check_target(workspace, target)
+}
+
+fn check_target(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
     if let Some(reason) = protected::write_refusal(target.path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
     }
@@ -97,7 +106,9 @@ pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error
 pub(super) fn check_place(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
     let found = workspace.stat(target.path)?;
     tree::check_target(target.path, target.before.as_ref(), found.as_ref())?;
-    if target.before.is_some() { tree::check_access(workspace, target.path) } else { Ok(()) }
+    // A link has no permissions of its own, and asking for them would ask for those of its target.
+    let has_permissions = target.before.is_some_and(|before| !before.is_link());
+    if has_permissions { tree::check_access(workspace, target.path) } else { Ok(()) }
 }
 
 fn undo(workspace: &Workspace, transaction: &Transaction<'_>, error: Error) -> Error {
@@ -197,7 +208,7 @@ impl Work<'_> {
             let kept = self.keep(*index, target, pack)?;
             if let Some(after) = target.after {
                 self.fault("stage")?;
-                let like = kept.as_ref().map(|kept| &kept.file);
+                let like = kept.as_ref().and_then(|kept| kept.file.as_ref());
                 tree::stage(self.workspace, &self.intent.temporary(*index), target.path, (after, like))?;
             }
             Ok(kept.map(|kept| kept.look))
@@ -209,7 +220,7 @@ impl Work<'_> {
         self.fault("pre-image")?;
         let Some(before) = target.before else { return Ok(None) };
         let kept = tree::keep(self.workspace, target.path, pack, &index.to_string())?;
-        if kept.sha256 != before.sha256 {
+        if kept.sha256 != before.sha256 || kept.file.is_none() != before.is_link() {
             return Err(tree::stale(target.path, "changed since the change was proposed")
                 .detail("expected", before.sha256.to_string())
                 .detail("found", kept.sha256.to_string()));

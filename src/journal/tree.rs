@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs::File,
     io::Write,
     os::fd::{AsFd, OwnedFd},
@@ -26,7 +27,9 @@ use crate::{
 pub(super) fn stamp(workspace: &Workspace, path: &RepoPath) -> Result<Option<Stamp>, Error> {
     match workspace.stat(path)? {
         None => Ok(None),
-        Some(found) if found.kind == Kind::File => workspace.read(path).map(|content| Some(content.stamp())),
+        Some(found) if matches!(found.kind, Kind::File | Kind::Link) => {
+            workspace.read_entry(path).map(|content| Some(content.stamp()))
+        }
         // Something that can't be an image of ours: a hash that no content has stands for it.
         Some(found) => {
             Ok(Some(Stamp { sha256: Sha256::of(b"not a regular file"), mode: found.mode, length: u64::MAX }))
@@ -89,8 +92,8 @@ fn look_in(folder: &OwnedFd, path: &RepoPath) -> Result<Option<Look>, Error> {
 
 /// A pre-image in the pack.
 pub(super) struct Kept {
-    /// The file in the pack.
-    pub(super) file: File,
+    /// The file in the pack; none for a symbolic link, which is never opened.
+    pub(super) file: Option<File>,
     /// The hash of its bytes.
     pub(super) sha256: Sha256,
     /// The target when it was hashed, to be recognised just before it is replaced.
@@ -106,49 +109,74 @@ pub(super) fn keep(workspace: &Workspace, path: &RepoPath, pack: &OwnedFd, name:
     let stale = || stale(path, "changed while it was kept");
     let folder = folder_of(workspace, path)?;
     let before = look_in(&folder, path)?.ok_or_else(stale)?;
-    let (file, look, own_links) = match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
+    let (look, own_links) = match rustix::fs::linkat(&folder, path.file_name(), pack, name, AtFlags::empty()) {
         Ok(()) => {
-            let file = open_kept(pack, name, path)?;
             let look = look_in(&folder, path)?.ok_or_else(stale)?;
             // An editor may have put another file in place since.
-            let kept = rustix::fs::fstat(&file).map_err(|errno| refused(path, "can't be kept", errno))?;
+            let kept = rustix::fs::statat(pack, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_err(|errno| refused(path, "can't be kept", errno))?;
             if Look::of(&kept) != look {
                 return Err(stale());
             }
-            (file, look, 1)
+            (look, 1)
         }
         Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::NOTSUP) => {
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let original = rustix::fs::openat(&folder, path.file_name(), flags, Mode::empty())
-                .map_err(|errno| refused(path, "can't be read", errno))?;
-            let original = File::from(original);
-            let copy = create(pack, name, path)?;
-            copy_bytes(&original, &copy, path)?;
-            let mode = rustix::fs::fstat(&original).map_err(|errno| refused(path, "can't be kept", errno))?.st_mode;
-            attributes::imitate(&original, &copy, mode & 0o7777, path)?;
-            (open_kept(pack, name, path)?, before, 0)
+            copy((&folder, path.file_name()), (pack, name), None, path)?;
+            (before, 0)
         }
         Err(errno) => return Err(refused(path, "can't be kept", errno)),
     };
-    let (sha256, _) =
-        Sha256::of_reader(&file).map_err(|error| Error::io(format!("`{path}` can't be read from the pack"), &error))?;
+    let (file, sha256) = match link_at(pack, name, path)? {
+        Some(target) => (None, Sha256::of(&target)),
+        None => {
+            let file = open_kept(pack, name, path)?;
+            let (sha256, _) = Sha256::of_reader(&file)
+                .map_err(|error| Error::io(format!("`{path}` can't be read from the pack"), &error))?;
+            (Some(file), sha256)
+        }
+    };
     if look_in(&folder, path)? != Some(look) {
         return Err(stale());
     }
     Ok(Kept { file, sha256, look, own_links })
 }
 
+/// The target of a symbolic link; none if the file is none.
+fn link_at(folder: &OwnedFd, name: &str, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
+    match rustix::fs::readlinkat(folder, name, Vec::new()) {
+        Ok(target) => Ok(Some(target.into_bytes())),
+        Err(Errno::INVAL) => Ok(None),
+        Err(errno) => Err(refused(path, "can't be read", errno)),
+    }
+}
+
+/// Copies a file or symbolic link with what belongs to it; the mode is the original's unless it is given.
+fn copy(from: (&OwnedFd, &str), to: (&OwnedFd, &str), mode: Option<u32>, path: &RepoPath) -> Result<(), Error> {
+    if let Some(target) = link_at(from.0, from.1, path)? {
+        return make_link(to.0, to.1, &target, path);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let original = rustix::fs::openat(from.0, from.1, flags, Mode::empty())
+        .map(File::from)
+        .map_err(|errno| refused(path, "can't be read", errno))?;
+    let copy = create(to.0, to.1, path)?;
+    std::io::copy(&mut &original, &mut &copy)
+        .map_err(|error| Error::io(format!("`{path}` can't be copied"), &error))?;
+    let stat = rustix::fs::fstat(&original).map_err(|errno| refused(path, "can't be kept", errno))?;
+    attributes::imitate(&original, &copy, mode.unwrap_or(stat.st_mode & 0o7777), path)
+}
+
+fn make_link(folder: &OwnedFd, name: &str, target: &[u8], path: &RepoPath) -> Result<(), Error> {
+    rustix::fs::symlinkat(target, folder, name).map_err(|errno| refused(path, "can't be written", errno))
+}
+
 fn open_kept(pack: &OwnedFd, name: &str, path: &RepoPath) -> Result<File, Error> {
-    rustix::fs::openat(pack, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    rustix::fs::openat(pack, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
         .map(File::from)
         .map_err(|errno| refused(path, "can't be read from the pack", errno))
 }
 
-fn copy_bytes(mut from: &File, mut to: &File, path: &RepoPath) -> Result<(), Error> {
-    std::io::copy(&mut from, &mut to).map(drop).map_err(|error| Error::io(format!("`{path}` can't be copied"), &error))
-}
-
-/// Writes a temporary file beside its target, like the file that it is to replace if there is one. Something of that name
+/// Writes a temporary file or link beside its target, a file like the one that it is to replace if there is one. Something of that name
 /// already is an error. Errors name the target.
 pub(super) fn stage(
     workspace: &Workspace,
@@ -157,6 +185,9 @@ pub(super) fn stage(
     (content, like): (&Content, Option<&File>),
 ) -> Result<(), Error> {
     let folder = folder_of(workspace, target)?;
+    if content.is_link() {
+        return make_link(&folder, temporary.file_name(), &content.bytes, target);
+    }
     let mut file = create(&folder, temporary.file_name(), target)?;
     file.write_all(&content.bytes).map_err(|error| Error::io(format!("`{target}` can't be written"), &error))?;
     match like {
@@ -246,13 +277,12 @@ pub(super) fn put_back(
         Err(Errno::XDEV) => {}
         Err(errno) => return Err(refused(to, "can't be put back", errno)),
     }
-    let original = rustix::fs::open(kept, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| refused(to, "can't be read from the pack", errno))?;
-    let original = File::from(original);
     remove(workspace, temporary)?;
-    let copy = create(&folder, temporary.file_name(), to)?;
-    copy_bytes(&original, &copy, to)?;
-    attributes::imitate(&original, &copy, mode, to)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let (pack, name) = (kept.parent().unwrap_or(kept), kept.file_name().and_then(OsStr::to_str).unwrap_or_default());
+    let pack = rustix::fs::open(pack, flags, Mode::empty())
+        .map_err(|errno| refused(to, "can't be read from the pack", errno))?;
+    copy((&pack, name), (&folder, temporary.file_name()), Some(mode), to)?;
     rustix::fs::renameat(&folder, temporary.file_name(), &folder, to.file_name())
         .map_err(|errno| refused(to, "can't be put back", errno))
 }
@@ -344,10 +374,14 @@ pub(super) fn check_target(path: &RepoPath, before: Option<&Stamp>, found: Optio
         (None, None) => Ok(()),
         (None, Some(_)) => stale("appeared"),
         (Some(_), None) => stale("vanished"),
-        (Some(_), Some(found)) if found.kind != Kind::File => unwritable("is no regular file", "exclude it with `!`"),
+        (Some(before), Some(found)) if before.is_link() && found.kind == Kind::File => stale("changed"),
+        (Some(before), Some(found)) if found.kind != if before.is_link() { Kind::Link } else { Kind::File } => {
+            unwritable("is no regular file", "exclude it with `!`")
+        }
         (Some(_), Some(found)) if found.links > 1 => {
             unwritable("has another name (a hard link), which would keep the old content", "exclude it with `!`")
         }
+        (Some(before), Some(_)) if before.is_link() => Ok(()),
         (Some(_), Some(found)) if found.mode & 0o200 == 0 => {
             unwritable("is read-only", "make it writable for its owner, or exclude it with `!`")
         }

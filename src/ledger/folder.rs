@@ -7,7 +7,10 @@
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::{
+        ffi::OsStringExt,
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -181,6 +184,18 @@ impl RunFolder {
             ErrorKind::NotFound => Error::new(Code::RecordDamaged, format!("`{name}` is missing in run `{}`", self.id)),
             _ => failed(&path, &error),
         })
+    }
+
+    /// The target of a symbolic link in the record: a pre-image that is one.
+    pub fn read_link(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let path = self.folder.join(name);
+        match fs::read_link(&path) {
+            Ok(target) => Ok(target.into_os_string().into_vec()),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+                Err(Error::new(Code::RecordDamaged, format!("`{name}` is missing in run `{}`", self.id)))
+            }
+            Err(error) => Err(failed(&path, &error)),
+        }
     }
 
     /// Opens a record file for reading; none if it does not exist.

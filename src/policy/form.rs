@@ -43,8 +43,6 @@ pub(super) enum Form {
     Hosts,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// `false`, because the feature does not exist yet.
-    Off(&'static str),
 }
 
 /// What is wrong with a value: a phrase, and the place if it is an item of a list.
@@ -85,18 +83,13 @@ impl Form {
             Form::Word(words) => {
                 value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
             }
-            Form::Off(feature) => match value {
-                Value::Bool(false) => Ok(value.clone()),
-                Value::Bool(true) => Err(missing(feature)),
-                _ => Err(expected()),
-            },
         }
     }
 
     /// The form in words.
     fn words(self) -> String {
         match self {
-            Form::Flag | Form::Off(_) => "true or false".to_owned(),
+            Form::Flag => "true or false".to_owned(),
             Form::Count(least) => format!("a whole number, at least {least}"),
             Form::UpTo(most) => format!("a whole number, at most {most}"),
             Form::Size => "a number of bytes or a size such as \"256MiB\"".to_owned(),
@@ -122,7 +115,6 @@ impl Form {
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
             Form::Word(words) => json!({"enum": words}),
-            Form::Off(_) => json!({"const": false}),
         }
     }
 

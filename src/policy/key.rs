@@ -32,8 +32,8 @@ pub(super) const KEYS: &[Key] = &[
     key("adapters.approved", Form::Names, "Names of the adapters that may be used; without it, all that exist."),
     key(
         "adapters.strict_tools",
-        Form::Off("strict tools do not exist"),
-        "Whether changes in an adapter's domain must go through it; only false exists now.",
+        Form::Flag,
+        "Whether files in an approved adapter's domain are changed by that adapter alone.",
     ),
     key("budget.bytes", Form::Size, "Bytes that a run may write in all."),
     key("budget.calls", Form::Count(0), "Host calls that a run may make."),

@@ -333,19 +333,11 @@ mod tests {
             "is refused: `exec` can't be used: runs can't start commands in this version of nrv",
             "remove it",
         );
-        refused(
-            "[adapters]\nstrict_tools = true",
-            2,
-            1,
-            "is refused: `adapters.strict_tools` can't be used: strict tools do not exist in this version of nrv",
-            "",
-        );
         for (path, _) in key::MISSING {
             let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
             let table = if table.is_empty() { String::new() } else { format!("[{}]\n", table.replace('*', "a")) };
             let error = parse(&format!("{table}{key} = 1"), "nrv.toml").err().expect("the feature is missing");
             assert!(error.message().ends_with("in this version of nrv"), "{error}");
         }
-        assert!(parse("[adapters]\nstrict_tools = false", "nrv.toml").is_ok());
     }
 }

@@ -52,7 +52,7 @@ impl Default for Paths {
 pub struct Adapters {
     /// Names of approved adapters; none: all that exist.
     pub approved: Option<Vec<String>>,
-    /// Always false in this version.
+    /// True if files in an approved adapter's domain are changed by that adapter alone.
     pub strict_tools: bool,
     /// Settings of single adapters, by name.
     #[serde(flatten)]

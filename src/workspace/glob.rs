@@ -45,6 +45,13 @@ impl Globs {
         })
     }
 
+    /// The glob that matches one path and no other.
+    pub fn literal(path: &RepoPath) -> String {
+        // What begins with `!` excludes.
+        let start = if path.starts_with('!') { "./" } else { "" };
+        format!("{start}{}", globset::escape(&path.replace('\\', "\\\\")))
+    }
+
     /// True if the path matches.
     pub fn matches(&self, path: &RepoPath) -> bool {
         self.included.is_match(path.as_str()) && !self.excluded.is_match(path.as_str())
@@ -114,6 +121,17 @@ mod tests {
         }
         assert_eq!(Globs::parse(&["!a"]).unwrap_err().code(), Code::InvalidInput);
         assert_eq!(Globs::parse(&["a["]).unwrap_err().code(), Code::InvalidInput);
+    }
+
+    #[test]
+    fn a_literal_glob_matches_its_path_alone() {
+        for path in ["a/b.html", "!a", "a/[b]*.html", "{a,b}/?", "a\\*b", "[!a]", "\\", "**/x", "a b"] {
+            let path = RepoPath::parse(path).unwrap();
+            let globs = Globs::parse(&[Globs::literal(&path)]).unwrap();
+            let others = ["a", "b", "a/bb.html", "a/x/x", "x", "ab", "a\\xb", "a/b"];
+            let hits = others.iter().filter(|other| globs.matches(&RepoPath::parse(other).unwrap())).count();
+            assert_eq!((globs.matches(&path), hits), (true, 0), "{path}");
+        }
     }
 
     #[test]

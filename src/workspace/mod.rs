@@ -169,6 +169,25 @@ impl Workspace {
         self.read_with_metadata(path).map(|(content, _)| content)
     }
 
+    /// As [`Workspace::read`], but a symbolic link at the path itself is returned as such: its target, with the mode of a link.
+    /// Links on the way are refused all the same.
+    pub fn read_entry(&self, path: &RepoPath) -> Result<Content, Error> {
+        match self.read(path) {
+            Err(error) if error.code() == Code::InvalidPath => self.read_link(path)?.ok_or(error),
+            result => result,
+        }
+    }
+
+    /// The link at a path; none if something else stands there.
+    fn read_link(&self, path: &RepoPath) -> Result<Option<Content>, Error> {
+        let folder = self.open_parent(path)?;
+        match rustix::fs::readlinkat(&folder, path.file_name(), Vec::new()) {
+            Ok(target) => Ok(Some(Content::link(target.into_bytes()))),
+            Err(Errno::INVAL) => Ok(None),
+            Err(errno) => Err(refused(path, errno)),
+        }
+    }
+
     /// A regular file's bytes and mode, with what else is known of exactly the file that was read.
     ///
     /// A file of more than a gibibyte is `unreadable`: its length may be a hole that no memory holds.
@@ -259,11 +278,15 @@ fn unread(path: &RepoPath, error: &std::io::Error) -> Error {
     Error::io(format!("`{path}` can't be read"), error)
 }
 
+fn is_link(path: &RepoPath) -> Error {
+    Error::new(Code::InvalidPath, format!("`{path}` is or goes through a symbolic link"))
+        .hint("links are not followed; name the file itself")
+}
+
 fn refused(path: &RepoPath, errno: Errno) -> Error {
     match errno {
         Errno::NOENT | Errno::NOTDIR => Error::new(Code::NotFound, format!("`{path}` does not exist")),
-        Errno::LOOP => Error::new(Code::InvalidPath, format!("`{path}` is or goes through a symbolic link"))
-            .hint("links are not followed; name the file itself"),
+        Errno::LOOP => is_link(path),
         Errno::XDEV => Error::new(Code::InvalidPath, format!("`{path}` leaves the workspace")),
         errno => Error::new(Code::Io, format!("`{path}` can't be opened: {errno}")),
     }
@@ -299,6 +322,20 @@ mod tests {
         assert_eq!(workspace.read(&path("sub")).unwrap_err().code(), Code::Unreadable);
         assert_eq!(workspace.stat(&path("in")).unwrap().unwrap().kind, Kind::Link);
         assert_eq!(workspace.stat(&path("none/x")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_link_itself_is_read_as_its_target() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "A").unwrap();
+        symlink("../secret", folder.path().join("out")).unwrap();
+        symlink(".", folder.path().join("up")).unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let read = |text: &str| workspace.read_entry(&path(text));
+        assert_eq!(read("out").unwrap(), Content::link(b"../secret".to_vec()));
+        assert_eq!(read("a").unwrap(), workspace.read(&path("a")).unwrap());
+        assert_eq!(read("up/a").unwrap_err().code(), Code::InvalidPath);
+        assert_eq!(read("none").unwrap_err().code(), Code::NotFound);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Globs, Listing, Workspace};
+use super::{Globs, Listing, Workspace, is_link};
 use crate::{
     change::{ChangeSet, Content, Stamp},
     error::{Code, Error},
@@ -54,8 +54,10 @@ impl<'a> View<'a> {
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
         let mut listing = self.workspace.list(globs, threads)?;
         if !self.overlay.0.is_empty() {
-            listing.paths.retain(|path| !matches!(self.overlay.get(path), Some(None)));
-            let proposed = self.overlay.0.iter().filter(|(path, content)| content.is_some() && globs.matches(path));
+            let is_file = |content: Option<&Content>| content.is_some_and(|content| !content.is_link());
+            listing.paths.retain(|path| self.overlay.get(path).is_none_or(is_file));
+            let proposed =
+                self.overlay.0.iter().filter(|(path, content)| is_file(content.as_ref()) && globs.matches(path));
             listing.paths.extend(proposed.map(|(path, _)| path.clone()));
             listing.paths.sort_unstable();
             listing.paths.dedup();
@@ -66,9 +68,19 @@ impl<'a> View<'a> {
     /// As [`Workspace::read`], with proposed contents.
     pub fn read(&self, path: &RepoPath) -> Result<Content, Error> {
         match self.overlay.get(path) {
+            Some(_) => self
+                .read_entry(path)
+                .and_then(|content| if content.is_link() { Err(is_link(path)) } else { Ok(content) }),
+            None => self.workspace.read(path),
+        }
+    }
+
+    /// As [`Workspace::read_entry`], with proposed contents.
+    pub fn read_entry(&self, path: &RepoPath) -> Result<Content, Error> {
+        match self.overlay.get(path) {
             Some(Some(content)) => Ok(content.clone()),
             Some(None) => Err(Error::new(Code::NotFound, format!("`{path}` does not exist"))),
-            None => self.workspace.read(path),
+            None => self.workspace.read_entry(path),
         }
     }
 

@@ -159,6 +159,8 @@ fn every_command_writes_exactly_one_document() {
         (&["dta", "describe", "link_updater"], 0),
         (&["dta", "describe", "nothing"], 1),
         (&["dta", "verify", "last"], 0),
+        (&["plan", "bad.rhai", "-o", "-"], 1),
+        (&["plan", "noisy.rhai", "-o", "-"], 0),
         (&["recover"], 0),
         (&["scripts"], 0),
         (&["init", "--dry-run"], 0),

@@ -14,6 +14,7 @@ mod html_cases;
 mod init;
 mod json_shapes;
 mod net;
+mod plan;
 mod planted;
 mod refusals;
 mod repository;

@@ -27,6 +27,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // It runs in the script's process, which reaches nothing: only what is pure.
     ("guest", &[&["diff", "schema"]]),
     ("host", &[PRIMITIVES, &["journal"], SERVICES]),
+    // Calls of the door for programs that have no script.
+    ("toolkit", &[&["workspace", "apply", "host"]]),
     ("flow", &[&["schema", "host"]]),
     ("script", &[&["policy", "process", "schema", "worker", "host"]]),
     ("mcp", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),

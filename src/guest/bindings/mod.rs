@@ -2,6 +2,7 @@
 //!
 //! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
 
+mod apply;
 mod dta;
 mod files;
 mod gate;
@@ -50,6 +51,7 @@ pub(super) const HANDLE: &str = "nrv.dta(name)";
 /// Every namespace, sorted by receiver.
 pub const NAMESPACES: &[Namespace] = &[
     host::NAMESPACE,
+    apply::NAMESPACE,
     dta::NAMESPACE,
     files::NAMESPACE,
     gate::NAMESPACE,

@@ -1,0 +1,123 @@
+//! The tree while a request is carried out: what is there, with what the steps so far made of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ApplyOutcome, Proposed};
+use crate::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
+    workspace::{Kind, View},
+};
+
+/// A file that a step looked at: its content, none if there is none.
+pub(super) type File = (RepoPath, Option<Content>);
+
+/// The view of a request.
+#[derive(Debug)]
+pub(super) struct Draft<'a> {
+    view: View<'a>,
+    slots: BTreeMap<RepoPath, Slot>,
+}
+
+/// A file before all steps and now.
+#[derive(Debug)]
+struct Slot {
+    first: Option<Content>,
+    now: Option<Content>,
+}
+
+impl Slot {
+    fn changes(&self) -> bool {
+        self.first.as_ref().map(Content::stamp) != self.now.as_ref().map(Content::stamp)
+    }
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(view: View<'a>) -> Self {
+        Draft { view, slots: BTreeMap::new() }
+    }
+
+    /// A file as the steps so far left it; none if there is none.
+    pub(super) fn read(&self, path: &RepoPath) -> Result<Option<Content>, Error> {
+        if let Some(slot) = self.slots.get(path) {
+            return Ok(slot.now.clone());
+        }
+        match self.view.read(path) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
+            Err(error) => Err(error.detail("path", path.as_str())),
+        }
+    }
+
+    /// Takes in what a step saw and what it made of that; it saw every file that it made.
+    pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>) {
+        for (path, content) in seen {
+            self.slots.entry(path).or_insert_with(|| Slot { first: content.clone(), now: content });
+        }
+        for (path, content) in made {
+            if let Some(slot) = self.slots.get_mut(&path) {
+                slot.now = content;
+            }
+        }
+    }
+
+    /// The files that were there before all steps and change or go, as they were.
+    pub(super) fn replaced(&self) -> Vec<(RepoPath, Content)> {
+        let changed = self.slots.iter().filter(|(_, slot)| slot.changes());
+        changed.filter_map(|(path, slot)| Some((path.clone(), slot.first.clone()?))).collect()
+    }
+
+    /// True if anything stands at a path.
+    pub(super) fn is_taken(&self, path: &RepoPath) -> Result<bool, Error> {
+        Ok(self.kind(path)?.is_some())
+    }
+
+    fn kind(&self, path: &RepoPath) -> Result<Option<Kind>, Error> {
+        let file = |content: Option<&Content>| content.map(|_| Kind::File);
+        match (self.slots.get(path), self.view.overlay().get(path)) {
+            (Some(slot), _) => Ok(file(slot.now.as_ref())),
+            (None, Some(content)) => Ok(file(content)),
+            (None, None) => Ok(self.view.workspace().stat(path)?.map(|found| found.kind)),
+        }
+    }
+
+    /// Checks that every new file has a folder to be in: what is a file can't be a folder too, neither before nor after.
+    pub(super) fn check_folders(&self) -> Result<(), Error> {
+        let made = self.slots.iter().filter(|(_, slot)| slot.first.is_none() && slot.now.is_some());
+        let mut folders = BTreeSet::new();
+        for (path, _) in made {
+            let mut folder = path.parent();
+            while let Some(above) = folder {
+                let was_file = self.slots.get(&above).is_some_and(|slot| slot.first.is_some());
+                if was_file || self.kind(&above)?.is_some_and(|kind| kind != Kind::Folder) {
+                    let message = format!("`{above}` is a file, and `{path}` would be in it");
+                    return Err(Error::new(Code::Unwritable, message)
+                        .detail("path", above.as_str())
+                        .hint("remove the file in a change of its own first, or choose another path"));
+                }
+                folder = above.parent();
+                if !folders.insert(above) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to become of the tree.
+    pub(super) fn into_proposed(self, outcomes: Vec<ApplyOutcome>) -> Result<Proposed, Error> {
+        let (mut changes, mut before, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, slot) in self.slots {
+            let stamp = slot.first.as_ref().map(Content::stamp);
+            if stamp == slot.now.as_ref().map(Content::stamp) {
+                sources.push((path, stamp));
+            } else {
+                changes.push(Change { path, before: stamp, after: slot.now });
+                before.push(slot.first);
+            }
+        }
+        // They come sorted and once each, so that the change set keeps their order.
+        Ok(Proposed { changes: ChangeSet::new(changes)?, before, sources, outcomes })
+    }
+}

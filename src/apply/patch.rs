@@ -1,0 +1,132 @@
+//! Steps that come from diffs: one that somebody wrote, and one that was planned and must come out exactly so.
+
+use super::{
+    AppliedHunk,
+    draft::Draft,
+    step::{Effect, Sides, check, must_be_free},
+};
+use crate::{
+    change::{Content, Stamp},
+    diff::{FilePatch, Lines, Operation, Patched, PlacedHunk, Placement, Side},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+};
+
+/// What a diff says of one file.
+#[derive(Debug)]
+pub(super) struct DiffStep {
+    /// What messages call the diff, if there are several.
+    pub(super) label: Option<String>,
+    pub(super) file: FilePatch,
+    /// The hash that the file must have when this step begins.
+    pub(super) checksum: Option<Sha256>,
+    pub(super) placement: Placement,
+    /// What was told when the diff was read.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A file of a plan that was made before.
+#[derive(Debug)]
+pub(super) struct PlannedStep {
+    pub(super) path: RepoPath,
+    pub(super) before: Option<Stamp>,
+    pub(super) after: Option<Stamp>,
+    /// None if only bits of the mode change that git does not keep.
+    pub(super) file: Option<FilePatch>,
+}
+
+impl DiffStep {
+    /// True if the file that it reads stays.
+    pub(super) fn copies(&self) -> bool {
+        matches!(self.file.operation, Operation::Copy { .. })
+    }
+
+    pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
+        self.apply(draft).map_err(|error| match &self.label {
+            Some(label) => error.within(label),
+            None => error,
+        })
+    }
+
+    fn apply(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
+        let (source, target) = (self.file.source(), self.file.target());
+        let Some(from) = source.or(target) else {
+            return Err(Error::new(Code::Internal, "a diff is about no file"));
+        };
+        let to = target.unwrap_or(from);
+        let before = draft.read(from)?;
+        if let Some(checksum) = self.checksum {
+            check(from, checksum, before.as_ref())?;
+        }
+        if source.is_none() || from != to {
+            must_be_free(draft, to)?;
+        }
+        if source.is_some() && before.is_none() {
+            return Err(Error::new(Code::NotFound, format!("`{from}` does not exist, and the diff changes it"))
+                .detail("path", from.as_str())
+                .hint("a diff that makes a file says `--- /dev/null`"));
+        }
+        let placed = self.file.apply(before.as_ref().map(Side::from), self.placement);
+        let Patched { after, hunks, lines, warnings } = placed.map_err(|error| error.detail("path", from.as_str()))?;
+        let after = after.map(|(bytes, mode)| Content::new(bytes, mode));
+        let mut effect = Effect::new(Sides { from, before, to, after, copies: self.copies(), lines });
+        let hunk = |hunk: PlacedHunk| AppliedHunk { header_line: hunk.header_line, line: hunk.at, offset: hunk.offset };
+        effect.outcome.hunks = hunks.into_iter().map(hunk).collect();
+        effect.outcome.warnings = [self.warnings.clone(), warnings].concat();
+        Ok(effect)
+    }
+}
+
+impl PlannedStep {
+    pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
+        let path = &self.path;
+        let before = draft.read(path)?;
+        if before.as_ref().map(Content::stamp) != self.before {
+            return Err(Error::new(Code::StalePreimage, format!("`{path}` changed")).detail("path", path.as_str()));
+        }
+        let damaged = |what: &str| {
+            Error::new(Code::RecordDamaged, format!("the plan is damaged: {what} `{path}`"))
+                .detail("path", path.as_str())
+                .hint("make the plan again; a plan can't be edited")
+        };
+        let side = before.as_ref().map(Side::from);
+        let (made, lines) = match &self.file {
+            Some(file) => {
+                let patched = file.apply(side, Placement::Exact).map_err(|_| damaged("its diff does not fit"))?;
+                (patched.after, patched.lines)
+            }
+            None => (side.map(|side| (side.bytes.to_vec(), side.mode)), Lines::default()),
+        };
+        let after = match (made, self.after) {
+            (None, None) => None,
+            (Some((bytes, mode)), Some(stamp)) if keeps(mode, stamp.mode) => Some(Content::new(bytes, stamp.mode)),
+            _ => return Err(damaged("its diff makes something else of")),
+        };
+        if after.as_ref().map(Content::stamp) != self.after {
+            return Err(damaged("its diff makes something else of"));
+        }
+        Ok(Effect::new(Sides { from: path, before, to: path, after, copies: false, lines }))
+    }
+}
+
+/// True if a diff that makes one mode may be meant to make the other: git keeps the owner's execute bit, and what no
+/// permission is.
+fn keeps(made: u32, planned: u32) -> bool {
+    made == planned || planned & !0o777 == made & !0o777 && (made ^ planned) & 0o100 == 0
+}
+
+/// Every file of a plan that is not what it was, as one error; none if there is none.
+pub(super) fn stale_files<'e>(errors: impl Iterator<Item = &'e Error>) -> Option<Error> {
+    const NAMED: usize = 5;
+    let stale = errors.filter(|error| error.code() == Code::StalePreimage);
+    let files: Vec<&str> = stale.filter_map(|error| error.details().get("path")?.as_str()).collect();
+    if files.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| format!("`{file}`")).collect();
+    let more = files.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = format!("{}{more} changed since the plan was made", named.join(", "));
+    Some(Error::new(Code::StalePreimage, message).detail("files", files).hint("make the plan again, and look at it again"))
+}

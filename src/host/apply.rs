@@ -1,0 +1,183 @@
+//! Diffs, plans and whole files at the door: proposed, judged, confirmed, committed and read back.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Event, Host, Position, Sink, confirm::Subject, patch::Patch, start::Origin};
+use crate::{
+    apply::{self, ApplyStatus, Proposed},
+    call::Call,
+    change::Content,
+    diff::{self, Lines, Side, Stat},
+    error::{Code, Error},
+    gate::Decision,
+    ledger::Note,
+    path::RepoPath,
+    policy::Refusal,
+    workspace::parallel_map,
+};
+
+/// What a change of this kind is called where somebody is asked, and where the policy grants it.
+const KIND: &str = "apply";
+
+impl Host<'_> {
+    /// Answers a call `apply.*` with its outcomes: one map for one file, a list for a plan or patches.
+    pub(super) fn apply(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let request = apply::Request::of(call)?;
+        if let Some(text) = request.notice() {
+            sink.event(Event::Notice { text: text.to_owned() });
+        }
+        self.check_paths(&request, sink)?;
+        let proposed = {
+            let options = &self.context.options;
+            let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: options.cancel.as_ref() };
+            apply::propose(&ctx, &request)
+        };
+        let mut proposed = proposed.map_err(|error| self.conceal(error))?;
+        let patch = self.render_proposed(&proposed)?;
+        self.admit(None, &patch.stats, sink)?;
+        if request.writes() {
+            self.budget.reserve_change(&proposed.changes, &patch.stats)?;
+            if self.origin == Origin::Person {
+                self.consume(position, subject(&proposed, &patch)?, sink)?;
+            }
+        } else {
+            self.budget.check_change(&proposed.changes, &patch.stats)?;
+        }
+        if self.flags.dry_run || !request.writes() {
+            self.check_targets(&proposed.changes)?;
+            if request.writes() {
+                self.preview(&proposed.changes, &patch);
+            }
+        } else {
+            self.write(position, &mut proposed, &patch)?;
+        }
+        let outcomes =
+            serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        Ok(match outcomes {
+            Value::Array(mut one) if request.is_single() && one.len() == 1 => one.remove(0),
+            outcomes => outcomes,
+        })
+    }
+
+    /// Refuses what may not be written whatever becomes of it, before anything is read: an error could tell what is there.
+    fn check_paths(&mut self, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
+        let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
+        let files: Vec<Stat> = request.targets().into_iter().map(stat).collect();
+        let verdict = self.judge(None, &files);
+        if verdict.decision == Decision::Block {
+            self.heed(&verdict, sink)?;
+        }
+        for (from, to) in request.moves()? {
+            if let Some(refusal) = self.hidden(&from).filter(|_| self.policy.read_refusal(&to).is_none()) {
+                return Err(refusal.into_error(&from).hint(format!("`{to}` could be read, and `{from}` can't")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the contents of a file are kept from whoever makes this run's calls.
+    fn hidden(&self, path: &RepoPath) -> Option<Refusal> {
+        match self.origin {
+            Origin::Script => self.policy.read_refusal(path),
+            Origin::Program | Origin::Person => None,
+        }
+    }
+
+    /// An error without the contents of a file that a script may not read.
+    fn conceal(&self, error: Error) -> Error {
+        let path = error.details().get("path").and_then(Value::as_str).and_then(|path| RepoPath::parse(path).ok());
+        let Some((path, refusal)) = path.and_then(|path| self.hidden(&path).map(|refusal| (path, refusal))) else {
+            return error;
+        };
+        Error::new(
+            error.code(),
+            format!("the change does not fit `{path}`, of which nothing is shown: {}", refusal.reason),
+        )
+        .detail("path", path.as_str())
+        .hint(refusal.remediation)
+    }
+
+    /// Renders a change whose pre-images are at hand.
+    fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
+        let pairs: Vec<_> = proposed.changes.changes().iter().zip(&proposed.before).collect();
+        let parts = parallel_map(self.context.options.threads, &pairs, |(change, before)| {
+            diff::render(&change.path, before.as_ref().map(Side::from), change.after.as_ref().map(Side::from))
+        });
+        let mut patch = Patch::default();
+        for part in parts {
+            let (part, stat) = part?;
+            patch.push(&part, stat);
+        }
+        Ok(patch)
+    }
+
+    /// Writes a change, reads back what it wrote, and undoes it if that is anything else.
+    fn write(&mut self, position: &Position, proposed: &mut Proposed, patch: &Patch) -> Result<(), Error> {
+        let changes = &proposed.changes;
+        let paths: Vec<String> = changes.changes().iter().map(|change| change.path.to_string()).collect();
+        self.lock(&paths)?;
+        // The transaction looks at the files that it replaces; what only decides what they become is looked at here.
+        for (path, stamp) in &proposed.sources {
+            if stamp.is_some() && self.view().hash(path).ok() != *stamp {
+                return Err(Error::new(Code::StalePreimage, format!("`{path}` changed while it was used"))
+                    .detail("path", path.as_str())
+                    .hint("run it again"));
+            }
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let first = self.transactions.len();
+        let transaction = self.commit(position, changes, &patch.bytes)?;
+        let checked = self.read_back(proposed).and_then(|()| {
+            let data = json!({"transaction": transaction, "files": proposed.changes.len()});
+            self.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })
+        });
+        checked.map_err(|error| match self.undo(first) {
+            Ok(()) => error.detail("undone", true),
+            Err(undo) => undo.detail("cause", error.message()),
+        })?;
+        let written: BTreeSet<&RepoPath> = proposed.changes.changes().iter().map(|change| &change.path).collect();
+        for outcome in &mut proposed.outcomes {
+            let paths = [Some(&outcome.path), outcome.from.as_ref()];
+            let touched = paths.into_iter().flatten().any(|path| written.contains(path));
+            outcome.written = touched && outcome.status == ApplyStatus::Applied;
+        }
+        Ok(())
+    }
+
+    /// Compares what is on the disk with what was to be written.
+    fn read_back(&self, proposed: &Proposed) -> Result<(), Error> {
+        let view = self.view();
+        let wrong = parallel_map(self.context.options.threads, proposed.changes.changes(), |change| {
+            let found = match view.hash(&change.path) {
+                Ok(stamp) => Some(stamp),
+                Err(error) if error.code() == Code::NotFound => None,
+                Err(error) => return Some(format!("`{}`: {error}", change.path)),
+            };
+            let expected = change.after.as_ref().map(Content::stamp);
+            (found != expected).then(|| format!("`{}` is not what was written", change.path))
+        });
+        let mut wrong = wrong.into_iter().flatten();
+        let Some(first) = wrong.next() else { return Ok(()) };
+        let more = wrong.count();
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        Err(Error::new(Code::VerificationFailed, format!("{first}{more}"))
+            .hint("somebody else changes these files at the same time; run it again when they are done"))
+    }
+}
+
+/// What a person is asked.
+fn subject(proposed: &Proposed, patch: &Patch) -> Result<Subject, Error> {
+    Ok(Subject {
+        id: proposed.changes.sha256()?.to_string(),
+        kind: KIND,
+        label: KIND.to_owned(),
+        shown: json!({"files": patch.stats}),
+        files: patch.stats.clone(),
+        patch: patch.bytes.clone(),
+        empty: proposed.changes.is_empty(),
+    })
+}

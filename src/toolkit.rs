@@ -1,0 +1,109 @@
+//! Diffs from Rust, without a script: every application is a run of its own, under the workspace's policy and in its record.
+//!
+//! The program's own call is the decision: no confirmation is asked for, and nothing but the gates stands in its way.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
+    call::{Blob, Call, NamedPatch, Strategy},
+    error::{Code, Error},
+    host::{Context, Flags, Host, Options, Position, Request, Silent},
+    workspace::Workspace,
+};
+
+/// Why nothing was applied.
+pub type ApplyError = Error;
+
+/// A unified diff of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScaffoldDiff {
+    /// The file, relative to the workspace.
+    pub path: PathBuf,
+    /// The SHA-256 hash of the file when this diff's turn comes. With it the hunks apply exactly where they say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// The diff; its headers name the file.
+    #[serde(rename = "unified_diff")]
+    pub diff: String,
+}
+
+/// Diffs that are applied in their order, all or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ApplyPlan {
+    /// The diffs.
+    pub diffs: Vec<ScaffoldDiff>,
+}
+
+/// Applies diffs to a workspace.
+#[derive(Debug)]
+pub struct Toolkit {
+    context: Context,
+}
+
+impl Toolkit {
+    /// Applies to a workspace under the policy of its `nrv.toml`.
+    pub fn new(workspace: &Workspace) -> Result<Self, ApplyError> {
+        let workspace = Workspace::open(workspace.root())?;
+        Context::new(workspace, Options::default()).map(Toolkit::with_context)
+    }
+
+    /// Applies within a context of the program's own.
+    pub fn with_context(context: Context) -> Self {
+        Toolkit { context }
+    }
+
+    /// Applies a plan; an outcome for each diff, in their order.
+    pub fn apply_plan(&self, plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let plan = serde_json::to_value(plan).map_err(|error| {
+            Error::new(Code::InvalidPath, format!("a path of the plan can't be used: {error}"))
+                .hint("paths are UTF-8, relative to the workspace")
+        })?;
+        let written = written(strategy);
+        self.run("apply a plan", strategy, Call::ApplyPlan { plan, strategy: written, strict: false })
+    }
+
+    /// Applies a patch of one or several files; an outcome for each file, in the patch's order.
+    pub fn apply_patch(&self, patch: &[u8], options: &ApplyOptions<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let ApplyOptions { strategy, strict, recount, reverse, strip } = *options;
+        let patches = vec![NamedPatch { name: "the patch".to_owned(), diff: Blob::new(patch.to_vec()) }];
+        let written = written(strategy);
+        self.run(
+            "apply a patch",
+            strategy,
+            Call::ApplyPatch { patches, strip, reverse, recount, strict, strategy: written },
+        )
+    }
+
+    fn run(&self, name: &str, strategy: ApplyStrategy<'_>, call: Call) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let flags = Flags { dry_run: strategy == ApplyStrategy::DryRun, ..Flags::default() };
+        let request = Request { flags, ..Request::program(&self.context, name) };
+        let mut host = Host::start(&self.context, request, &mut Silent)?;
+        let outcome = host.perform(&Position::nth(1), call, &mut Silent);
+        let finished = host.finish(outcome)?;
+        match finished.error {
+            Some(error) => Err(error),
+            None => outcomes(finished.result),
+        }
+    }
+}
+
+/// Applies a plan to the current folder.
+pub fn apply_plan(plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+    Toolkit::new(&Workspace::open(Path::new("."))?)?.apply_plan(plan, strategy)
+}
+
+/// The strategy of the call: a dry run proposes what would be written, so that its patch shows it.
+fn written(strategy: ApplyStrategy<'_>) -> Strategy {
+    match strategy {
+        ApplyStrategy::DryRun => Strategy::Write,
+        ApplyStrategy::Write | ApplyStrategy::WriteBackup { .. } => strategy.into(),
+    }
+}
+
+fn outcomes(reply: Value) -> Result<Vec<ApplyOutcome>, Error> {
+    serde_json::from_value(reply).map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
+}

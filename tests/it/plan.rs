@@ -1,0 +1,152 @@
+//! Plans as files: what `nrv plan` writes, and what becomes of it.
+#![expect(clippy::disallowed_methods, reason = "tests build trees and read what was written")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{fs, os::unix::fs::FileTypeExt, path::Path};
+
+use nrv::{hash::Sha256, schema::Schema};
+use serde_json::{Value, json};
+
+use crate::support::site::{MIGRATE, Site};
+
+const PLAN: &str = include_str!("../../schemas/plan.schema.json");
+const FINISHED: &str = include_str!("../../schemas/finished.schema.json");
+
+/// `nrv plan` of the shipped workflow, without `-o`.
+fn plan<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let script = MIGRATE[1..].iter().copied().filter(|word| *word != "--yes");
+    ["plan"].into_iter().chain(script).chain(more.iter().copied()).collect()
+}
+
+/// A plan on stdout.
+fn planned(site: &Site) -> Value {
+    let plan = site.nrv(&plan(&["-o", "-"])).exits(0).json();
+    Schema::compile(&serde_json::from_str(PLAN).unwrap()).unwrap().check(&plan).unwrap();
+    plan
+}
+
+/// What is in a plan's diffs.
+fn patch_of(plan: &Value) -> String {
+    plan["files"].as_array().unwrap().iter().map(|file| file["diff"]["text"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_plan_is_the_same_bytes_whenever_and_on_however_many_threads() {
+    let first = Site::new(11).nrv(&plan(&["-o", "-", "--threads", "1"])).exits(0).stdout;
+    for threads in ["1", "2", "8"] {
+        let site = Site::new(11);
+        site.nrv(&plan(&["-o", "other.json"])).exits(0);
+        fs::remove_file(site.path("other.json")).unwrap();
+        site.nrv(&plan(&["-o", "plan.json", "--threads", threads])).exits(0);
+        assert!(site.read("plan.json") == first.as_bytes(), "on {threads} threads");
+    }
+    let other = Site::new(11).nrv(&plan(&["-o", "-", "--seed", "1"])).exits(0).stdout;
+    assert!(other != first);
+}
+
+#[test]
+fn a_plan_holds_what_the_run_would_do() {
+    let site = Site::new(5);
+    let before = site.tree();
+    let plan = planned(&site);
+    assert!(site.tree() == before, "a plan changes nothing");
+    assert_eq!((&plan["asked"]["path"], &plan["seed"]), (&json!(MIGRATE[1]), &json!(0)));
+    let script = Sha256::of(&site.read(MIGRATE[1]));
+    assert_eq!(plan["asked"]["sources"], json!({(MIGRATE[1]): script}));
+    assert_eq!(plan["git_head"], site.git(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(plan["would_ask"][0]["label"], "review the links");
+    let patch = patch_of(&plan);
+    assert_eq!(plan["patch_sha256"], json!(Sha256::of(patch.as_bytes())));
+    assert!(fs::read(site.last_run().join("artifacts/run.patch")).unwrap() == patch.as_bytes());
+    site.migrate(&[]).exits(0);
+    let files = plan["files"].as_array().unwrap();
+    assert_eq!(files.len(), 5);
+    for file in files {
+        let path = file["path"].as_str().unwrap();
+        let (_, mode, bytes) = &before[path];
+        assert_eq!(file["before"], json!({"sha256": Sha256::of(bytes), "mode": mode, "length": bytes.len()}));
+        let after = site.read(path);
+        assert_eq!(file["after"], json!({"sha256": Sha256::of(&after), "mode": mode, "length": after.len()}));
+    }
+}
+
+#[test]
+fn a_plan_keeps_what_gates_and_policy_say() {
+    let site = Site::new(3);
+    let quiet = planned(&site);
+    let site = site.policy("[gates.diff_size]\nwarn_lines = 1\n");
+    let warned = planned(&site);
+    assert_eq!((&quiet["results"], &warned["results"][0]["gate_name"]), (&json!([]), &json!("diff-size")));
+    assert_ne!(quiet["policy_sha256"], warned["policy_sha256"]);
+}
+
+#[test]
+fn a_plan_that_changes_nothing_is_written_and_says_so() {
+    let site = Site::new(2);
+    site.migrate(&[]).exits(0);
+    site.commit();
+    site.nrv(&plan(&["-o", "plan.json", "--exit-code"])).exits(0).says("changes nothing");
+    let plan: Value = serde_json::from_slice(&site.read("plan.json")).unwrap();
+    assert_eq!((&plan["files"], &plan["diff_lines"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn the_outcome_of_planning_is_one_document() {
+    let site = Site::new(2);
+    let told = site.nrv(&plan(&["-o", "plan.json", "--json", "--exit-code"])).exits(8).json();
+    Schema::compile(&serde_json::from_str(FINISHED).unwrap()).unwrap().check(&told).unwrap();
+    let written: Value = serde_json::from_slice(&site.read("plan.json")).unwrap();
+    assert_eq!(told["plan"], json!({"path": "plan.json", "sha256": written["sha256"]}));
+    let events = site.nrv(&plan(&["-o", "plan.json", "--events"])).exits(0).stdout;
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["finished"]["plan"]), (&json!("run_finished"), &told["plan"]));
+    site.nrv(&plan(&["-o", "-", "--events"])).exits(2).says("stdout");
+    site.nrv(&plan(&[])).exits(2).says("--output");
+}
+
+#[test]
+fn a_run_that_fails_is_no_plan() {
+    let site = Site::new(2);
+    site.script("throws.rhai", "throw \"no\";");
+    site.write("plan.json", "mine");
+    site.nrv(&["plan", "throws.rhai", "-o", "plan.json"]).exits(1);
+    assert_eq!(site.read("plan.json"), b"mine");
+    let told = site.nrv(&["plan", "throws.rhai", "-o", "-"]).exits(1).json();
+    assert_eq!(told["error"]["code"], "script_failed");
+    let help = site.nrv(&["plan", MIGRATE[1], "--help"]).exits(0).stdout;
+    assert!(help.contains("--arg from"), "{help}");
+}
+
+#[test]
+fn a_plan_replaces_a_file_whole_and_keeps_links_and_devices() {
+    let site = Site::new(2);
+    site.write("out/real.json", "x".repeat(1 << 20));
+    std::os::unix::fs::symlink("out/real.json", site.path("plan.json")).unwrap();
+    site.nrv(&plan(&["-o", "plan.json"])).exits(0);
+    assert!(fs::symlink_metadata(site.path("plan.json")).unwrap().is_symlink());
+    serde_json::from_slice::<Value>(&site.read("out/real.json")).unwrap();
+    assert_eq!(fs::read_dir(site.path("out")).unwrap().count(), 1, "nothing is left beside it");
+    site.nrv(&plan(&["-o", "/dev/null"])).exits(0);
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+}
+
+#[test]
+fn a_plan_is_not_written_where_no_run_may_write() {
+    let site = Site::new(2);
+    std::os::unix::fs::symlink(".git", site.path("elsewhere")).unwrap();
+    let git = |site: &Site| fs::read_dir(site.path(".git")).unwrap().count();
+    let before = git(&site);
+    for (output, code) in [
+        (".git/plan.json", 3),
+        ("elsewhere/plan.json", 3),
+        (".runs/plan.json", 3),
+        ("nrv.toml", 3),
+        ("site", 1),
+        ("nowhere/plan.json", 1),
+    ] {
+        fs::create_dir_all(site.path(".runs")).unwrap();
+        site.nrv(&plan(&["-o", output])).exits(code);
+    }
+    assert!(git(&site) == before && !Path::new(&site.path("nrv.toml")).exists());
+    assert_eq!(site.runs(), [] as [Value; 0], "it is told before the work is done");
+}
