@@ -173,11 +173,11 @@ impl Error {
         self
     }
 
-    /// Says in front of the sentence where it belongs.
+    /// Says in front of the sentence, and as a detail, where it belongs.
     #[must_use]
     pub fn within(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
-        self
+        self.detail("within", what.to_string())
     }
 
     /// What went wrong.

@@ -105,5 +105,6 @@ fn written(strategy: ApplyStrategy<'_>) -> Strategy {
 }
 
 fn outcomes(reply: Value) -> Result<Vec<ApplyOutcome>, Error> {
-    serde_json::from_value(reply).map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
+    serde_json::from_value(reply)
+        .map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
 }

@@ -22,6 +22,8 @@ pub(super) struct DiffStep {
     /// The hash that the file must have when this step begins.
     pub(super) checksum: Option<Sha256>,
     pub(super) placement: Placement,
+    /// True if a file appears only where the diff says so.
+    pub(super) is_explicit: bool,
     /// What was told when the diff was read.
     pub(super) warnings: Vec<String>,
 }
@@ -62,13 +64,14 @@ impl DiffStep {
         if source.is_none() || from != to {
             must_be_free(draft, to)?;
         }
-        if source.is_some() && before.is_none() {
-            return Err(Error::new(Code::NotFound, format!("`{from}` does not exist, and the diff changes it"))
+        // In a patch as git takes it, headers need not say that a file appears.
+        if self.is_explicit && source.is_some() && before.is_none() {
+            return Err(Error::new(Code::PatchRejected, format!("`{from}` does not exist, and the diff changes it"))
                 .detail("path", from.as_str())
-                .hint("a diff that makes a file says `--- /dev/null`"));
+                .hint("a diff that makes a file has `--- /dev/null` in place of its old name"));
         }
-        let placed = self.file.apply(before.as_ref().map(Side::from), self.placement);
-        let Patched { after, hunks, lines, warnings } = placed.map_err(|error| error.detail("path", from.as_str()))?;
+        let Patched { after, hunks, lines, warnings } =
+            self.file.apply(before.as_ref().map(Side::from), self.placement)?;
         let after = after.map(|(bytes, mode)| Content::new(bytes, mode));
         let mut effect = Effect::new(Sides { from, before, to, after, copies: self.copies(), lines });
         let hunk = |hunk: PlacedHunk| AppliedHunk { header_line: hunk.header_line, line: hunk.at, offset: hunk.offset };
@@ -128,5 +131,9 @@ pub(super) fn stale_files<'e>(errors: impl Iterator<Item = &'e Error>) -> Option
     let more = files.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let message = format!("{}{more} changed since the plan was made", named.join(", "));
-    Some(Error::new(Code::StalePreimage, message).detail("files", files).hint("make the plan again, and look at it again"))
+    Some(
+        Error::new(Code::StalePreimage, message)
+            .detail("files", files)
+            .hint("make the plan again, and look at it again"),
+    )
 }

@@ -74,7 +74,8 @@ struct Command {
 impl Request {
     /// Takes a request from one of the calls `apply.*`.
     pub fn of(call: &Call) -> Result<Self, Error> {
-        let write = |step: Step| Request { steps: vec![step], strategy: Strategy::Write, kind: Kind::One, notice: None };
+        let write =
+            |step: Step| Request { steps: vec![step], strategy: Strategy::Write, kind: Kind::One, notice: None };
         let request = match call {
             Call::ApplyCreate { path, text } => write(Step::create(RepoPath::parse(path)?, text)),
             Call::ApplyRemove { path, checksum } => {
@@ -205,13 +206,15 @@ fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -
     let checksum = checksum.map(hash).transpose()?;
     let options = ParseOptions { strip: Strip::Guess, recount: false, prose: Prose::Refuse };
     let patch = diff::parse(bytes, &options).map_err(|error| error.detail("path", path.as_str()))?;
-    let wrong = |what: String, hint: &str| {
-        Err(Error::new(Code::InvalidInput, what).detail("path", path.as_str()).hint(hint))
-    };
+    let wrong =
+        |what: String, hint: &str| Err(Error::new(Code::InvalidInput, what).detail("path", path.as_str()).hint(hint));
     let file = match <[FilePatch; 1]>::try_from(patch.files) {
         Ok([file]) => file,
         Err(files) => {
-            return wrong(format!("the diff of `{path}` is about {} files", files.len()), "give one diff for each file");
+            return wrong(
+                format!("the diff of `{path}` is about {} files", files.len()),
+                "give one diff for each file",
+            );
         }
     };
     let named: Vec<&RepoPath> = file.source().into_iter().chain(file.target()).collect();
@@ -223,7 +226,7 @@ fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -
         );
     }
     let placement = placement(strict || checksum.is_some());
-    Ok(DiffStep { label: None, file, checksum, placement, warnings: patch.warnings })
+    Ok(DiffStep { label: None, file, checksum, placement, is_explicit: true, warnings: patch.warnings })
 }
 
 fn placement(strict: bool) -> Placement {
@@ -251,7 +254,8 @@ fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
         steps.extend(files.into_iter().map(|file| {
             let label = Some(format!("`{}`", name.escape_debug()));
             let warnings = std::mem::take(&mut warnings);
-            Step::Diff(DiffStep { label, file, checksum: None, placement: placement(*strict), warnings })
+            let placement = placement(*strict);
+            Step::Diff(DiffStep { label, file, checksum: None, placement, is_explicit: *strict, warnings })
         }));
     }
     Ok(steps)

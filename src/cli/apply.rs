@@ -37,7 +37,7 @@ enum Work {
 pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -> Result<u8, Error> {
     let flags = flags(arguments.mutation, false);
     needs_dry_run(arguments.mutation, flags)?;
-    let (inputs, work) = read(here, arguments)?;
+    let (inputs, work) = read(here, arguments, out)?;
     check(&work, arguments)?;
     if let Work::Planned(plan) = &work
         && plan.policy_sha256 != here.context.policy.sha256()
@@ -60,7 +60,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
 }
 
 /// Reads the files and tells what they are.
-fn read(here: &Here, arguments: &ApplyArguments) -> Result<(Vec<Input>, Work), Error> {
+fn read(here: &Here, arguments: &ApplyArguments, out: &mut Output) -> Result<(Vec<Input>, Work), Error> {
     let (mut inputs, mut patches) = (Vec::new(), Vec::new());
     for file in &arguments.files {
         let name = file.display().to_string();
@@ -68,6 +68,7 @@ fn read(here: &Here, arguments: &ApplyArguments) -> Result<(Vec<Input>, Work), E
         inputs.push(Input { name: name.clone(), sha256: Sha256::of(&bytes) });
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
         if text.trim_ascii_start().first() != Some(&b'{') {
+            out.know_patch(&name, &bytes);
             patches.push(NamedPatch { name, diff: Blob::new(bytes) });
             continue;
         }

@@ -7,6 +7,7 @@ mod apply;
 mod arguments;
 mod doctor;
 mod dta;
+mod hunk;
 mod init;
 mod meter;
 mod output;

@@ -10,7 +10,10 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::json;
 
-use super::arguments::{Cli, Color};
+use super::{
+    arguments::{Cli, Color},
+    hunk,
+};
 use crate::{
     error::{Code, Error},
     host::Question,
@@ -46,6 +49,7 @@ pub(super) struct Output {
     mode: Mode,
     color: Color,
     sources: BTreeMap<String, String>,
+    patches: BTreeMap<String, Vec<u8>>,
     unwritten: Option<std::io::Error>,
 }
 
@@ -63,6 +67,7 @@ impl Output {
             mode: cli.mode(),
             color,
             sources: BTreeMap::new(),
+            patches: BTreeMap::new(),
             unwritten: None,
         }
     }
@@ -90,6 +95,11 @@ impl Output {
     /// Keeps the sources that errors of a script point into.
     pub(super) fn know_sources(&mut self, sources: &BTreeMap<String, String>) {
         self.sources.clone_from(sources);
+    }
+
+    /// Keeps a patch that errors point into.
+    pub(super) fn know_patch(&mut self, name: &str, patch: &[u8]) {
+        self.patches.insert(name.to_owned(), patch.to_owned());
     }
 
     /// Text to stdout, as it is.
@@ -176,7 +186,9 @@ impl Output {
             Color::Never => false,
             Color::Auto => std::io::stderr().is_terminal(),
         };
-        let text = diagnostic::render(error, &self.sources, color);
+        let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
+        let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
+        let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));
         let _ = writeln!(self.stderr, "{}", text.trim_end());
         for file in error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten().take(50) {
             let _ = writeln!(self.stderr, "  {}", escape(file.as_str().unwrap_or_default()));
@@ -186,6 +198,12 @@ impl Output {
                 writeln!(self.stderr, "This is a defect of nrv: please report it with the command and this message.");
         }
     }
+}
+
+/// True for an error of a run that points into the patch of that name.
+fn is_about(error: &Error, name: &str) -> bool {
+    let within = error.details().get("within").and_then(|within| within.as_str());
+    within == Some(&format!("`{}`", name.escape_debug()))
 }
 
 /// A JSON document as one line.

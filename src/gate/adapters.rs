@@ -91,7 +91,8 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
         .map(|domain| (domain.adapter.as_str(), Globs::parse(&domain.globs).ok()))
         .collect();
     // Globs that can't be read cover everything: nobody may slip past them.
-    let owner = |path: &RepoPath| owned.iter().find(|(_, globs)| globs.as_ref().is_none_or(|globs| globs.matches(path)));
+    let owner =
+        |path: &RepoPath| owned.iter().find(|(_, globs)| globs.as_ref().is_none_or(|globs| globs.matches(path)));
     let finding = |file: &Stat| {
         let (adapter, _) = owner(&file.path)?;
         Some(Finding {

@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn changes<'a>(files: &'a [Stat]) -> Subject<'a> {
-        Subject::Changes { files, run_lines_so_far: 0, adapter: None }
+        Subject::Changes { files, run_lines_so_far: 0, adapter: None, domains: &[] }
     }
 
     #[test]

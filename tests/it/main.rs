@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod abuse;
+mod apply;
 mod cancel;
 mod command_line;
 mod concurrency;

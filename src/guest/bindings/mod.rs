@@ -3,6 +3,7 @@
 //! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
 
 mod apply;
+mod diff;
 mod dta;
 mod files;
 mod gate;
@@ -52,6 +53,7 @@ pub(super) const HANDLE: &str = "nrv.dta(name)";
 pub const NAMESPACES: &[Namespace] = &[
     host::NAMESPACE,
     apply::NAMESPACE,
+    diff::NAMESPACE,
     dta::NAMESPACE,
     files::NAMESPACE,
     gate::NAMESPACE,

@@ -62,7 +62,7 @@ fn generous(call: &call::Call) -> Result<Value, Error> {
         call::Call::DtaList {} => json!([{"name": "link_updater"}]),
         call::Call::FilesExists { .. } => json!(true),
         call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } => json!(["a"]),
-        call::Call::FilesRead { .. } => json!("text"),
+        call::Call::FilesRead { .. } | call::Call::FilesSha256 { .. } => json!("text"),
         _ => json!({"size": 1}),
     })
 }
