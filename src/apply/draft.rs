@@ -38,12 +38,12 @@ impl<'a> Draft<'a> {
         Draft { view, slots: BTreeMap::new() }
     }
 
-    /// A file as the steps so far left it; none if there is none.
+    /// A file or a symbolic link as the steps so far left it; none if there is none.
     pub(super) fn read(&self, path: &RepoPath) -> Result<Option<Content>, Error> {
         if let Some(slot) = self.slots.get(path) {
             return Ok(slot.now.clone());
         }
-        match self.view.read(path) {
+        match self.view.read_entry(path) {
             Ok(content) => Ok(Some(content)),
             Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error.detail("path", path.as_str())),

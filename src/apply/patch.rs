@@ -34,8 +34,8 @@ pub(super) struct PlannedStep {
     pub(super) path: RepoPath,
     pub(super) before: Option<Stamp>,
     pub(super) after: Option<Stamp>,
-    /// None if only bits of the mode change that git does not keep.
-    pub(super) file: Option<FilePatch>,
+    /// None if only bits of the mode change that git does not keep, two if a file becomes a link or a link a file.
+    pub(super) parts: Vec<FilePatch>,
 }
 
 impl DiffStep {
@@ -93,14 +93,15 @@ impl PlannedStep {
                 .detail("path", path.as_str())
                 .hint("make the plan again; a plan can't be edited")
         };
-        let side = before.as_ref().map(Side::from);
-        let (made, lines) = match &self.file {
-            Some(file) => {
-                let patched = file.apply(side, Placement::Exact).map_err(|_| damaged("its diff does not fit"))?;
-                (patched.after, patched.lines)
-            }
-            None => (side.map(|side| (side.bytes.to_vec(), side.mode)), Lines::default()),
-        };
+        let mut made = before.as_ref().map(|content| (content.bytes.to_vec(), content.mode));
+        let mut lines = Vec::new();
+        for part in &self.parts {
+            let side = made.as_ref().map(|(bytes, mode)| Side { bytes, mode: *mode });
+            let patched = part.apply(side, Placement::Exact).map_err(|_| damaged("its diff does not fit"))?;
+            made = patched.after;
+            lines.push(patched.lines);
+        }
+        let lines: Lines = lines.into_iter().sum();
         let after = match (made, self.after) {
             (None, None) => None,
             (Some((bytes, mode)), Some(stamp)) if keeps(mode, stamp.mode) => Some(Content::new(bytes, stamp.mode)),

@@ -243,7 +243,11 @@ fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
         prose: if *strict { Prose::Refuse } else { Prose::Skip },
     };
     let mut steps = Vec::new();
-    for NamedPatch { name, diff } in patches {
+    let mut ordered: Vec<&NamedPatch> = patches.iter().collect();
+    if *reverse {
+        ordered.reverse();
+    }
+    for NamedPatch { name, diff } in ordered {
         let named = |error: Error| error.within(format!("`{}`", name.escape_debug()));
         let patch = diff.bytes().and_then(|bytes| diff::parse(&bytes, &options)).map_err(named)?;
         let mut files = patch.files;
@@ -271,15 +275,15 @@ fn of_planned(planned: &PlannedFile) -> Result<Step, Error> {
     };
     let options = ParseOptions { strip: Strip::Exactly(1), recount: false, prose: Prose::Refuse };
     let bytes = diff.bytes()?;
-    let file = if bytes.is_empty() {
-        None
-    } else {
-        let patch = diff::parse(&bytes, &options).map_err(|_| damaged())?;
-        let [file] = <[FilePatch; 1]>::try_from(patch.files).map_err(|_| damaged())?;
-        let named = file.source().into_iter().chain(file.target()).all(|named| *named == path);
-        Some(file).filter(|_| named).map_or_else(|| Err(damaged()), |file| Ok(Some(file)))?
+    let parts = match bytes.is_empty() {
+        true => Vec::new(),
+        false => diff::parse(&bytes, &options).map_err(|_| damaged())?.files,
     };
-    Ok(Step::Planned(PlannedStep { path, before: *before, after: *after, file }))
+    let mut named = parts.iter().flat_map(|part| part.source().into_iter().chain(part.target()));
+    if !named.all(|named| *named == path) {
+        return Err(damaged());
+    }
+    Ok(Step::Planned(PlannedStep { path, before: *before, after: *after, parts }))
 }
 
 /// A checksum, in lower or upper case.

@@ -156,6 +156,11 @@ fn bytes(content: Option<&Content>) -> &[u8] {
 /// A file that has to be what the caller took it for.
 fn checked(draft: &Draft<'_>, path: &RepoPath, checksum: Sha256) -> Result<Content, Error> {
     let found = draft.read(path)?;
+    if found.as_ref().is_some_and(Content::is_link) {
+        return Err(Error::new(Code::InvalidPath, format!("`{path}` is a symbolic link"))
+            .detail("path", path.as_str())
+            .hint("links are not followed; name the file itself, or give a git diff that changes the link"));
+    }
     check(path, checksum, found.as_ref())?;
     found.ok_or_else(|| Error::new(Code::Internal, format!("`{path}` was checked and is not there")))
 }

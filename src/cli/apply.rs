@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use owo_colors::OwoColorize;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
@@ -135,7 +136,7 @@ fn tell(result: &Value, out: &mut Output) {
     if out.is_json() {
         return;
     }
-    let outcomes: Vec<ApplyOutcome> = serde_json::from_value(result.clone()).unwrap_or_default();
+    let outcomes = Vec::<ApplyOutcome>::deserialize(result).unwrap_or_default();
     let lines: String = outcomes.iter().map(|outcome| line(outcome) + "\n").collect();
     out.data(&lines);
     for outcome in &outcomes {

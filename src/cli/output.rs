@@ -1,11 +1,12 @@
 //! Where words go: data to stdout, talk to stderr, colours only where they are wanted.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     io::{ErrorKind, IsTerminal, Write},
 };
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::json;
@@ -104,7 +105,12 @@ impl Output {
 
     /// Text to stdout, as it is.
     pub(super) fn data(&mut self, text: &str) {
-        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        // A stream that takes colours out writes what is between them piece by piece.
+        let plain = match self.stdout.current_choice() {
+            ColorChoice::Never => Cow::Owned(strip_str(text).to_string()),
+            ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Cow::Borrowed(text),
+        };
+        let written = self.stdout.write_all(plain.as_bytes()).and_then(|()| self.stdout.flush());
         self.note(written);
     }
 

@@ -3,15 +3,11 @@
 use std::ops::Range;
 
 use super::{
-    Lines as Count, Side,
+    LINK, Lines as Count, Side, TYPE, blob,
     patch::{FilePatch, Hunk, Operation},
     place, reject,
 };
 use crate::error::Error;
-
-/// The type of file in a git mode, and a symbolic link's.
-const TYPE: u32 = 0o170_000;
-const LINK: u32 = 0o120_000;
 
 /// Where a hunk may be applied. In both cases its lines must be there byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +47,12 @@ pub(super) fn apply(part: &FilePatch, before: Option<Side<'_>>, placement: Place
     check_presence(part, before)?;
     let mode = mode(part, before, &mut warnings)?;
     let bytes = before.map_or(&[][..], |side| side.bytes);
+    if let Some(name) = &part.blob {
+        if before.is_none() || !blob::is_named(bytes, name) {
+            return Err(reject::other_binary(part, before.is_some()));
+        }
+        return Ok(Patched { after: None, hunks: Vec::new(), lines: part.size(), warnings });
+    }
     let mut placer = Placer { part, lines: place::Lines::new(bytes), placement, taken: Vec::new(), shift: 0 };
     let mut hunks = Vec::with_capacity(part.hunks.len());
     for (at, hunk) in part.hunks.iter().enumerate() {

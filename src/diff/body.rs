@@ -4,9 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     patch::{Hunk, Kind, Position},
-    text::{Text, malformed},
+    text::{Text, malformed, show},
 };
-use crate::error::Error;
+use crate::error::{Code, Error};
 
 /// The shortest line that says that a line has no line feed, in whatever language.
 const SHORTEST_MARK: usize = 12;
@@ -72,11 +72,13 @@ impl Counts {
 
 /// Counts the lines of the hunk whose header stands at `at`, as far as they look like lines of a hunk, and says where they end.
 ///
-/// The header lines of another file, which look like changed lines, end it.
-pub(super) fn measure(text: &Text, at: usize) -> (Counts, usize) {
+/// The header lines of another file and the end of a mail, which look like changed lines, end it. Empty lines at the end may be
+/// context that lost its space or no part of the diff: they belong to the hunk as far as its header says so.
+pub(super) fn measure(text: &Text, at: usize, old: Position, new: Position) -> (Counts, usize) {
     let mut counts = Counts::default();
     let mut next = at + 1;
-    while next < text.len() && !(text.has_names(next) && text.starts_with(next + 2, "@@ -")) {
+    let is_file = |at: usize| text.has_names(at) && text.starts_with(at + 2, "@@");
+    while next < text.len() && !is_file(next) && !is_signature(text, next) {
         match classify(text.line(next)) {
             Body::Line(kind) => counts.add(kind),
             Body::Mark => {}
@@ -84,7 +86,31 @@ pub(super) fn measure(text: &Text, at: usize) -> (Counts, usize) {
         }
         next += 1;
     }
-    (counts, next)
+    if text.starts_with(next, "@@") {
+        return (counts, next);
+    }
+    let mut shorter = (counts, next);
+    while shorter.1 > at + 1
+        && (shorter.0.old, shorter.0.new) != (old.count, new.count)
+        && text.line(shorter.1 - 1) == b"\n"
+    {
+        shorter.0.old -= 1;
+        shorter.0.new -= 1;
+        shorter.1 -= 1;
+    }
+    shorter
+}
+
+/// True if a line after a hunk might be one of its lines.
+pub(super) fn is_alike(line: &[u8]) -> bool {
+    matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'\n')) || line == b"\r\n"
+}
+
+/// The end of a mail: two dashes, and the version of the program that made it.
+pub(super) fn is_signature(text: &Text, at: usize) -> bool {
+    matches!(text.line(at), b"-- \n" | b"--\n" | b"-- \r\n" | b"--\r\n")
+        && !is_alike(text.line(at + 1))
+        && text.line(at + 2).trim_ascii().is_empty()
 }
 
 /// A hunk under way.
@@ -106,7 +132,7 @@ pub(super) fn read(text: &Text, at: usize, number: usize, recount: bool) -> Resu
         return Err(bad_header(text, at));
     };
     if recount {
-        let (counts, _) = measure(text, at);
+        let (counts, _) = measure(text, at, old, new);
         (old.count, new.count) = (counts.old, counts.new);
     }
     let mut reader =
@@ -166,13 +192,18 @@ impl Reader<'_> {
 
     /// The lines do not come to the numbers of the header.
     fn cut_off(&self, at: usize, next: usize) -> Error {
-        let (counts, _) = measure(self.text, at);
-        let what = if next >= self.text.len() {
-            "the diff ends".to_owned()
-        } else if !self.text.line(next).ends_with(b"\n") && classify(self.text.line(next)) != Body::Other {
-            format!("the diff ends without a line feed in line {}", next + 1)
-        } else {
-            format!("line {} is none of its lines: `{}`", next + 1, super::text::show(self.text.line(next)))
+        let (counts, _) = measure(self.text, at, self.old, self.new);
+        let line = self.text.line(next);
+        let what = match classify(line) {
+            _ if next >= self.text.len() => "the diff ends before that".to_owned(),
+            Body::Line(_) if !line.ends_with(b"\n") => {
+                "the diff ends within its last line, which has no line feed".to_owned()
+            }
+            Body::Line(_) => {
+                let side = if self.counts.old > self.old.count { "old" } else { "new" };
+                format!("line {} is one more line of the {side} file: `{}`", next + 1, show(line))
+            }
+            Body::Mark | Body::Other => format!("line {} is none of its lines: `{}`", next + 1, show(line)),
         };
         let found = ranges(self.old.start, self.new.start, counts);
         let says = format!(
@@ -184,10 +215,10 @@ impl Reader<'_> {
             self.new.start,
             self.new.count
         );
-        Error::new(crate::error::Code::InvalidInput, format!("{says} {what}"))
+        Error::new(Code::InvalidInput, format!("{says} {what}"))
             .detail("hunk", self.number)
             .detail("line", at + 1)
-            .detail("expected", super::text::show(self.text.line(at)))
+            .detail("expected", show(self.text.line(at)))
             .detail("found", found.clone())
             .hint(format!(
                 "the lines that are there would be `{found}`; complete the hunk, or let `nrv.diff.repair` count again"

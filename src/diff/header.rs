@@ -1,7 +1,7 @@
 //! Reads what stands before the hunks of a file: names and modes, in git's form or as `diff -u` writes them.
 
 use super::{
-    Strip,
+    Strip, blob,
     name::{self, Names},
     patch::Operation,
     text::{Text, malformed},
@@ -15,6 +15,8 @@ pub(super) struct Header {
     pub(super) new_mode: Option<u32>,
     /// False if the header leaves it open whether the file exists.
     pub(super) is_certain: bool,
+    /// What git calls the contents of a file that goes.
+    pub(super) blob: Option<String>,
     /// Where the hunks begin.
     pub(super) end: usize,
 }
@@ -47,7 +49,7 @@ pub(super) fn read_plain(text: &Text, at: usize, strip: Strip) -> Result<Header,
         }
     };
     let is_certain = !matches!(operation, Operation::Modify { .. });
-    Ok(Header { operation, old_mode: None, new_mode: None, is_certain, end: at + 2 })
+    Ok(Header { operation, old_mode: None, new_mode: None, is_certain, blob: None, end: at + 2 })
 }
 
 /// The file that both lines name; one of the names may have something like `.orig` at its end.
@@ -72,6 +74,7 @@ struct Reader<'a> {
     names: Names,
     old_mode: Option<u32>,
     new_mode: Option<u32>,
+    blob: Option<String>,
     is_new: bool,
     is_deleted: bool,
     is_rename: bool,
@@ -88,6 +91,7 @@ pub(super) fn read_git(text: &Text, at: usize, strip: Strip) -> Result<Header, E
         names: Names::default(),
         old_mode: None,
         new_mode: None,
+        blob: None,
         is_new: false,
         is_deleted: false,
         is_rename: false,
@@ -136,6 +140,7 @@ impl Reader<'_> {
                 self.note(word);
             }
             Word::Index => {
+                self.blob = blob::deleted(rest);
                 if let Some(mode) = name::index_mode(rest) {
                     self.old_mode = Some(self.mode(at, mode)?);
                 }
@@ -154,36 +159,35 @@ impl Reader<'_> {
 
     fn old_name(&mut self, at: usize, rest: &[u8]) -> Result<(), Error> {
         let known = self.names.old.take();
-        self.names.old = self.side(at, rest, known, self.is_new, "new file mode")?;
+        self.names.old = self.side(at, rest, known, self.is_new.then_some("new file mode"))?;
         Ok(())
     }
 
     fn new_name(&mut self, at: usize, rest: &[u8]) -> Result<(), Error> {
         let known = self.names.new.take();
-        self.names.new = self.side(at, rest, known, self.is_deleted, "deleted file mode")?;
+        self.names.new = self.side(at, rest, known, self.is_deleted.then_some("deleted file mode"))?;
         Ok(())
     }
 
-    /// The name of a side, which has to be the one that is known already, and `/dev/null` if the side is said not to exist.
+    /// The name of a side, which has to be the one that is known already, and `/dev/null` if the side is absent, as a line before says.
     fn side(
         &self,
         at: usize,
         rest: &[u8],
         known: Option<Vec<u8>>,
-        is_absent: bool,
-        why: &str,
+        absent: Option<&str>,
     ) -> Result<Option<Vec<u8>>, Error> {
         let found = name::git(rest, self.strip);
         let is_null = name::is_null(rest);
-        match (is_absent, known) {
-            (true, _) if is_null => Ok(None),
-            (true, _) => Err(malformed(self.text, at, &format!("has to name `/dev/null`, after the line `{why}`"))),
-            (false, _) if is_null => Err(malformed(self.text, at, "names no file")
+        match (absent, known) {
+            (Some(_), _) if is_null => Ok(None),
+            (Some(why), _) => Err(malformed(self.text, at, &format!("has to name `/dev/null`, after the line `{why}`"))),
+            (None, _) if is_null => Err(malformed(self.text, at, "names no file")
                 .hint("after `diff --git`, a creation has the line `new file mode 100644`, a deletion `deleted file mode 100644`")),
-            (false, Some(known)) if found.as_ref() != Some(&known) => {
+            (None, Some(known)) if found.as_ref() != Some(&known) => {
                 Err(malformed(self.text, at, "names another file than the lines before"))
             }
-            (false, _) => Ok(found),
+            (None, _) => Ok(found),
         }
     }
 
@@ -233,7 +237,14 @@ impl Reader<'_> {
                 }
             }
         };
-        Ok(Header { operation, old_mode: self.old_mode, new_mode: self.new_mode, is_certain: true, end })
+        Ok(Header {
+            operation,
+            old_mode: self.old_mode,
+            new_mode: self.new_mode,
+            is_certain: true,
+            blob: self.blob,
+            end,
+        })
     }
 }
 

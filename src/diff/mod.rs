@@ -4,10 +4,15 @@
 //! Where git would guess, or silently skip what might be a change, a diff is refused.
 
 mod apply;
+mod blob;
 mod body;
+#[cfg(test)]
+mod differential;
 mod header;
 mod hunk;
 mod line;
+#[cfg(test)]
+mod mutation;
 mod name;
 #[cfg(test)]
 mod oracle;
@@ -16,6 +21,8 @@ mod patch;
 mod place;
 mod reject;
 mod repair;
+#[cfg(test)]
+mod roundtrip;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -101,7 +108,7 @@ pub struct ParseOptions {
 
 /// Reads a unified diff of any number of files. What is malformed is `invalid_input`, or `invalid_path`, with its line.
 pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error> {
-    parse::parse(text, options)
+    parse::read(text, options).map(|read| read.patch)
 }
 
 /// Repairs the form of a diff: wrong numbers of lines, text and fences around it, context that has lost its space.
@@ -131,7 +138,7 @@ pub fn count(before: &[u8], after: &[u8]) -> Lines {
 pub struct Side<'a> {
     /// All bytes of the file.
     pub bytes: &'a [u8],
-    /// Permission bits, `0o7777` at most.
+    /// Permission bits, `0o7777` at most; `0o120777` of a symbolic link, whose bytes are its target.
     pub mode: u32,
 }
 
@@ -144,10 +151,18 @@ impl<'a> From<&'a Content> for Side<'a> {
 /// Renders one file's part of a patch in git's format, with three lines of context, and counts its lines. Parts put together
 /// in the order of their paths are a patch.
 ///
-/// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that holds
-/// a NUL byte is `unreadable`: a patch of text can't show it to a person.
+/// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that becomes
+/// a symbolic link, or the other way round, is a deletion and a creation, as git has it. A file that holds a NUL byte is `unreadable`: a patch of text can't show it to a person.
 pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>) -> Result<(Vec<u8>, Stat), Error> {
     let modes = (before.map(git_mode), after.map(git_mode));
+    if let (Some(old), Some(new)) = modes
+        && old & TYPE != new & TYPE
+    {
+        let (mut out, gone) = render(path, before, None)?;
+        let (new, come) = render(path, None, after)?;
+        out.extend_from_slice(&new);
+        return Ok((out, Stat { path: path.clone(), lines: [gone.lines, come.lines].into_iter().sum() }));
+    }
     let (before, after) = (before.map_or(&[][..], |side| side.bytes), after.map_or(&[][..], |side| side.bytes));
     if let Some(side) = [(before, "is"), (after, "would be")].iter().find(|side| memchr::memchr(0, side.0).is_some()) {
         return Err(Error::new(
@@ -171,8 +186,15 @@ pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>
     Ok((out, stat))
 }
 
-/// The two modes that git knows of regular files.
+/// The type of file in a mode, and that of a symbolic link.
+const TYPE: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+
+/// The mode as git knows it: of a link, or one of two of regular files.
 fn git_mode(side: Side<'_>) -> u32 {
+    if side.mode & TYPE == LINK {
+        return LINK;
+    }
     if side.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
 }
 
@@ -249,6 +271,25 @@ mod tests {
         let modes = "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n";
         check("a", content(b"x", 0o644), content(b"x", 0o755), modes);
         check("a", content(b"x", 0o600), content(b"x", 0o640), "");
+    }
+
+    #[test]
+    fn a_file_that_becomes_a_link_goes_and_comes() {
+        check(
+            "a",
+            content(b"x\n", 0o644),
+            content(b"b/c", 0o120_777),
+            "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+             diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+b/c\n\
+             \\ No newline at end of file\n",
+        );
+        check(
+            "a",
+            content(b"b", 0o120_777),
+            content(b"c", 0o120_777),
+            "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-b\n\\ No newline at end of file\n\
+             +c\n\\ No newline at end of file\n",
+        );
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use std::{
     ffi::OsStr,
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::Path,
     process::{Command, Output},
 };
@@ -16,11 +19,14 @@ use super::*;
 
 /// A file before and after.
 #[derive(Clone, Debug)]
-struct Change {
+pub(super) struct Change {
     path: RepoPath,
-    before: Option<Content>,
-    after: Option<Content>,
+    pub(super) before: Option<Content>,
+    pub(super) after: Option<Content>,
 }
+
+/// The mode of a symbolic link.
+const LINK_MODE: u32 = 0o120_777;
 
 fn render_all(changes: &[Change]) -> Vec<u8> {
     changes
@@ -33,7 +39,7 @@ fn render_all(changes: &[Change]) -> Vec<u8> {
 }
 
 /// Paths that need care, each used with a number in front.
-const NAMES: &[&str] = &[
+pub(super) const NAMES: &[&str] = &[
     "plain.txt",
     "two words.txt",
     " lead",
@@ -56,7 +62,7 @@ const NAMES: &[&str] = &[
     "cr\rx",
 ];
 
-fn git<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Output {
+pub(super) fn git<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Output {
     let mut command = Command::new("git");
     command.args(["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "core.fileMode=true"]).args(args);
     command.current_dir(folder).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -67,6 +73,9 @@ fn git<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Out
 fn put(root: &Path, path: &RepoPath, content: &Content) {
     let file = root.join(path.as_str());
     fs::create_dir_all(file.parent().unwrap()).unwrap();
+    if content.mode == LINK_MODE {
+        return symlink(OsStr::from_bytes(&content.bytes), &file).unwrap();
+    }
     fs::write(&file, &*content.bytes).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(content.mode)).unwrap();
 }
@@ -101,12 +110,16 @@ fn apply(mut changes: Vec<Change>) -> Result<(), String> {
 
 fn is_applied(tree: &Path, change: &Change) -> Result<(), String> {
     let file = tree.join(change.path.as_str());
-    let found = fs::read(&file).ok();
+    let target = fs::read_link(&file).ok().map(|target| target.into_os_string().into_encoded_bytes());
+    let is_link = target.is_some();
+    let found = target.or_else(|| fs::read(&file).ok());
     if found.as_deref() != change.after.as_ref().map(|after| &after.bytes[..]) {
         return Err(format!("{:?}: {:?} instead of {:?}", change.path, found, change.after.as_ref().map(|a| &a.bytes)));
     }
     let execute = |mode: u32| mode & 0o100 != 0;
     match &change.after {
+        Some(after) if is_link != (after.mode == LINK_MODE) => Err(format!("{:?}: wrong type", change.path)),
+        Some(_) if is_link => Ok(()),
         Some(after) if execute(fs::metadata(&file).unwrap().permissions().mode()) != execute(after.mode) => {
             Err(format!("{:?}: wrong mode", change.path))
         }
@@ -130,7 +143,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// A content and an edit of it: some lines removed, replaced or added.
-fn pair() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
+pub(super) fn pair() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
     let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..3usize, text()), 0..4);
     let near = (text(), edits).prop_map(|(before, edits)| {
         let mut lines: Vec<Vec<u8>> = line::split(&before).into_iter().map(<[u8]>::to_vec).collect();
@@ -144,11 +157,15 @@ fn pair() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
     prop_oneof![3 => near, 1 => (text(), text())]
 }
 
-fn change() -> impl Strategy<Value = (usize, Change)> {
-    let mode = || prop_oneof![3 => Just(0o644), 1 => Just(0o755), 1 => Just(0o600)];
+pub(super) fn change() -> impl Strategy<Value = (usize, Change)> {
+    let mode = || prop_oneof![6 => Just(0o644), 2 => Just(0o755), 2 => Just(0o600), 1 => Just(LINK_MODE)];
     let exists = prop_oneof![8 => Just((true, true)), 1 => Just((false, true)), 1 => Just((true, false))];
     (0..NAMES.len(), pair(), mode(), mode(), exists).prop_map(|(name, (before, after), old, new, exists)| {
-        let content = |exists: bool, bytes: Vec<u8>, mode: u32| exists.then(|| Content::new(bytes, mode));
+        let content = |exists: bool, bytes: Vec<u8>, mode: u32| match mode {
+            // A link has a target.
+            LINK_MODE => exists.then(|| Content::new([&b"x"[..], &bytes[..bytes.len().min(9)]].concat(), mode)),
+            _ => exists.then(|| Content::new(bytes, mode)),
+        };
         let path = RepoPath::parse("placeholder").unwrap();
         (name, Change { path, before: content(exists.0, before, old), after: content(exists.1, after, new) })
     })

@@ -7,8 +7,14 @@ use super::{
 };
 use crate::error::{Code, Error};
 
+/// A patch, and which lines are no part of it, counted from 0.
+pub(super) struct Read {
+    pub(super) patch: Patch,
+    pub(super) skipped: Vec<usize>,
+}
+
 /// Reads a patch. What `git apply` refuses is refused, and so is what it would skip though it might be a change.
-pub(super) fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error> {
+pub(super) fn read(text: &[u8], options: &ParseOptions) -> Result<Read, Error> {
     let text = Text::new(text);
     let mut parser = Parser { text: &text, options, at: 0, skipped: Vec::new() };
     let mut files = Vec::new();
@@ -20,7 +26,7 @@ pub(super) fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error>
             "a diff begins with `--- a/FILE` and `+++ b/FILE`, followed by `@@ -1,3 +1,4 @@`, or with `diff --git`",
         ));
     }
-    Ok(Patch { warnings: parser.warnings(), files })
+    Ok(Read { patch: Patch { warnings: parser.warnings(), files }, skipped: parser.skipped })
 }
 
 struct Parser<'a> {
@@ -43,6 +49,9 @@ impl Parser<'_> {
             let at = self.at;
             if text.starts_with(at, "diff --git ") {
                 let header = header::read_git(text, at, self.options.strip)?;
+                if header.end == at + 1 {
+                    return Err(no_hunk(text, at));
+                }
                 self.at = header.end;
                 return Ok(Some((at, header)));
             }
@@ -112,7 +121,11 @@ impl Parser<'_> {
         }
         let (old, new) = hunks.iter().fold((0, 0), |sum, hunk| (sum.0 + hunk.old.count, sum.1 + hunk.new.count));
         let is_open = !header.is_certain && hunks.len() == 1;
+        let blob = header.blob.filter(|_| matches!(header.operation, Operation::Delete { .. }));
         let part = FilePatch {
+            blob: blob.filter(|_| {
+                hunks.is_empty() && is_binary(self.text.line(self.at)) && !self.text.starts_with(self.at, "GIT ")
+            }),
             may_create: is_open && old == 0,
             may_delete: is_open && new == 0,
             operation: header.operation,
@@ -142,7 +155,11 @@ impl Parser<'_> {
     }
 
     /// Makes sure that the header alone changes something.
-    fn check_bare(&self, part: &FilePatch) -> Result<(), Error> {
+    fn check_bare(&mut self, part: &FilePatch) -> Result<(), Error> {
+        if part.blob.is_some() {
+            self.at += 1;
+            return Ok(());
+        }
         if is_binary(self.text.line(self.at)) {
             return Err(binary(self.text, self.at, Some(part)));
         }
@@ -153,19 +170,44 @@ impl Parser<'_> {
         Err(no_hunk(self.text, part.line - 1))
     }
 
+    /// Makes sure that a line that is none of a hunk's does not stand in the middle of it. Where the numbers of lines can't be
+    /// trusted, only the end of a fence or of a mail says that the hunk is over.
+    fn check_rest(&self, part: &FilePatch) -> Result<(), Error> {
+        let text = self.text;
+        let is_over = |at: usize| {
+            let is_fence = matches!(text.line(at).trim_ascii(), b"```" | b"~~~");
+            is_fence || body::is_signature(text, at) || text.starts_with(at, "diff --git ") || text.has_names(at)
+        };
+        let mut rest = (self.at..text.len()).take_while(|at| !is_over(*at));
+        match rest.find(|at| body::is_alike(text.line(*at)) && !is_preamble(text.line(*at))) {
+            Some(at) => {
+                let what = format!(
+                    "looks like a line of hunk {} of `{}`, but other text stands before it",
+                    part.hunks.len(),
+                    part.path()
+                );
+                Err(malformed(text, at, &what)
+                    .hint("leave out the text between the lines of the hunk, or give its lines the space back that begins context"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Makes sure that a hunk has not more lines than its header says.
     fn check_end(&mut self, part: &FilePatch, hunk: &Hunk) -> Result<(), Error> {
         let text = self.text;
         let mut end = self.at;
         let mut is_change = false;
-        while !is_signature(text, end) && !text.has_names(end) && looks_like_body(text.line(end)) {
+        while !body::is_signature(text, end) && !text.has_names(end) && body::is_alike(text.line(end)) {
             is_change |= !matches!(text.line(end).first(), Some(b' ' | b'\n' | b'\r'));
             end += 1;
         }
-        if !is_change {
-            return Ok(());
+        // More of the hunk's context, and then the next hunk.
+        let is_cut = end > self.at && text.starts_with(end, "@@ -");
+        if !is_change && !is_cut {
+            return if self.options.recount { self.check_rest(part) } else { Ok(()) };
         }
-        let (counts, _) = body::measure(text, hunk.line - 1);
+        let (counts, _) = body::measure(text, hunk.line - 1, hunk.old, hunk.new);
         let found = body::ranges(hunk.old.start, hunk.new.start, counts);
         let what = format!("follows hunk {} of `{}` and looks like a line of it", part.hunks.len(), part.path());
         Err(malformed(text, self.at, &what).detail("hunk", part.hunks.len()).detail("found", found.clone()).hint(format!(
@@ -178,7 +220,7 @@ impl Parser<'_> {
 /// Lines around the parts that programs write and that say nothing more, and empty ones.
 fn is_preamble(line: &[u8]) -> bool {
     let words: &[&[u8]] = &[b"Index: ", b"diff -", b"Only in "];
-    line.trim_ascii().is_empty()
+    matches!(line, b"\n" | b"\r\n")
         || words.iter().any(|word| line.starts_with(word))
         || line.len() > 10 && line.trim_ascii_end().iter().all(|byte| *byte == b'=')
 }
@@ -203,15 +245,4 @@ fn binary(text: &Text, at: usize, part: Option<&FilePatch>) -> Error {
 fn no_hunk(text: &Text, at: usize) -> Error {
     malformed(text, at, "names a file, but no hunk follows")
         .hint("after the names comes a line like `@@ -12,7 +12,8 @@`: first line and number of lines, before and after")
-}
-
-/// The end of a mail: two dashes, and the version of the program that made it.
-fn is_signature(text: &Text, at: usize) -> bool {
-    matches!(text.line(at), b"-- \n" | b"--\n" | b"-- \r\n" | b"--\r\n")
-        && !looks_like_body(text.line(at + 1))
-        && text.line(at + 2).trim_ascii().is_empty()
-}
-
-fn looks_like_body(line: &[u8]) -> bool {
-    matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'\n')) || line == b"\r\n"
 }

@@ -65,6 +65,8 @@ pub struct FilePatch {
     pub(super) may_create: bool,
     /// The same for a hunk that only removes: turned round, it may create.
     pub(super) may_delete: bool,
+    /// The file is binary and goes; this is what git calls its contents.
+    pub(super) blob: Option<String>,
 }
 
 /// Which lines of a file a side of a hunk says to be.
@@ -194,8 +196,8 @@ impl FilePatch {
             Operation::Copy { from, to } => Operation::Copy { from: to, to: from },
         };
         let mut part = FilePatch { operation, hunks: self.hunks.iter().map(Hunk::reversed).collect(), ..self.clone() };
-        // A mode on the old side alone comes from an `index` line and holds for both sides.
-        if part.new_mode.is_some() {
+        // A mode on the old side of a file that stays comes from an `index` line and holds for both sides.
+        if part.new_mode.is_some() || matches!(self.operation, Operation::Delete { .. }) {
             mem::swap(&mut part.old_mode, &mut part.new_mode);
         }
         mem::swap(&mut part.may_create, &mut part.may_delete);

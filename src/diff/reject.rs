@@ -46,6 +46,17 @@ pub(super) fn leaves_lines(part: &FilePatch, path: &RepoPath, after: &[u8]) -> E
         .hint("a deletion has to remove every line; make a diff of the whole file as it is")
 }
 
+/// A patch without contents is about a binary file.
+pub(super) fn other_binary(part: &FilePatch, exists: bool) -> Error {
+    let what = if exists {
+        "is not the binary file that the patch deletes"
+    } else {
+        "is binary, and the patch does not hold it"
+    };
+    rejected(part, format!("`{}` {what}", part.path()))
+        .hint("leave the file out of the patch, and remove or copy it by other means")
+}
+
 /// An error about one hunk.
 fn about(placer: &Placer<'_>, wanted: &Wanted<'_>, what: &str) -> Error {
     let message =
@@ -111,8 +122,9 @@ pub(super) fn no_match(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Error {
     let number = place + differs + 1;
     let found = line_at(placer, place + differs);
     let shown = found.map_or_else(|| "the end of the file".to_owned(), |line| format!("`{}`", show(line)));
-    let error =
-        about(placer, wanted, &format!("does not fit: line {number} should be `{}` and is {shown}", show(expected)));
+    let end = if expected.ends_with(b"\n") { "" } else { " without a line feed" };
+    let what = format!("does not fit: line {number} should be `{}`{end} and is {shown}", show(expected));
+    let error = about(placer, wanted, &what);
     let error =
         error.detail("expected", show(expected)).detail("found", found.map(show)).detail("places", vec![place + 1]);
     error.hint(hint(placer, wanted, expected, found))

@@ -8,14 +8,14 @@ use super::{Event, Host, Position, Sink, confirm::Subject, patch::Patch, start::
 use crate::{
     apply::{self, ApplyStatus, Proposed},
     call::Call,
-    change::Content,
+    change::{Content, Stamp},
     diff::{self, Lines, Side, Stat},
     error::{Code, Error},
     gate::Decision,
     ledger::Note,
     path::RepoPath,
     policy::Refusal,
-    workspace::parallel_map,
+    workspace::{View, parallel_map},
 };
 
 /// What a change of this kind is called where somebody is asked, and where the policy grants it.
@@ -119,8 +119,8 @@ impl Host<'_> {
         let paths: Vec<String> = changes.changes().iter().map(|change| change.path.to_string()).collect();
         self.lock(&paths)?;
         // The transaction looks at the files that it replaces; what only decides what they become is looked at here.
-        for (path, stamp) in &proposed.sources {
-            if stamp.is_some() && self.view().hash(path).ok() != *stamp {
+        for (path, was) in &proposed.sources {
+            if was.is_some_and(|was| stamp(self.view(), path, was.is_link()).ok() != Some(was)) {
                 return Err(Error::new(Code::StalePreimage, format!("`{path}` changed while it was used"))
                     .detail("path", path.as_str())
                     .hint("run it again"));
@@ -152,12 +152,12 @@ impl Host<'_> {
     fn read_back(&self, proposed: &Proposed) -> Result<(), Error> {
         let view = self.view();
         let wrong = parallel_map(self.context.options.threads, proposed.changes.changes(), |change| {
-            let found = match view.hash(&change.path) {
+            let expected = change.after.as_ref().map(Content::stamp);
+            let found = match stamp(view, &change.path, expected.is_some_and(|stamp| stamp.is_link())) {
                 Ok(stamp) => Some(stamp),
                 Err(error) if error.code() == Code::NotFound => None,
-                Err(error) => return Some(format!("`{}`: {error}", change.path)),
+                Err(error) => return Some(format!("`{}` can't be read back: {error}", change.path)),
             };
-            let expected = change.after.as_ref().map(Content::stamp);
             (found != expected).then(|| format!("`{}` is not what was written", change.path))
         });
         let mut wrong = wrong.into_iter().flatten();
@@ -167,6 +167,11 @@ impl Host<'_> {
         Err(Error::new(Code::VerificationFailed, format!("{first}{more}"))
             .hint("somebody else changes these files at the same time; run it again when they are done"))
     }
+}
+
+/// What stands at a path; of a link, the link itself.
+fn stamp(view: View<'_>, path: &RepoPath, is_link: bool) -> Result<Stamp, Error> {
+    if is_link { view.read_entry(path).map(|link| link.stamp()) } else { view.hash(path) }
 }
 
 /// What a person is asked.

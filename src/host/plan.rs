@@ -100,7 +100,7 @@ impl Plan {
     pub fn to_json(&self) -> Result<(Vec<u8>, Sha256), Error> {
         let internal = |error: serde_json::Error| Error::new(Code::Internal, error.to_string());
         let mut value = serde_json::to_value(self).map_err(internal)?;
-        let sha256 = json::sha256(&value)?;
+        let sha256 = sealed(&value)?;
         value[HASH_KEY] = Value::from(sha256.to_string());
         let mut bytes = serde_json::to_vec_pretty(&value).map_err(internal)?;
         bytes.push(b'\n');
@@ -124,7 +124,7 @@ impl Plan {
                 .hint("make it again with `nrv plan`; what it says can't be changed by hand")
         };
         let named = document.as_object_mut().and_then(|map| map.remove(HASH_KEY)).unwrap_or_default();
-        let found = json::sha256(&document).map_err(|error| damaged(error.message().to_owned()))?;
+        let found = sealed(&document).map_err(|error| damaged(error.message().to_owned()))?;
         if named != found.to_string() {
             return Err(damaged(format!("it names the hash {named}, and has {found}"))
                 .detail("expected", named)
@@ -132,6 +132,11 @@ impl Plan {
         }
         serde_json::from_value(document).map_err(|error| damaged(error.to_string()))
     }
+}
+
+/// The hash of everything but the hash.
+fn sealed(document: &Value) -> Result<Sha256, Error> {
+    json::canonical_value(document).map(|text| Sha256::of(text.as_bytes()))
 }
 
 fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {

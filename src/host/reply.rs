@@ -19,7 +19,7 @@ use crate::{
 const INLINE: usize = 4096;
 
 /// The arguments of `apply.*` that hold what files are to hold.
-const CONTENTS: &[&str] = &["base64", "text", "unified_diff", "unified_diff_b64"];
+const CONTENTS: &[&str] = &["files", "patches", "plan", "text", "unified_diff", "unified_diff_b64"];
 
 /// A call and what was said to it.
 pub(super) struct Answered<'a> {
@@ -63,33 +63,21 @@ impl Host<'_> {
     fn packed_args(&mut self, call: &Call) -> Result<Value, Error> {
         let mut wire = serde_json::to_value(call).unwrap_or_default();
         let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
-        if call.applies() {
-            self.pack_contents(&mut args)?;
+        // What files are to hold stands in the events as little as what they held.
+        for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| call.applies()) {
+            if CONTENTS.contains(&key.as_str()) {
+                *value = self.packed(value, true)?;
+            }
         }
         self.packed(&args, false)
-    }
-
-    /// Puts what is to be written into the pack; its hash stands in its place.
-    fn pack_contents(&mut self, value: &mut Value) -> Result<(), Error> {
-        match value {
-            Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| match value {
-                Value::String(_) if CONTENTS.contains(&key.as_str()) => {
-                    *value = self.packed(value, true)?;
-                    Ok(())
-                }
-                _ => self.pack_contents(value),
-            }),
-            Value::Array(items) => items.iter_mut().try_for_each(|item| self.pack_contents(item)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
-        }
     }
 
     /// The value itself if it is short, else its hash after it was put into the pack.
     fn packed(&mut self, value: &Value, always: bool) -> Result<Value, Error> {
         let value = json::exact(value);
-        let text = json::canonical(&value)?;
+        let text = json::canonical_value(&value)?;
         if !always && text.len() <= INLINE {
-            return Ok(value);
+            return Ok(value.into_owned());
         }
         let sha256 = self.folder.keep_reply(text.as_bytes())?;
         Ok(json!({"sha256": sha256, "length": text.len()}))

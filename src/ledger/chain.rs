@@ -79,7 +79,7 @@ impl Record {
         if let Value::Object(map) = &mut value {
             map.remove("hash");
         }
-        json::sha256(&value)
+        Ok(Sha256::of(json::canonical_value(&value)?.as_bytes()))
     }
 }
 

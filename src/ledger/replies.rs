@@ -12,6 +12,9 @@ use crate::{
     hash::Sha256,
 };
 
+/// Content beyond this is kept as it is: compressing it would take longer than most work that it is part of.
+const LARGE: usize = 1 << 20;
+
 /// The pack's file in a run's folder.
 pub const REPLIES: &str = "packs/replies";
 
@@ -20,7 +23,8 @@ impl RunFolder {
     pub fn keep_reply(&self, content: &[u8]) -> Result<Sha256, Error> {
         let failed = |error: std::io::Error| Error::io("a reply can't be recorded", &error);
         let hash = Sha256::of(content);
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        let level = if content.len() > LARGE { Compression::none() } else { Compression::fast() };
+        let mut encoder = ZlibEncoder::new(Vec::new(), level);
         encoder.write_all(content).map_err(failed)?;
         let packed = encoder.finish().map_err(failed)?;
         let length = u32::try_from(packed.len())
@@ -59,7 +63,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let one = run.keep_reply(b"one").unwrap();
+        let large = run.keep_reply(&vec![7; LARGE + 1]).unwrap();
         let two = run.keep_reply(&vec![7; 100_000]).unwrap();
+        assert_eq!(run.kept_reply(&large).unwrap(), vec![7; LARGE + 1]);
         assert_eq!(run.kept_reply(&one).unwrap(), b"one");
         assert_eq!(run.kept_reply(&two).unwrap(), vec![7; 100_000]);
         assert_eq!(run.kept_reply(&Sha256::of(b"three")).unwrap_err().code(), Code::RecordDamaged);

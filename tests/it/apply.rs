@@ -1,9 +1,13 @@
 //! `nrv.apply`: what a script proposes is applied exactly, or refused with a code and the script's line.
-#![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::os::unix::fs::symlink;
 
+use nrv::{
+    apply::Request,
+    call::{Call, Strategy},
+    schema::Schema,
+};
 use serde_json::{Value, json};
 
 use crate::support::site::{Ran, Site};
@@ -330,4 +334,55 @@ fn protected_paths_and_those_that_leave_the_workspace_are_refused_with_code_and_
     }
     refused(&site, "nrv.apply.create(\"a.txt\", \"x\")", 5, "stale_preimage", "exists already");
     assert!(!site.root().join("../x").exists() && !site.path(".git/hooks/x").exists());
+}
+
+const PLAN: &str = include_str!("../../schemas/apply_plan.schema.json");
+const OUTCOME: &str = include_str!("../../schemas/apply_outcome.schema.json");
+
+fn schema(text: &str) -> Schema {
+    Schema::compile(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+#[test]
+fn outcomes_fit_their_schema() {
+    let site = notes();
+    let body = format!("[nrv.apply.plan({COMPOSED}, #{{ write_backup: \"~\" }}), [nrv.apply.create(\"x\", \"\")]]");
+    let finished = run(&site, &body, &[]).exits(0).json();
+    let outcomes: Vec<&Value> =
+        finished["result"].as_array().unwrap().iter().flat_map(|some| some.as_array().unwrap()).collect();
+    assert_eq!(outcomes.len(), 6);
+    for outcome in outcomes {
+        schema(OUTCOME).check(outcome).unwrap();
+    }
+}
+
+#[test]
+fn what_is_a_plan_to_its_schema_is_one_to_the_host() {
+    let diff = || json!({"path": "a", "unified_diff": "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n"});
+    let with = |key: &str, value: Value| {
+        let mut diff = diff();
+        diff[key] = value;
+        json!({"diffs": [diff]})
+    };
+    for (plan, is_plan) in [
+        (json!({"diffs": []}), true),
+        (json!({"diffs": [diff()]}), true),
+        (json!({"diffs": [diff()], "post": {}}), true),
+        (json!({"diffs": [], "post": {"commands": [{"program": "x", "args": ["y"], "timeout_ms": 5}]}}), true),
+        (json!({}), false),
+        (json!({"diffs": {}}), false),
+        (json!({"diffs": [], "more": 1}), false),
+        (json!({"diffs": [], "post": {"commands": [{"args": []}]}}), false),
+        (json!({"diffs": [], "post": {"commands": [{"program": "x", "timeout_ms": -1}]}}), false),
+        (json!({"diffs": [{"path": "a"}]}), false),
+        (json!({"diffs": [{"unified_diff": ""}]}), false),
+        (with("checksum", json!("abc")), false),
+        (with("path", json!("")), false),
+        (with("unified_diff_b64", json!("")), false),
+        (with("mode", json!(1)), false),
+    ] {
+        let call = Call::ApplyPlan { plan: plan.clone(), strategy: Strategy::DryRun, strict: false };
+        assert_eq!(Request::of(&call).is_ok(), is_plan, "{plan}");
+        assert_eq!(schema(PLAN).check(&plan).is_ok(), is_plan, "{plan}");
+    }
 }

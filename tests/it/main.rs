@@ -2,11 +2,13 @@
 
 mod abuse;
 mod apply;
+mod apply_policy;
 mod cancel;
 mod command_line;
 mod concurrency;
 mod crash;
 mod determinism;
+mod diff_cases;
 mod docs;
 mod doctor;
 mod embed;
@@ -15,6 +17,7 @@ mod html_cases;
 mod init;
 mod json_shapes;
 mod net;
+mod patches;
 mod plan;
 mod planted;
 mod refusals;
@@ -24,4 +27,5 @@ mod scripts;
 mod support;
 mod tampering;
 mod tidy;
+mod toolkit;
 mod worker;

@@ -7,7 +7,10 @@ use std::{fs, os::unix::fs::FileTypeExt, path::Path};
 use nrv::{hash::Sha256, schema::Schema};
 use serde_json::{Value, json};
 
-use crate::support::site::{MIGRATE, Site};
+use crate::{
+    repository,
+    support::site::{MIGRATE, Site, Tree},
+};
 
 const PLAN: &str = include_str!("../../schemas/plan.schema.json");
 const FINISHED: &str = include_str!("../../schemas/finished.schema.json");
@@ -149,4 +152,106 @@ fn a_plan_is_not_written_where_no_run_may_write() {
     }
     assert!(git(&site) == before && !Path::new(&site.path("nrv.toml")).exists());
     assert_eq!(site.runs(), [] as [Value; 0], "it is told before the work is done");
+}
+
+/// A plan in a file, and the tree before it.
+fn ready(site: &Site) -> Tree {
+    let before = site.tree();
+    site.nrv(&plan(&["-o", "plan.json"])).exits(0);
+    before
+}
+
+#[test]
+fn a_plan_is_applied_as_it_was_previewed() {
+    let site = Site::new(7);
+    site.mode("site/a/p0.html", 0o755);
+    site.commit();
+    let before = ready(&site);
+    let plan: Value = serde_json::from_slice(&site.read("plan.json")).unwrap();
+    site.nrv(&["apply", "plan.json"]).exits(7).says("the run waits");
+    site.nrv(&["apply", "--dry-run", "--exit-code", "plan.json"]).exits(8).says("7 files would change");
+    let ran = site.nrv(&["apply", "plan.json", "--yes"]).exits(0).says("7 files changed");
+    assert!(ran.stdout.contains("M site/a/p0.html  +1 −1\n"), "{}", ran.stdout);
+    for file in plan["files"].as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        let (_, mode, bytes) = &site.tree()[path];
+        assert_eq!(file["after"], json!({"sha256": Sha256::of(bytes), "mode": mode, "length": bytes.len()}));
+    }
+    assert!(fs::read(site.last_run().join("packs/t1/patch")).unwrap() == patch_of(&plan).as_bytes());
+    site.last_ended("done");
+    site.nrv(&["apply", "plan.json", "--yes"]).exits(5).says("changed since the plan was made");
+    site.nrv(&["rollback", "last"]).exits(0);
+    fs::remove_file(site.path("plan.json")).unwrap();
+    assert!(site.tree() == before);
+}
+
+#[test]
+fn a_plan_whose_targets_changed_is_refused_with_their_names() {
+    let site = Site::new(9);
+    ready(&site);
+    site.write("site/a/p2.html", "edited");
+    fs::remove_file(site.path("site/b/p3.html")).unwrap();
+    let edited = site.tree();
+    for flag in ["--yes", "--dry-run"] {
+        let told = site.nrv(&["apply", "plan.json", "--allow-dirty", "--json", flag]).exits(5).json();
+        assert_eq!(told["error"]["code"], "stale_preimage");
+        assert_eq!(told["error"]["details"]["files"], json!(["site/a/p2.html", "site/b/p3.html"]));
+    }
+    site.nrv(&["apply", "plan.json", "--yes"]).exits(5).says("uncommitted changes");
+    assert!(site.tree() == edited, "nothing is changed");
+}
+
+#[test]
+fn a_plan_that_was_edited_is_refused() {
+    let site = Site::new(3);
+    let before = ready(&site);
+    let text = String::from_utf8(site.read("plan.json")).unwrap();
+    for (from, to) in [("new.example.com", "evil.example.com"), ("\"seed\": 0", "\"seed\": 1"), ("p0.html", "p9.html")]
+    {
+        let edited = text.replace(from, to);
+        assert!(edited != text);
+        site.nrv_with(&["apply", "-", "--yes"], &edited).exits(4).says("not as it was written");
+    }
+    site.nrv_with(&["apply", "-", "--yes"], &text[..text.len() / 2]).exits(1).says("begins as JSON");
+    fs::remove_file(site.path("plan.json")).unwrap();
+    assert!(site.tree() == before && site.runs().len() == 1, "it is refused before a run starts");
+}
+
+#[test]
+fn the_policy_of_now_decides_over_a_plan_of_then() {
+    let site = Site::new(3);
+    ready(&site);
+    let site = site.policy("[paths]\nwrite = [\"docs/**\"]\n");
+    let before = site.tree();
+    let ran = site.nrv(&["apply", "plan.json", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("The policy is not that of the plan") && ran.stderr.contains("paths.write"));
+    assert!(site.tree() == before);
+    let site = site.policy("[confirm]\nauto = [\"apply\"]\n");
+    site.nrv(&["apply", "plan.json"]).exits(0).says("Confirmed by policy");
+}
+
+#[test]
+fn a_plan_is_applied_by_itself_and_as_it_is() {
+    let site = Site::new(2);
+    ready(&site);
+    site.write("x.patch", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    for more in [&["x.patch"][..], &["--recount"], &["-R"], &["-p1"], &["--strict"], &["--backup", ".bak"]] {
+        site.nrv(&[&["apply", "plan.json", "--yes"], more].concat()).exits(2);
+    }
+    site.nrv(&["apply", "x.patch", "plan.json", "--yes"]).exits(2).says("by itself");
+    assert_eq!(site.runs().len(), 1);
+}
+
+#[test]
+fn the_example_is_moved_by_the_plan_of_the_shipped_workflow() {
+    let site = Site::new(0);
+    let files = repository::files().into_iter().filter(|path| path.starts_with("examples/site/"));
+    files.for_each(|path| site.write(&path, fs::read(repository::root().join(&path)).unwrap()));
+    site.commit();
+    let before = ready(&site);
+    site.nrv(&["apply", "plan.json", "--yes"]).exits(0).says("24 files changed");
+    let planned = site.tree();
+    site.nrv(&["rollback", "last"]).exits(0);
+    site.migrate(&[]).exits(0);
+    assert!(site.tree() == planned && planned != before, "the plan does what the workflow does");
 }
