@@ -42,6 +42,21 @@ pub fn compact(ms: u64) -> String {
     digits.chain(['Z']).collect()
 }
 
+/// The moment that [`compact`] wrote, to the second; none for other text.
+pub fn parse_compact(text: &str) -> Option<u64> {
+    let form = text.len() == 16 && text.get(8..9) == Some("T") && text.ends_with('Z');
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
+    let second = number(9, 11)? * 3600 + number(11, 13)? * 60 + number(13, 15)?;
+    let first = (1970..=year).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    // Days since 1970-01-01, the inverse of `civil`.
+    let year = if month <= 2 { year.checked_sub(1)? } else { year };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (form && first).then_some((days.checked_sub(719_468)? * 86_400 + second) * 1000)
+}
+
 /// Year, month and day of a day counted from 1970-01-01 (Howard Hinnant's algorithm).
 fn civil(days: u64) -> (u64, u64, u64) {
     let z = days + 719_468;
@@ -91,5 +106,11 @@ mod tests {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(951_782_400_123), "2000-02-29T00:00:00.123Z");
         assert_eq!(compact(1_795_292_400_000), "20261121T202000Z");
+        for ms in [0, 951_782_400_000, 951_868_799_000, 1_795_292_400_000, 4_102_444_799_000] {
+            assert_eq!(parse_compact(&compact(ms)), Some(ms));
+        }
+        for odd in ["", "dead", "20261121T2020é", "20261321T202000Z", "19691231T000000Z", "2026112ßT20200Z"] {
+            assert_eq!(parse_compact(odd), None, "{odd}");
+        }
     }
 }

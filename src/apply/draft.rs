@@ -1,8 +1,8 @@
 //! The tree while a request is carried out: what is there, with what the steps so far made of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
-use super::{ApplyOutcome, Proposed};
+use super::{ApplyOutcome, Part, Proposed};
 use crate::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
@@ -25,6 +25,8 @@ pub(super) struct Draft<'a> {
 struct Slot {
     first: Option<Content>,
     now: Option<Content>,
+    /// The change as a patch, if the one step that made it knows it.
+    part: Option<Part>,
 }
 
 impl Slot {
@@ -51,13 +53,16 @@ impl<'a> Draft<'a> {
     }
 
     /// Takes in what a step saw and what it made of that; it saw every file that it made.
-    pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>) {
+    pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>, mut part: Option<Part>) {
         for (path, content) in seen {
-            self.slots.entry(path).or_insert_with(|| Slot { first: content.clone(), now: content });
+            match self.slots.entry(path) {
+                Entry::Vacant(vacant) => drop(vacant.insert(Slot { first: content.clone(), now: content, part: None })),
+                Entry::Occupied(_) => part = None,
+            }
         }
         for (path, content) in made {
             if let Some(slot) = self.slots.get_mut(&path) {
-                slot.now = content;
+                (slot.now, slot.part) = (content, part.take());
             }
         }
     }
@@ -107,7 +112,7 @@ impl<'a> Draft<'a> {
 
     /// What is to become of the tree.
     pub(super) fn into_proposed(self, outcomes: Vec<ApplyOutcome>) -> Result<Proposed, Error> {
-        let (mut changes, mut before, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut changes, mut before, mut parts, mut sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (path, slot) in self.slots {
             let stamp = slot.first.as_ref().map(Content::stamp);
             if stamp == slot.now.as_ref().map(Content::stamp) {
@@ -115,9 +120,10 @@ impl<'a> Draft<'a> {
             } else {
                 changes.push(Change { path, before: stamp, after: slot.now });
                 before.push(slot.first);
+                parts.push(slot.part);
             }
         }
         // They come sorted and once each, so that the change set keeps their order.
-        Ok(Proposed { changes: ChangeSet::new(changes)?, before, sources, outcomes })
+        Ok(Proposed { changes: ChangeSet::new(changes)?, before, parts, sources, outcomes })
     }
 }

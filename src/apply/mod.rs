@@ -25,6 +25,7 @@ pub use self::{
 };
 use crate::{
     change::{ChangeSet, Content, Stamp},
+    diff::Stat,
     error::{Code, Error},
     path::RepoPath,
     workspace::{View, parallel_map},
@@ -41,6 +42,9 @@ pub struct Context<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// A file's part of a patch, with its size.
+pub type Part = (Vec<u8>, Stat);
+
 /// What an application would do.
 #[derive(Debug)]
 pub struct Proposed {
@@ -48,6 +52,8 @@ pub struct Proposed {
     pub changes: ChangeSet,
     /// The pre-images of the changes, in their order.
     pub before: Vec<Option<Content>>,
+    /// The changes as parts of a patch, in their order, where that is known already.
+    pub parts: Vec<Option<Part>>,
     /// Files that were read and stay as they are, but decide what others become.
     pub sources: Vec<(RepoPath, Option<Stamp>)>,
     /// What came of each step, in their order. Nothing counts as written yet.
@@ -73,8 +79,8 @@ pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> 
             return Err(error);
         }
         for effect in effects {
-            let Effect { seen, made, outcome } = effect?;
-            draft.merge(seen, made);
+            let Effect { seen, made, part, outcome } = effect?;
+            draft.merge(seen, made, part);
             outcomes.push(outcome);
         }
     }

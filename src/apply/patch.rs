@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     change::{Content, Stamp},
-    diff::{FilePatch, Lines, Operation, Patched, PlacedHunk, Placement, Side},
+    diff::{self, FilePatch, Lines, Operation, Patched, PlacedHunk, Placement, Side},
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
@@ -73,7 +73,14 @@ impl DiffStep {
         let Patched { after, hunks, lines, warnings } =
             self.file.apply(before.as_ref().map(Side::from), self.placement)?;
         let after = after.map(|(bytes, mode)| Content::new(bytes, mode));
+        let part = match (&self.file.operation, &before, &after) {
+            (Operation::Modify { .. }, Some(before), Some(after)) => {
+                Some(diff::render_placed(&self.file, &hunks, (before.into(), after.into()))?)
+            }
+            _ => None,
+        };
         let mut effect = Effect::new(Sides { from, before, to, after, copies: self.copies(), lines });
+        effect.part = part;
         let hunk = |hunk: PlacedHunk| AppliedHunk { header_line: hunk.header_line, line: hunk.at, offset: hunk.offset };
         effect.outcome.hunks = hunks.into_iter().map(hunk).collect();
         effect.outcome.warnings = [self.warnings.clone(), warnings].concat();

@@ -1,7 +1,7 @@
 //! One step of a request: what it looks at, and what it makes of that.
 
 use super::{
-    ApplyOutcome, ApplyStatus,
+    ApplyOutcome, ApplyStatus, Part,
     draft::{Draft, File},
     patch::{DiffStep, PlannedStep},
 };
@@ -38,6 +38,8 @@ pub(super) enum Step {
 pub(super) struct Effect {
     pub(super) seen: Vec<File>,
     pub(super) made: Vec<File>,
+    /// The change as a patch, if it is known; of the one file that was made.
+    pub(super) part: Option<Part>,
     pub(super) outcome: ApplyOutcome,
 }
 
@@ -139,7 +141,7 @@ impl Effect {
         if moved && !copies {
             made.push((from.clone(), None));
         }
-        Effect { seen, made, outcome }
+        Effect { seen, made, part: None, outcome }
     }
 }
 

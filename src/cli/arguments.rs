@@ -338,6 +338,31 @@ pub(super) enum Runs {
         /// Run, or `last`
         run: String,
     },
+    /// Write a run's record to one file, with the head that says where it ends
+    #[command(after_help = "Example:\n  nrv runs export last -o run.nrv-run --with-contents")]
+    Export {
+        /// Run, or `last`
+        run: String,
+        /// File to write, never one that exists [default: RUN.nrv-run]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Take along what files held before and after: without it the run can be verified, not rolled back
+        #[arg(long)]
+        with_contents: bool,
+    },
+    /// Take in a record that `nrv runs export` wrote, if it is what was written
+    #[command(after_help = "Example:\n  nrv runs import run.nrv-run")]
+    Import {
+        /// File to read, `-` for stdin
+        file: PathBuf,
+    },
+    /// Remove the records of old runs, as `[retention]` in the policy says
+    #[command(after_help = "Example:\n  nrv runs gc --dry-run")]
+    Gc {
+        /// Show what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 /// Arguments of `nrv rollback`.

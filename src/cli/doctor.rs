@@ -227,12 +227,12 @@ fn file_system(found: &WorkspaceProbe, checks: &mut Vec<Check>) {
             warn("exchange", format!("renameat2 with EXCHANGE does not work ({why}): {means}"), local)
         }
     });
-    checks.push(match &found.hard_link {
-        Ok(()) => ok("hard_link", "files of the tree can be linked into the records"),
+    checks.push(match &found.into_records {
+        Ok(()) => ok("into_records", "files of the tree can be moved into the records"),
         Err(why) => {
             let found =
-                format!("files of the tree can't be linked into the records ({why}): they are copied, which is slower");
-            warn("hard_link", found, "keep `.runs` on the file system of the tree")
+                format!("files of the tree can't be moved into the records ({why}): they are copied, which is slower");
+            warn("into_records", found, "keep `.runs` on the file system of the tree")
         }
     });
     let free = format!("{} MiB free", found.free >> 20);

@@ -94,6 +94,11 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::List } => runs::list(&here()?, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
+        Command::Runs { command: Runs::Export { run, output, with_contents } } => {
+            runs::export(&here()?, run, output.as_deref(), *with_contents, out)
+        }
+        Command::Runs { command: Runs::Import { file } } => runs::import(&here()?, file, out),
+        Command::Runs { command: Runs::Gc { dry_run } } => runs::gc(&here()?, *dry_run, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover => recover::recover(&here()?, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),

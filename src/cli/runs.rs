@@ -1,5 +1,11 @@
 //! `nrv runs`: the records of past runs.
 
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+
 use serde_json::json;
 
 use super::{Here, output::Output, table};
@@ -63,6 +69,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         let seal = report.seal;
         out.document(&json!({
             "run": folder.id(), "sound": sound, "seal": seal, "records": report.records, "files": report.files,
+            "left_out": report.left_out,
             "findings": report.findings, "damaged_pre_images": packs, "targets_changed_since": changed,
         }));
     } else {
@@ -81,4 +88,80 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
     }
     out.say(&format!("The record of run {} is NOT what was written.", folder.id()));
     Ok(Code::RecordDamaged.exit_code())
+}
+
+pub(super) fn export(
+    here: &Here,
+    run: &str,
+    file: Option<&Path>,
+    contents: bool,
+    out: &mut Output,
+) -> Result<u8, Error> {
+    let folder = here.context.runs.open(run)?;
+    let named = file.map_or_else(|| PathBuf::from(format!("{}.nrv-run", folder.id())), Path::to_owned);
+    let path = here.absolute(&named);
+    let unwritten = |error: &std::io::Error| Error::io(format!("`{}` can't be written", named.display()), error);
+    #[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is theirs to name")]
+    let file = File::create_new(&path).map_err(|error| {
+        let error = unwritten(&error);
+        if path.exists() { error.hint("name another file with `-o`; none is overwritten") } else { error }
+    })?;
+    let mut writer = BufWriter::new(file);
+    let exported = host::export(&here.context, folder.id(), contents, &mut writer)
+        .and_then(|done| writer.flush().map_err(|error| unwritten(&error)).map(|()| done));
+    let exported = exported.inspect_err(|_| {
+        #[expect(clippy::disallowed_methods, reason = "it was made here, and is not whole")]
+        let _ = std::fs::remove_file(&path);
+    })?;
+    if out.is_json() {
+        out.document(&json!({
+            "run": exported.run, "file": path, "contents": contents,
+            "files": exported.files, "left_out": exported.left_out,
+        }));
+    }
+    out.say(&format!("Run {} is in {}: {} files of its record.", exported.run, named.display(), exported.files));
+    if exported.left_out > 0 {
+        out.say(&format!(
+            "Left out: {} files that hold contents of the workspace; `--with-contents` takes them along.",
+            exported.left_out
+        ));
+    }
+    Ok(0)
+}
+
+pub(super) fn import(here: &Here, file: &Path, out: &mut Output) -> Result<u8, Error> {
+    let unread = |error: &std::io::Error| Error::io(format!("`{}` can't be read", file.display()), error);
+    let mut input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a file that the user names on the command line is theirs to name"
+        )]
+        let opened = File::open(here.absolute(file));
+        Box::new(BufReader::new(opened.map_err(|error| unread(&error))?))
+    };
+    let run = host::import(&here.context, &mut input)?;
+    if out.is_json() {
+        out.document(&json!({"run": run}));
+    }
+    out.say(&format!("Run {run} was taken in; its record is what was written."));
+    Ok(0)
+}
+
+pub(super) fn gc(here: &Here, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
+    let collected = host::collect(&here.context, dry_run)?;
+    if out.is_json() {
+        out.document(&collected);
+        return Ok(0);
+    }
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    for gone in &collected.removed {
+        let why = if gone.beyond == "age" { "older than `retention.days`" } else { "beyond `retention.size`" };
+        out.line(&format!("{}  {:>10}  {why}", gone.run, mib(gone.bytes)));
+    }
+    let (n, freed) = (collected.removed.len(), mib(collected.freed));
+    let done = if dry_run { "would be removed" } else { "removed" };
+    out.say(&format!("{n} runs {done}, {freed}; {} runs stay, {}.", collected.kept, mib(collected.kept_bytes)));
+    Ok(0)
 }

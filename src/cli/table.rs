@@ -111,13 +111,26 @@ pub(super) fn rows(rows: &[Value]) -> String {
 /// A listing of runs.
 pub(super) fn runs(overviews: &[Overview]) -> String {
     let mut table = plain();
-    table.set_header(["run", "state", "mode", "files", "what"]);
+    table.set_header(["run", "state", "mode", "files", "kept until", "what"]);
     for run in overviews {
         let state = if run.unverified { format!("{} (unverified)", run.state) } else { run.state.clone() };
-        table.add_row([run.run.clone(), state, run.mode.clone(), run.files_changed.to_string(), escape(&run.subject)]);
+        let day = run.kept_until.as_deref().and_then(|moment| moment.get(..10)).unwrap_or_default().to_owned();
+        let files = run.files_changed.to_string();
+        table.add_row([run.run.clone(), state, run.mode.clone(), files, day, escape(&run.subject)]);
     }
     right_align(&mut table, &[3]);
-    trimmed(&table) + "\n"
+    let mut text = trimmed(&table) + "\n";
+    for (run, lock) in overviews.iter().filter_map(|run| Some((run, run.lock.as_ref()?))) {
+        let paths: Vec<String> =
+            lock.paths.iter().map(|path| if path.is_empty() { ".".into() } else { escape(path) }).collect();
+        let held = if paths.is_empty() {
+            "nothing yet".to_owned()
+        } else {
+            format!("{} (claim {})", paths.join(", "), lock.fence)
+        };
+        let _ = writeln!(text, "{} is going on in process {} and holds {held}", run.run, lock.process);
+    }
+    text
 }
 
 /// A listing of workflows; what is wrong with one stands in the place of what it does.

@@ -69,6 +69,10 @@ pub(super) fn apply(part: &FilePatch, before: Option<Side<'_>>, placement: Place
         }
         return Ok(Patched { after: None, hunks, lines: part.size(), warnings });
     }
+    let is_target = (1..4096).contains(&after.len()) && memchr::memchr(0, &after).is_none();
+    if mode & TYPE == LINK && !is_target {
+        return Err(reject::no_target(part));
+    }
     if after.is_empty() && !bytes.is_empty() {
         warnings.push(format!("`{}` becomes empty but is not deleted", part.path()));
     }
@@ -176,11 +180,23 @@ impl<'a> Placer<'a> {
         if self.placement == Placement::Exact {
             return Err(if fits { reject::contradiction(self, wanted) } else { reject::no_match(self, wanted) });
         }
-        let places = self.lines.places(&wanted.lines, &self.taken, reject::PLACES + 1);
+        let places = self.places(wanted);
         match places[..] {
             [only] if self.fits(wanted, only) => Ok(only),
             [] | [_] => Err(reject::no_match(self, wanted)),
             _ => Err(reject::ambiguous(self, wanted, &places)),
+        }
+    }
+
+    /// Where the lines are. A last line without a line feed counts where it begins another line, too: git takes such places.
+    fn places(&mut self, wanted: &Wanted<'_>) -> Vec<usize> {
+        match wanted.lines.split_last() {
+            Some((last, head)) if !wanted.at_end && !last.ends_with(b"\n") => {
+                let begins = |at: usize| at < self.lines.len() && self.lines.line(at).starts_with(last);
+                let all = (0..self.lines.len()).filter(|at| self.lines.has(*at, head) && begins(at + head.len()));
+                all.take(reject::PLACES + 1).collect()
+            }
+            Some(_) | None => self.lines.places(&wanted.lines, &self.taken, reject::PLACES + 1),
         }
     }
 
@@ -205,38 +221,5 @@ impl<'a> Placer<'a> {
         }
         after.extend_from_slice(self.lines.bytes(next..self.lines.len()));
         after
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diff::{ParseOptions, Prose, Strip, parse};
-
-    /// The file after a patch of one part, or the error's message.
-    fn patched(diff: &str, before: Option<&str>, placement: Placement) -> Result<Option<String>, String> {
-        let options = ParseOptions { strip: Strip::Guess, recount: false, prose: Prose::Refuse };
-        let patch = parse(diff.as_bytes(), &options).map_err(|error| error.to_string())?;
-        let side = before.map(|text| Side { bytes: text.as_bytes(), mode: 0o644 });
-        let patched = patch.files[0].apply(side, placement).map_err(|error| error.to_string())?;
-        Ok(patched.after.map(|(bytes, _)| String::from_utf8(bytes).unwrap()))
-    }
-
-    #[track_caller]
-    fn check(diff: &str, before: Option<&str>, expected: Result<Option<&str>, &str>) {
-        let found = patched(diff, before, Placement::Unique);
-        match (&found, expected) {
-            (Ok(found), Ok(expected)) => assert_eq!(found.as_deref(), expected),
-            (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
-            (found, expected) => panic!("{found:?} instead of {expected:?}"),
-        }
-    }
-
-    #[test]
-    fn a_hunk_applies_where_it_says() {
-        check("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", Some("a\nb\nc\nd\n"), Ok(Some("a\nB\nc\nd\n")));
-        check("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n", None, Ok(Some("a\n")));
-        check("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", Some("a\n"), Ok(None));
-        check("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", Some("a\nb\n"), Err("has no context after"));
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Header {
     pub(super) is_certain: bool,
     /// What git calls the contents of a file that goes.
     pub(super) blob: Option<String>,
+    /// It has a `---` or `+++` line, which hunks have to follow.
+    pub(super) wants_hunks: bool,
     /// Where the hunks begin.
     pub(super) end: usize,
 }
@@ -49,7 +51,7 @@ pub(super) fn read_plain(text: &Text, at: usize, strip: Strip) -> Result<Header,
         }
     };
     let is_certain = !matches!(operation, Operation::Modify { .. });
-    Ok(Header { operation, old_mode: None, new_mode: None, is_certain, blob: None, end: at + 2 })
+    Ok(Header { operation, old_mode: None, new_mode: None, is_certain, blob: None, wants_hunks: true, end: at + 2 })
 }
 
 /// The file that both lines name; one of the names may have something like `.orig` at its end.
@@ -75,6 +77,7 @@ struct Reader<'a> {
     old_mode: Option<u32>,
     new_mode: Option<u32>,
     blob: Option<String>,
+    wants_hunks: bool,
     is_new: bool,
     is_deleted: bool,
     is_rename: bool,
@@ -92,6 +95,7 @@ pub(super) fn read_git(text: &Text, at: usize, strip: Strip) -> Result<Header, E
         old_mode: None,
         new_mode: None,
         blob: None,
+        wants_hunks: false,
         is_new: false,
         is_deleted: false,
         is_rename: false,
@@ -116,6 +120,7 @@ impl Reader<'_> {
         else {
             return Ok(false);
         };
+        self.wants_hunks |= matches!(word, Word::OldName | Word::NewName);
         match word {
             Word::OldName => self.old_name(at, rest)?,
             Word::NewName => self.new_name(at, rest)?,
@@ -182,7 +187,7 @@ impl Reader<'_> {
         match (absent, known) {
             (Some(_), _) if is_null => Ok(None),
             (Some(why), _) => Err(malformed(self.text, at, &format!("has to name `/dev/null`, after the line `{why}`"))),
-            (None, _) if is_null => Err(malformed(self.text, at, "names no file")
+            (None, _) if is_null => Err(malformed(self.text, at, "names no file, and no line before it says that the file comes or goes")
                 .hint("after `diff --git`, a creation has the line `new file mode 100644`, a deletion `deleted file mode 100644`")),
             (None, Some(known)) if found.as_ref() != Some(&known) => {
                 Err(malformed(self.text, at, "names another file than the lines before"))
@@ -243,6 +248,7 @@ impl Reader<'_> {
             new_mode: self.new_mode,
             is_certain: true,
             blob: self.blob,
+            wants_hunks: self.wants_hunks,
             end,
         })
     }

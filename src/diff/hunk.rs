@@ -24,6 +24,11 @@ impl<'a> Hunks<'a> {
         Hunks { before, after, runs }
     }
 
+    /// As [`Hunks::new`], if the runs are known.
+    pub(super) fn of(before: &'a [u8], after: &'a [u8], runs: Vec<Replaced>) -> Self {
+        Hunks { before: line::split(before), after: line::split(after), runs }
+    }
+
     pub(super) fn lines(&self) -> Lines {
         let one = |run: &Replaced| Lines { added: run.after.len() as u64, removed: run.before.len() as u64 };
         self.runs.iter().map(one).sum()

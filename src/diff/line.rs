@@ -88,7 +88,7 @@ fn replaced(op: DiffOp, head: usize) -> Option<Replaced> {
 }
 
 /// Joins runs that touch each other.
-fn merge(runs: impl Iterator<Item = Replaced>) -> Vec<Replaced> {
+pub(super) fn merge(runs: impl Iterator<Item = Replaced>) -> Vec<Replaced> {
     let mut merged: Vec<Replaced> = Vec::new();
     for run in runs {
         match merged.last_mut() {

@@ -4,6 +4,8 @@
 //! Where git would guess, or silently skip what might be a change, a diff is refused.
 
 mod apply;
+#[cfg(test)]
+mod apply_tests;
 mod blob;
 mod body;
 #[cfg(test)]
@@ -17,8 +19,11 @@ mod name;
 #[cfg(test)]
 mod oracle;
 mod parse;
+#[cfg(test)]
+mod parse_tests;
 mod patch;
 mod place;
+mod placed;
 mod reject;
 mod repair;
 #[cfg(test)]
@@ -31,6 +36,7 @@ use self::hunk::Hunks;
 pub use self::{
     apply::{Patched, PlacedHunk, Placement},
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
+    placed::render_placed,
     repair::Repaired,
 };
 use crate::{
@@ -154,6 +160,16 @@ impl<'a> From<&'a Content> for Side<'a> {
 /// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that becomes
 /// a symbolic link, or the other way round, is a deletion and a creation, as git has it. A file that holds a NUL byte is `unreadable`: a patch of text can't show it to a person.
 pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>) -> Result<(Vec<u8>, Stat), Error> {
+    render_with(path, before, after, Hunks::new)
+}
+
+/// As [`render`], with somebody who knows which lines differ.
+fn render_with<'a>(
+    path: &RepoPath,
+    before: Option<Side<'a>>,
+    after: Option<Side<'a>>,
+    compare: impl FnOnce(&'a [u8], &'a [u8]) -> Hunks<'a>,
+) -> Result<(Vec<u8>, Stat), Error> {
     let modes = (before.map(git_mode), after.map(git_mode));
     if let (Some(old), Some(new)) = modes
         && old & TYPE != new & TYPE
@@ -179,7 +195,7 @@ pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>
     name::write_header(path, modes, &mut out);
     if before != after {
         name::write_sides(path, modes, &mut out);
-        let hunks = Hunks::new(before, after);
+        let hunks = compare(before, after);
         hunks.write(&mut out);
         stat.lines = hunks.lines();
     }

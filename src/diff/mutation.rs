@@ -9,7 +9,9 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        // Seeds that are near must not give the same numbers later.
+        let mut random = Random(seed);
+        Random(random.next())
     }
 
     pub(super) fn next(&mut self) -> u64 {

@@ -137,6 +137,7 @@ impl Parser<'_> {
         self.check(&part, old, new)?;
         match part.hunks.last() {
             Some(hunk) => self.check_end(&part, hunk)?,
+            None if header.wants_hunks => return Err(no_hunk(self.text, part.line - 1)),
             None => self.check_bare(&part)?,
         }
         Ok(part)
@@ -160,8 +161,13 @@ impl Parser<'_> {
             self.at += 1;
             return Ok(());
         }
-        if is_binary(self.text.line(self.at)) {
+        let next = self.text.line(self.at);
+        if is_binary(next) {
             return Err(binary(self.text, self.at, Some(part)));
+        }
+        if body::is_alike(next) && !is_preamble(next) && !self.text.has_names(self.at) {
+            let what = format!("follows the header of `{}` and looks like a line of a hunk", part.path());
+            return Err(malformed(self.text, self.at, &what).hint(HUNK_HINT));
         }
         let changes_mode = part.new_mode.is_some() && part.old_mode.is_some() && part.old_mode != part.new_mode;
         if changes_mode || !matches!(part.operation, Operation::Modify { .. }) {
@@ -241,8 +247,10 @@ fn binary(text: &Text, at: usize, part: Option<&FilePatch>) -> Error {
     error.hint("a patch of text can't show a binary file; leave it out and copy the file by other means")
 }
 
+const HUNK_HINT: &str =
+    "after the names comes a line like `@@ -12,7 +12,8 @@`: first line and number of lines, before and after";
+
 /// Names of a file without anything that changes it.
 fn no_hunk(text: &Text, at: usize) -> Error {
-    malformed(text, at, "names a file, but no hunk follows")
-        .hint("after the names comes a line like `@@ -12,7 +12,8 @@`: first line and number of lines, before and after")
+    malformed(text, at, "names a file, but no hunk follows").hint(HUNK_HINT)
 }

@@ -132,3 +132,37 @@ fn multiply(a: u64, b: u64) -> u64 {
     // The product of two numbers below the prime, which is below 2^61, fits; so does the remainder.
     (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, wanted: &[&str], taken: &[Range<usize>], expected: &[usize]) {
+        let mut lines = Lines::new(text.as_bytes());
+        let wanted: Vec<&[u8]> = wanted.iter().map(|line| line.as_bytes()).collect();
+        assert_eq!(lines.places(&wanted, taken, 9), expected);
+    }
+
+    #[test]
+    fn lines_are_found_wherever_they_are() {
+        check("a\nb\na\nb\na", &["a\n", "b\n"], &[], &[0, 2]);
+        check("a\nb\na\nb\na", &["a"], &[], &[4]);
+        check("a\na\na\n", &["a\n", "a\n"], &[], &[0, 1]);
+        check("a\n", &["a\n", "b\n"], &[], &[]);
+        check("a\n", &[], &[], &[]);
+        check("", &["a\n"], &[], &[]);
+    }
+
+    #[test]
+    fn lines_that_are_taken_are_no_places() {
+        check("a\na\na\na\nb\na\n", &["a\n", "a\n"], &[1..2, 4..5], &[2]);
+        check("a\na\na\na\n", &["a\n"], &[0..1, 2..3], &[1, 3]);
+    }
+
+    #[test]
+    fn places_are_listed_up_to_a_limit() {
+        let text = "a\n".repeat(100);
+        assert_eq!(Lines::new(text.as_bytes()).places(&[b"a\n"], &[], 3), [0, 1, 2]);
+    }
+}

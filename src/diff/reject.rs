@@ -2,7 +2,7 @@
 
 use super::{
     apply::{Placer, Wanted},
-    patch::FilePatch,
+    patch::{FilePatch, Operation},
     text::{lines, show},
 };
 use crate::{
@@ -36,6 +36,12 @@ pub(super) fn wrong_type(part: &FilePatch, mode: u32, is_link: bool) -> Error {
     let found = if is_link { "a symbolic link" } else { "a regular file" };
     rejected(part, format!("`{}` is {found}, and the patch gives it mode {mode:o}", part.path()))
         .hint("a file becomes a link, or a link a file, in two parts: one deletes it, one creates it")
+}
+
+pub(super) fn no_target(part: &FilePatch) -> Error {
+    let path = part.target().unwrap_or(part.path());
+    rejected(part, format!("the patch makes `{path}` a symbolic link without a target that can be one"))
+        .hint("the contents of a link are its target: one line without a line feed, less than 4096 bytes")
 }
 
 pub(super) fn leaves_lines(part: &FilePatch, path: &RepoPath, after: &[u8]) -> Error {
@@ -133,8 +139,9 @@ pub(super) fn no_match(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Error {
 /// The lines are in the file, but the hunk may not be applied there.
 fn elsewhere(placer: &Placer<'_>, wanted: &Wanted<'_>, places: &[usize], first: usize) -> Error {
     let numbers: Vec<usize> = places.iter().map(|place| place + 1).collect();
-    let (what, hint) = if placer.taken.iter().any(|taken| taken.start < first + wanted.lines.len() && first < taken.end)
-    {
+    let (what, hint) = if let Operation::Delete { .. } = placer.part.operation {
+        ("does not delete every line of the file", "make a diff against the file as it is")
+    } else if placer.taken.iter().any(|taken| taken.start < first + wanted.lines.len() && first < taken.end) {
         ("is about lines that an earlier hunk has taken", "join hunks that overlap")
     } else if placer.taken.last().is_some_and(|last| first < last.end) {
         ("is about lines before those of an earlier hunk", "put the hunks into the order of the file")

@@ -101,14 +101,21 @@ impl Host<'_> {
 
     /// Renders a change whose pre-images are at hand.
     fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
-        let pairs: Vec<_> = proposed.changes.changes().iter().zip(&proposed.before).collect();
-        let parts = parallel_map(self.context.options.threads, &pairs, |(change, before)| {
-            diff::render(&change.path, before.as_ref().map(Side::from), change.after.as_ref().map(Side::from))
+        let sides = proposed.changes.changes().iter().zip(&proposed.before);
+        let all: Vec<_> = sides.zip(&proposed.parts).collect();
+        let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
+            Some(_) => None,
+            None => {
+                let after = change.after.as_ref().map(Side::from);
+                Some(diff::render(&change.path, before.as_ref().map(Side::from), after))
+            }
         });
         let mut patch = Patch::default();
-        for part in parts {
-            let (part, stat) = part?;
-            patch.push(&part, stat);
+        for (known, rendered) in proposed.parts.iter().zip(rendered) {
+            let rendered = rendered.transpose()?;
+            if let Some((part, stat)) = known.as_ref().or(rendered.as_ref()) {
+                patch.push(part, stat.clone());
+            }
         }
         Ok(patch)
     }

@@ -10,7 +10,7 @@ use crate::{
     dta::Adapter,
     error::{Code, Error},
     gate::{self, Domain, Subject, Verdict},
-    journal::{self, Guards, Target, Transaction},
+    journal::{self, Journal, Target, Transaction},
     ledger::{FileRef, Note, RunFolder},
     lock::Wait,
 };
@@ -84,7 +84,7 @@ impl Host<'_> {
         let entries = changes.entries();
         if let Err(error) = self.settle(position.as_str(), "committed", &name, entries.clone()) {
             // Nobody would know how to undo what is not in the record.
-            let revoked = journal::revoke(&self.context.workspace, self.folder.path(), &name);
+            let revoked = self.journal().revoke(&name);
             return Err(match revoked {
                 Ok(recovered) => {
                     let data = json!({"transaction": name, "foreign": recovered.foreign});
@@ -112,13 +112,16 @@ impl Host<'_> {
     fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<(), Error> {
         let lease = self.lease.as_ref();
         let before_commit = || lease.map_or(Ok(()), |lease| lease.check());
-        let guards = Guards { before_commit: &before_commit, fault: &|_| Ok(()) };
-        journal::apply(&self.context.workspace, transaction, targets, &guards)
+        self.journal().apply(transaction, targets, &before_commit)
+    }
+
+    fn journal(&self) -> Journal<'_> {
+        Journal::new(&self.context.workspace, self.folder.path())
     }
 
     fn transaction<'t>(&'t self, position: &'t str, name: &'t str) -> Transaction<'t> {
         let threads = self.context.options.threads;
-        Transaction { run_folder: self.folder.path(), name, position, patch: b"", undoes: false, threads }
+        Transaction { name, position, patch: b"", undoes: false, threads }
     }
 
     /// Records a transaction's outcome durably, then takes it out of the journal.
@@ -134,7 +137,7 @@ impl Host<'_> {
         self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
         self.sync()?;
         // The outcome is known now; what is left of the entry is recovery's to clear.
-        if let Err(error) = journal::settle(self.folder.path(), name) {
+        if let Err(error) = self.journal().settle(name) {
             tracing::warn!("the journal's entry stays for now: {error}");
         }
         Ok(())
@@ -147,6 +150,7 @@ impl Host<'_> {
             return Ok(());
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
+            .and_then(|mut restored| restored.check_current(self.context).map(|()| restored))
             .and_then(|restored| self.undo_targets(&restored));
         match result {
             Ok(restored) => {
@@ -166,9 +170,8 @@ impl Host<'_> {
         format!("t{}", self.transaction_count)
     }
 
-    /// Brings files back in a transaction of its own; an error names those that are not as they were left.
+    /// Brings files back in a transaction of its own.
     pub(super) fn undo_targets(&mut self, restored: &super::rollback::Restored) -> Result<Committed, Error> {
-        restored.check_current(&self.context.workspace)?;
         let name = self.next_transaction();
         let targets = restored.targets();
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };

@@ -22,6 +22,7 @@ mod preview;
 mod probe;
 mod recover;
 mod reply;
+mod retention;
 mod rollback;
 mod samples;
 mod sink;
@@ -49,6 +50,7 @@ pub use self::{
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
     reply::canonical_records,
+    retention::{Collected, Removed, collect, export, import},
     rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Input, Request, Source},

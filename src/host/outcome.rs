@@ -3,10 +3,12 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Context, State};
+use super::{Context, State, retention::kept_until};
 use crate::{
+    clock,
     error::Error,
     ledger::{Record, RunFolder},
+    lock::Holder,
 };
 
 /// One run in a listing.
@@ -34,6 +36,12 @@ pub struct Overview {
     pub duration_ms: Option<u64>,
     /// True if a change was applied and the verifier has not passed it.
     pub unverified: bool,
+    /// Until when its record is kept, and with it the way back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_until: Option<String>,
+    /// What it holds while it is going on: its process, fencing number and path prefixes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Holder>,
 }
 
 /// All runs in the order of their ids: oldest first, as far as the clock never went backwards.
@@ -47,9 +55,10 @@ pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error
     let records = folder.records().unwrap_or_default();
     let started = records.iter().find(|record| record.kind == "run_started");
     let ended = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended"));
+    let lock = context.locks().holder(folder.id())?;
     let state = match ended.map(|record| text(&record.data["state"])) {
         Some(state) => state,
-        None if context.locks().is_live(folder.id())? => "running".to_owned(),
+        None if lock.is_some() => "running".to_owned(),
         None => State::Interrupted.as_str().to_owned(),
     };
     let count = |key: &str| ended.and_then(|record| record.data[key].as_u64());
@@ -64,6 +73,8 @@ pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error
         exit_code: count("exit_code"),
         duration_ms: ended.and_then(|record| record.volatile["duration_ms"].as_u64()),
         unverified: is_unverified(&records),
+        kept_until: kept_until(context, folder.id()).map(clock::rfc3339),
+        lock,
     })
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Context, State, commit::pack_files};
 use crate::{
     error::{Code, Error},
-    journal,
+    journal::{self, Journal},
     ledger::{Chain, Head, Note, Record, Runs},
     lock::{Lease, Locks},
     path::RepoPath,
@@ -95,8 +95,9 @@ impl Recovery {
         let mut chain = Chain::open(&folder)?;
         let sealed = context.runs.head(run)?;
         let now = || context.options.clock.now();
+        let journal = Journal::new(&context.workspace, folder.path());
         for name in &journal::open_transactions(folder.path())? {
-            let outcome = journal::recover(&context.workspace, folder.path(), name)?;
+            let outcome = journal.recover(name)?;
             recovery.count(&outcome);
             if let Some(kind) = missing_outcome(&folder.records()?, name, &outcome) {
                 let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
@@ -105,10 +106,10 @@ impl Recovery {
                 chain.append(now(), Note { position, kind, data, files, ..Note::default() })?;
                 chain.sync()?;
                 if kind == UNDONE {
-                    journal::discard(folder.path(), name, &outcome)?;
+                    journal.discard(name, &outcome)?;
                 }
             }
-            journal::settle(folder.path(), name)?;
+            journal.settle(name)?;
             recovery.foreign.extend(outcome.foreign);
         }
         journal::sweep(folder.path())?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Asked, Context, Finished, Flags, Host, Request, Sink, commit::Committed};
+use super::{Asked, Context, Finished, Flags, Host, Request, Sink, commit::Committed, retention::check_contents};
 use crate::{
     change::{Content, Entry, Stamp},
     error::{Code, Error},
@@ -13,7 +13,7 @@ use crate::{
     journal::Target,
     ledger::{self, Finding, Record, RunFolder},
     path::RepoPath,
-    workspace::Workspace,
+    workspace::parallel_map,
 };
 
 /// What a rollback came to.
@@ -33,6 +33,17 @@ pub struct RolledBack {
 #[derive(Debug, Default)]
 pub(super) struct Restored {
     items: BTreeMap<RepoPath, Item>,
+}
+
+/// What a file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Now {
+    /// As the transactions left it.
+    Current,
+    /// As it was before them.
+    Restored,
+    /// Neither.
+    Changed,
 }
 
 #[derive(Debug)]
@@ -77,7 +88,7 @@ pub(super) fn restore_targets(
 
 fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: &RepoPath) -> Result<Content, Error> {
     let file = format!("packs/{name}/pre/{index}");
-    let bytes = if stamp.is_link() { folder.read_link(&file)? } else { folder.read(&file)? };
+    let bytes = folder.read_image(&file)?;
     if Sha256::of(&bytes) != stamp.sha256 {
         return Err(Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` was altered"))
             .detail("file", file)
@@ -87,46 +98,33 @@ fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: 
 }
 
 impl Restored {
-    /// The files that are not as the transactions left them.
-    fn changed_since(&self, workspace: &Workspace) -> Result<Vec<RepoPath>, Error> {
-        let mut changed = Vec::new();
-        for (path, item) in &self.items {
-            let found = match workspace.read_entry(path) {
-                Ok(content) => Some(content.stamp()),
+    /// Looks at every file; those that are neither as the transactions left them nor as they were before.
+    ///
+    /// Files that are what they were before are left out with `leave_out_restored`: nothing is to be done for them.
+    fn changed_since(&mut self, context: &Context, leave_out_restored: bool) -> Result<Vec<RepoPath>, Error> {
+        let items: Vec<_> = self.items.iter().collect();
+        let states = parallel_map(context.options.threads, &items, |(path, item)| {
+            let found = match context.workspace.stamp_entry(path) {
+                Ok(found) => Some(found),
                 Err(error) if error.code() == Code::NotFound => None,
                 // A folder in its place, or a link on the way, is not what the run left either.
-                Err(error) if matches!(error.code(), Code::Unreadable | Code::InvalidPath) => {
-                    changed.push(path.clone());
-                    continue;
-                }
+                Err(error) if matches!(error.code(), Code::Unreadable | Code::InvalidPath) => return Ok(Now::Changed),
                 Err(error) => return Err(error),
             };
-            if found != item.now {
-                changed.push(path.clone());
-            }
-        }
-        Ok(changed)
-    }
-
-    /// An error that names the files that are not as the transactions left them.
-    pub(super) fn check_current(&self, workspace: &Workspace) -> Result<(), Error> {
-        let changed = self.changed_since(workspace)?;
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-        let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
-        Err(Error::new(Code::UndoRefused, format!("`{first}`{more} changed since the run; undoing would lose that"))
-            .detail("files", names))
-    }
-
-    /// Leaves out the files that are what they were before the transactions: nothing is to be done for them.
-    fn leave_out_restored(&mut self, workspace: &Workspace) {
-        self.items.retain(|path, item| {
-            let then = item.then.as_ref().map(Content::stamp);
-            match workspace.read_entry(path) {
-                Ok(content) => then != Some(content.stamp()),
-                Err(error) => error.code() != Code::NotFound || then.is_some(),
-            }
+            Ok(match () {
+                () if leave_out_restored && found == item.then.as_ref().map(Content::stamp) => Now::Restored,
+                () if found == item.now => Now::Current,
+                () => Now::Changed,
+            })
         });
+        let states = states.into_iter().collect::<Result<Vec<Now>, Error>>()?;
+        let with = |wanted: Now| {
+            let hits = items.iter().zip(&states).filter(move |(_, state)| **state == wanted);
+            hits.map(|((path, _), _)| (*path).clone()).collect::<Vec<RepoPath>>()
+        };
+        let (restored, changed) = (with(Now::Restored), with(Now::Changed));
+        self.leave_out(&restored);
+        Ok(changed)
     }
 
     fn leave_out(&mut self, paths: &[RepoPath]) {
@@ -137,6 +135,11 @@ impl Restored {
 
     fn paths(&self) -> Vec<RepoPath> {
         self.items.keys().cloned().collect()
+    }
+
+    /// An error that names the files that are not as the transactions left them.
+    pub(super) fn check_current(&mut self, context: &Context) -> Result<(), Error> {
+        refusal(&self.changed_since(context, false)?).map_or(Ok(()), Err)
     }
 
     /// The targets that bring everything back.
@@ -190,6 +193,7 @@ impl Host<'_> {
         kept: &mut Vec<RepoPath>,
     ) -> Result<(), Error> {
         check_record(self.context, folder)?;
+        check_contents(folder)?;
         let standing = standing_transactions(&folder.records()?)?;
         let mut restored = restore_targets(folder, &standing, keep_later)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
@@ -197,11 +201,11 @@ impl Host<'_> {
             return Ok(());
         }
         self.lock(&prefixes)?;
-        restored.leave_out_restored(&self.context.workspace);
+        let changed = restored.changed_since(self.context, true)?;
         if keep_later {
-            *kept = restored.changed_since(&self.context.workspace)?;
-            restored.leave_out(kept);
-        } else if let Err(error) = restored.check_current(&self.context.workspace) {
+            restored.leave_out(&changed);
+            *kept = changed;
+        } else if let Some(error) = refusal(&changed) {
             return Err(error.hint(format!("`nrv rollback {} --keep-later` brings back the others", folder.id())));
         }
         *done = restored.paths();
@@ -212,6 +216,15 @@ impl Host<'_> {
         self.transactions.push(restored);
         Ok(())
     }
+}
+
+/// An error that names the files that are not as the transactions left them; none if all are.
+fn refusal(changed: &[RepoPath]) -> Option<Error> {
+    let first = changed.first()?;
+    let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+    let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
+    let message = format!("`{first}`{more} changed since the run; undoing would lose that");
+    Some(Error::new(Code::UndoRefused, message).detail("files", names))
 }
 
 /// An error if the chain or a manifest is not what was written: who knows what would be brought back then.
@@ -245,6 +258,9 @@ fn standing_transactions(records: &[Record]) -> Result<Vec<Committed>, Error> {
 
 /// Pre-images of a run that are missing or not what they were; without them it can't be rolled back.
 pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
+    if folder.lacks_contents().unwrap_or(false) {
+        return Vec::new();
+    }
     let Ok(standing) = folder.records().and_then(|records| standing_transactions(&records)) else { return Vec::new() };
     let mut findings = Vec::new();
     for Committed { transaction, entries } in &standing {
@@ -265,5 +281,5 @@ pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
         .records()
         .and_then(|records| standing_transactions(&records))
         .and_then(|standing| restore_targets(folder, &standing, true));
-    restored.and_then(|restored| restored.changed_since(&context.workspace)).unwrap_or_default()
+    restored.and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()
 }

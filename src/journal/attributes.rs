@@ -2,10 +2,10 @@
 //!
 //! A file that takes another's place takes these over, so that nobody gains or loses access to it.
 
-use std::fs::File;
+use std::{fs::File, os::fd::BorrowedFd};
 
 use rustix::{
-    fs::{Gid, Mode, Uid, XattrFlags},
+    fs::{AtFlags, Gid, Mode, Uid, XattrFlags},
     io::Errno,
 };
 
@@ -17,29 +17,49 @@ use crate::{
 /// Attributes that only the system may set; a file does without them where it refuses.
 const PRIVILEGED: [&[u8]; 2] = [b"security.", b"trusted."];
 
-/// Gives a new file the owner, extended attributes and mode of another one.
+/// Gives a new file the owner, extended attributes and mode of another one; a link has no attributes to give.
 ///
 /// `unwritable` if an attribute or the mode can't be kept. Owners are kept as far as this user may.
-pub(super) fn imitate(from: &File, to: &File, mode: u32, path: &RepoPath) -> Result<(), Error> {
+pub(super) fn imitate(
+    (from, owner): (Option<&File>, (u32, u32)),
+    to: &File,
+    mode: u32,
+    path: &RepoPath,
+) -> Result<(), Error> {
     let failed = |what: &str, errno: Errno| {
         Error::new(Code::Unwritable, format!("the {what} of `{path}` can't be kept: {errno}"))
             .detail("path", path.as_str())
             .hint("exclude the file with `!`")
     };
-    let old = rustix::fs::fstat(from).map_err(|errno| failed("owner", errno))?;
     let new = rustix::fs::fstat(to).map_err(|errno| failed("owner", errno))?;
-    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid) {
-        let group = Some(Gid::from_raw(old.st_gid));
-        let both = rustix::fs::fchown(to, Some(Uid::from_raw(old.st_uid)), group);
+    if owner != (new.st_uid, new.st_gid) {
+        let group = Some(Gid::from_raw(owner.1));
+        let both = rustix::fs::fchown(to, Some(Uid::from_raw(owner.0)), group);
         // Who may not give a file away may still give it to a group of their own.
         match both.or_else(|_| rustix::fs::fchown(to, None, group)) {
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(failed("owner", errno)),
         }
     }
-    copy_extended(from, to).map_err(|errno| failed("extended attributes", errno))?;
+    if let Some(from) = from {
+        copy_extended(from, to).map_err(|errno| failed("extended attributes", errno))?;
+    }
     // Last, since writing and changing the owner take bits away.
     set_mode(to, mode, path)
+}
+
+/// Gives a link to an owner, as far as this user may.
+pub(super) fn give(
+    folder: BorrowedFd<'_>,
+    name: &str,
+    (user, group): (u32, u32),
+    path: &RepoPath,
+) -> Result<(), Error> {
+    let (user, group) = (Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
+    match rustix::fs::chownat(folder, name, user, group, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(()) | Err(Errno::PERM) => Ok(()),
+        Err(errno) => Err(Error::new(Code::Unwritable, format!("the owner of `{path}` can't be kept: {errno}"))),
+    }
 }
 
 /// Sets permission bits and makes sure that the file has them.

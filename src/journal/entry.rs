@@ -5,7 +5,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Write},
     os::unix::{
-        ffi::OsStrExt,
+        ffi::OsStringExt,
         fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
@@ -13,8 +13,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::faults::{Faults, NoFaults};
 use crate::{
-    change::{Entry, Stamp},
+    change::{Content, Entry, Stamp},
     error::{Code, Error},
     hash::Sha256,
     path::{RepoPath, protected::TEMPORARY},
@@ -38,8 +39,11 @@ pub(super) struct Intent {
     pub(super) entries: Vec<Entry>,
     /// Folders that are made for new files, outermost first.
     pub(super) folders: Vec<RepoPath>,
-    /// Temporary names begin with this; entry `n` has `{prefix}{n}` beside its target.
+    /// Temporary names begin with this; entry `n` has `{prefix}{n}` beside its target, if it has one.
     pub(super) prefix: String,
+    /// True if post-images are staged beside their targets and pre-images are copies: the pack is on another file system.
+    /// Otherwise a post-image is staged in the pack, where it changes places with its target.
+    pub(super) apart: bool,
 }
 
 impl Intent {
@@ -61,16 +65,17 @@ pub struct Manifest {
     pub entries: Vec<Entry>,
 }
 
-/// The names of a transaction's files.
-#[derive(Clone, Debug)]
-pub(super) struct Files {
-    folder: PathBuf,
-    transaction: String,
+/// A transaction's own files.
+#[derive(Clone, Copy)]
+pub(super) struct Files<'a> {
+    folder: &'a Path,
+    transaction: &'a str,
+    faults: &'a dyn Faults,
 }
 
-impl Files {
-    pub(super) fn new(run_folder: &Path, transaction: &str) -> Self {
-        Files { folder: run_folder.to_owned(), transaction: transaction.to_owned() }
+impl<'a> Files<'a> {
+    pub(super) fn new(folder: &'a Path, transaction: &'a str, faults: &'a dyn Faults) -> Self {
+        Files { folder, transaction, faults }
     }
 
     pub(super) fn intent(&self) -> PathBuf {
@@ -82,7 +87,7 @@ impl Files {
     }
 
     pub(super) fn pack(&self) -> PathBuf {
-        self.folder.join("packs").join(&self.transaction)
+        self.folder.join("packs").join(self.transaction)
     }
 
     pub(super) fn pre_images(&self) -> PathBuf {
@@ -93,20 +98,29 @@ impl Files {
         self.pre_images().join(index.to_string())
     }
 
-    /// Writes the intent and waits until it is on the disk. It is there whole or not at all.
-    pub(super) fn write_intent(&self, intent: &Intent) -> Result<(), Error> {
+    /// Writes the intent. It is there whole or not at all; `wait` makes sure that it is there, before the tree is touched.
+    pub(super) fn write_intent(&self, intent: &Intent, wait: bool) -> Result<(), Error> {
         let text = serde_json::to_vec(intent).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let path = self.intent();
         let new = path.with_extension("new");
         let write = || {
-            write_new(&new, &text)?.sync_all().map_err(|error| failed(&new, &error))?;
+            self.faults.before("write intent")?;
+            let file = write_new(&new, &text)?;
+            self.faults.before("sync intent")?;
+            file.sync_all().map_err(|error| failed(&new, &error))?;
+            self.faults.before("place intent")?;
             fs::rename(&new, &path).map_err(|error| failed(&path, &error))
         };
         write().inspect_err(|_| drop(fs::remove_file(&new)))?;
-        sync_folder(&path)
+        if wait { self.sync_folder(&path) } else { Ok(()) }
     }
 
-    /// Makes the pack with what describes the transaction. It is synced together with the staged files.
+    fn sync_folder(&self, path: &Path) -> Result<(), Error> {
+        self.faults.before("sync journal")?;
+        sync_folder(path)
+    }
+
+    /// Adds to the pack what describes the transaction. It is synced together with the staged files.
     pub(super) fn write_pack(&self, intent: &Intent, patch: &[u8]) -> Result<(), Error> {
         let pack = self.pack();
         let manifest = Manifest {
@@ -115,20 +129,36 @@ impl Files {
             entries: intent.entries.clone(),
         };
         let text = serde_json::to_vec(&manifest).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        write_new(&pack.join("manifest.json"), &text).and_then(|_| write_new(&pack.join("patch"), patch)).map(drop)
+        self.faults.before("write patch")?;
+        write_new(&pack.join("patch"), patch)?;
+        // The manifest says that everything is staged, so that it must not be there in part.
+        let new = pack.join("manifest.new");
+        self.faults.before("write manifest")?;
+        write_new(&new, &text)?;
+        self.faults.before("place manifest")?;
+        fs::rename(&new, pack.join("manifest.json")).map_err(|error| failed(&new, &error))
     }
 
     /// Makes the folder of pre-images.
     pub(super) fn make_pack(&self) -> Result<(), Error> {
         let path = self.pre_images();
+        self.faults.before("make pack")?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| failed(&path, &error))
     }
 
     /// Writes the commit mark and waits until it is on the disk.
     pub(super) fn write_mark(&self) -> Result<(), Error> {
-        write_synced(&self.mark(), b"committed\n").inspect_err(|_| {
+        let path = self.mark();
+        let write = || {
+            self.faults.before("write mark")?;
+            let file = write_new(&path, b"committed\n")?;
+            self.faults.before("sync mark")?;
+            file.sync_all().map_err(|error| failed(&path, &error))?;
+            self.sync_folder(&path)
+        };
+        write().inspect_err(|_| {
             // A mark that may not last must not turn the undoing that follows into a finish.
-            let _ = fs::remove_file(self.mark());
+            let _ = fs::remove_file(&path);
         })
     }
 
@@ -137,27 +167,27 @@ impl Files {
         self.pack().join("manifest.json").exists()
     }
 
-    /// Removes a pre-image from the pack; it may be gone already.
+    /// Removes what the pack has for an entry; it may be gone already.
     pub(super) fn forget(&self, index: usize) -> Result<(), Error> {
-        let path = self.pre_image(index);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
-            _ => Ok(()),
-        }
+        self.faults.before("forget")?;
+        remove_if_there(&self.pre_image(index))
     }
 
     /// Takes the commit mark back: the transaction is to be undone.
     pub(super) fn remove_mark(&self) -> Result<(), Error> {
         let path = self.mark();
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
-            _ => sync_folder(&path),
+        if !path.exists() {
+            return Ok(());
         }
+        self.faults.before("remove mark")?;
+        remove_if_there(&path)?;
+        self.sync_folder(&path)
     }
 
     /// Removes the pack of a transaction that was undone.
     pub(super) fn remove_pack(&self) -> Result<(), Error> {
         let pack = self.pack();
+        self.faults.before("remove pack")?;
         match fs::remove_dir_all(&pack) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&pack, &error)),
             _ => Ok(()),
@@ -166,25 +196,28 @@ impl Files {
 
     /// Removes intent and mark: the transaction is over. The intent goes first, so that a mark never stands for nothing.
     pub(super) fn remove_entry(&self) -> Result<(), Error> {
-        for path in [self.intent(), self.mark()] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&path, &error)),
-                _ => {}
-            }
-        }
-        Ok(())
+        self.faults.before("remove intent")?;
+        remove_if_there(&self.intent())?;
+        self.faults.before("remove settled mark")?;
+        remove_if_there(&self.mark())
     }
 
-    /// True if a pre-image is in the pack and is what was recorded.
-    pub(super) fn holds(&self, index: usize, stamp: &Stamp) -> bool {
+    /// What the pack has for an entry; none if it has nothing.
+    pub(super) fn stamp(&self, index: usize) -> Result<Option<Stamp>, Error> {
         let path = self.pre_image(index);
-        let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
-        if is_link || stamp.is_link() {
-            let target = fs::read_link(&path);
-            return is_link == stamp.is_link()
-                && target.is_ok_and(|target| Sha256::of(target.as_os_str().as_bytes()) == stamp.sha256);
-        }
-        File::open(path).and_then(Sha256::of_reader).is_ok_and(|(hash, _)| hash == stamp.sha256)
+        let read = || {
+            let found = match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                found => found?,
+            };
+            if found.is_symlink() {
+                let target = fs::read_link(&path)?;
+                return Ok(Some(Content::link(target.into_os_string().into_vec()).stamp()));
+            }
+            let (sha256, length) = Sha256::of_reader(File::open(&path)?)?;
+            Ok(Some(Stamp { sha256, mode: found.mode() & 0o7777, length }))
+        };
+        read().map_err(|error: std::io::Error| failed(&path, &error))
     }
 }
 
@@ -219,7 +252,7 @@ pub fn sweep(run_folder: &Path) -> Result<(), Error> {
 }
 
 /// Reads an intent; none if there is none any more. One that can't be read is `record_damaged`: who knows what was done.
-pub(super) fn read_intent(files: &Files) -> Result<Option<Intent>, Error> {
+pub(super) fn read_intent(files: &Files<'_>) -> Result<Option<Intent>, Error> {
     let path = files.intent();
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -236,6 +269,11 @@ pub(super) fn distrusted(path: &Path, why: &str) -> Error {
         .hint("nothing was touched; the files before the change are in `packs` of that run, for you to compare")
 }
 
+/// The device that a folder is on.
+pub(super) fn device(folder: &Path) -> Result<u64, Error> {
+    fs::metadata(folder).map(|found| found.dev()).map_err(|error| failed(folder, &error))
+}
+
 /// The inodes of the tree's root and of the run's folder.
 pub(super) fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2], Error> {
     let root = fs::metadata(workspace.root()).map_err(|error| failed(workspace.root(), &error))?;
@@ -245,12 +283,7 @@ pub(super) fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2]
 
 /// True if the transaction's commit mark is there: it is to be finished, not undone.
 pub fn is_committed(run_folder: &Path, transaction: &str) -> bool {
-    Files::new(run_folder, transaction).mark().exists()
-}
-
-/// Ends a committed transaction, after its outcome is in the run's record and synced.
-pub fn settle(run_folder: &Path, transaction: &str) -> Result<(), Error> {
-    Files::new(run_folder, transaction).remove_entry()
+    Files::new(run_folder, transaction, &NoFaults).mark().exists()
 }
 
 /// The prefix of a transaction's temporary names, which no other run's has.
@@ -259,9 +292,11 @@ pub(super) fn temporary_prefix(run_folder: &Path, transaction: &str) -> String {
     format!("{TEMPORARY}{run}-{transaction}-")
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    write_new(path, bytes)?.sync_all().map_err(|error| failed(path, &error))?;
-    sync_folder(path)
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(path, &error)),
+        _ => Ok(()),
+    }
 }
 
 /// Waits until the name of a file is on the disk.

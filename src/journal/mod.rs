@@ -1,11 +1,15 @@
 //! Transactions over the user's tree: all or nothing, at any instant. The only writer of the tree.
 //!
-//! `intent` → `pre-images` (hard links into the pack, or copies; hashed) → `stage` (temporary files beside the targets) →
-//! one sync → `commit` (re-checked, renamed, synced, commit mark). The caller appends the outcome to the run's record and
-//! then calls [`settle`]. A crash before the commit mark is undone by [`recover`], one after it is finished.
+//! `intent` → `prepare` (pre-images hashed, post-images staged in the pack) → one sync → `commit` (each target changes places
+//! with its successor, so that the pre-image is in the pack then) → a sync → commit mark. The caller appends the outcome to the
+//! run's record and then calls [`Journal::settle`]. A crash before the commit mark is undone by [`Journal::recover`], one
+//! after it is finished.
 
 mod attributes;
+mod case;
 mod entry;
+mod faults;
+mod place;
 mod probe;
 mod recovery;
 mod set_up;
@@ -14,8 +18,46 @@ mod tests;
 mod transaction;
 mod tree;
 
-pub use entry::{Manifest, is_committed, open_transactions, settle, sweep};
+use std::path::Path;
+
+pub use entry::{Manifest, is_committed, open_transactions, sweep};
+pub use faults::{Faults, NoFaults};
 pub use probe::{FileSystem, probe, try_writing};
-pub use recovery::{Recovered, discard, recover, revoke};
+pub use recovery::Recovered;
 pub use set_up::set_up;
-pub use transaction::{Guards, Target, Transaction, apply, preflight};
+pub use transaction::{BeforeCommit, Target, Transaction, preflight};
+
+use crate::{error::Error, workspace::Workspace};
+
+/// The transactions of one run.
+#[derive(Clone, Copy)]
+pub struct Journal<'a> {
+    workspace: &'a Workspace,
+    run_folder: &'a Path,
+    faults: &'a dyn Faults,
+}
+
+impl<'a> Journal<'a> {
+    /// The journal of a run in a workspace; the name of the run's folder is the run's id.
+    pub fn new(workspace: &'a Workspace, run_folder: &'a Path) -> Self {
+        Journal { workspace, run_folder, faults: &NoFaults }
+    }
+
+    /// The same journal, which fails where it is told to.
+    #[must_use]
+    pub fn with_faults(self, faults: &'a dyn Faults) -> Self {
+        Journal { faults, ..self }
+    }
+
+    /// Ends a committed transaction, after its outcome is in the run's record and synced.
+    pub fn settle(&self, transaction: &str) -> Result<(), Error> {
+        self.files(transaction).remove_entry()
+    }
+
+    fn files<'b>(&self, transaction: &'b str) -> entry::Files<'b>
+    where
+        'a: 'b,
+    {
+        entry::Files::new(self.run_folder, transaction, self.faults)
+    }
+}

@@ -25,8 +25,8 @@ pub struct FileSystem {
     pub exchange: Result<(), String>,
     /// Making a file appear only where none is.
     pub no_replace: Result<(), String>,
-    /// Linking a file of the tree into the records.
-    pub hard_link: Result<(), String>,
+    /// Moving a file of the tree into the records.
+    pub into_records: Result<(), String>,
 }
 
 const OVER_NETWORK: &str = "other machines may change files unseen, and what is synced here may not be on their disk";
@@ -58,7 +58,7 @@ const TYPES: &[(i64, &str, Option<&str>)] = &[
     (0x2011_BAB0, "exfat", Some("it keeps neither modes nor hard links")),
 ];
 
-/// Tries everything in a temporary folder of the tree; links are tried from there into the folder of the records, if there
+/// Tries everything in a temporary folder of the tree; moves are tried from there into the folder of the records, if there
 /// is one. An error means that no folder can be made.
 pub fn probe(tree: &Path, records: Option<&Path>) -> Result<FileSystem, Error> {
     let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(tree);
@@ -74,7 +74,7 @@ pub fn probe(tree: &Path, records: Option<&Path>) -> Result<FileSystem, Error> {
         free: space.f_bavail.saturating_mul(space.f_frsize),
         open_beneath: told(trials.open_beneath()),
         exchange: told(trials.rename(RenameFlags::EXCHANGE, "a", "b")),
-        hard_link: told(trials.link()),
+        into_records: told(trials.move_to_records()),
         no_replace: told(trials.rename(RenameFlags::NOREPLACE, "a", "c")),
     })
 }
@@ -119,8 +119,8 @@ impl Trials {
         rustix::fs::renameat_with(&self.tree, from, &self.tree, to, flags)
     }
 
-    fn link(&self) -> Result<(), Errno> {
-        rustix::fs::linkat(&self.tree, "b", &self.records, &self.kept, AtFlags::empty())?;
+    fn move_to_records(&self) -> Result<(), Errno> {
+        rustix::fs::renameat(&self.tree, "b", &self.records, &self.kept)?;
         rustix::fs::unlinkat(&self.records, &self.kept, AtFlags::empty())
     }
 }
@@ -148,7 +148,7 @@ mod tests {
             ("open", &found.open_beneath),
             ("exchange", &found.exchange),
             ("no replace", &found.no_replace),
-            ("link", &found.hard_link),
+            ("into records", &found.into_records),
         ] {
             assert_eq!(tried, &Ok(()), "{what}");
         }

@@ -5,13 +5,11 @@
 //! written, those before it go again. A crash in between leaves whole files and perhaps staged ones, which the next
 //! set-up removes.
 
-use std::fs::File;
-
-use rustix::fs::{Mode, OFlags};
-
 use super::{
-    transaction::{Target, check_place},
-    tree::{self, Look},
+    faults::{Faults, NoFaults},
+    place::{Look, Place, place, stale},
+    transaction::{Exchange, Target, check_place, replace, take_away},
+    tree::{self, Folders},
 };
 use crate::{
     error::{Code, Error},
@@ -26,14 +24,18 @@ const POLICY: &str = "nrv.toml";
 ///
 /// `stale_preimage` if a file is not what it should be, `unwritable`, `protected_path`, `io`.
 pub fn set_up(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
+    set_up_with(workspace, targets, &NoFaults)
+}
+
+fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Faults) -> Result<(), Error> {
     for target in targets {
         let is_new_policy = target.path.as_str() == POLICY && target.before.is_none();
         if let Some(reason) = protected::write_refusal(target.path).filter(|_| !is_new_policy) {
             return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
         }
-        check_place(workspace, target)?;
+        check_place(workspace, &mut Folders::of(workspace), target)?;
     }
-    let mut work = Work { workspace, folders: Vec::new(), staged: Vec::new(), placed: Vec::new() };
+    let mut work = Work { workspace, faults, folders: Vec::new(), staged: Vec::new(), placed: Vec::new() };
     let result = work.run(targets);
     if result.is_err() {
         work.undo();
@@ -52,6 +54,7 @@ struct Staged<'a> {
 
 struct Work<'a> {
     workspace: &'a Workspace,
+    faults: &'a dyn Faults,
     /// Folders that were made, outermost first.
     folders: Vec<RepoPath>,
     staged: Vec<Staged<'a>>,
@@ -66,29 +69,27 @@ impl<'a> Work<'a> {
             self.stage(index, *target)?;
         }
         let paths = || targets.iter().map(|target| target.path);
-        tree::sync_around(self.workspace, paths())?;
-        for (index, Staged { temporary, target, old }) in self.staged.iter().enumerate() {
-            match old {
-                None => tree::put_new(self.workspace, temporary, target.path)?,
-                Some(old) => tree::replace(self.workspace, temporary, target.path, old)?,
-            }
-            self.placed.push((index, tree::look(self.workspace, target.path)?));
+        tree::sync_around(self.workspace, None, paths(), self.faults)?;
+        for (index, staged) in self.staged.iter().enumerate() {
+            let look = staged.with_places(self.workspace, |at, beside| {
+                match &staged.old {
+                    None => drop(beside.move_to_free(at, self.faults)?),
+                    Some(old) => {
+                        if replace(at, beside, old, self.faults)? == Exchange::Impossible {
+                            beside.move_over(at, self.faults)?;
+                        }
+                    }
+                }
+                at.look()
+            })?;
+            self.placed.push((index, look));
         }
-        tree::sync_around(self.workspace, paths())
+        tree::sync_around(self.workspace, None, paths(), self.faults)
     }
 
     fn make_folders(&mut self, path: &RepoPath) -> Result<(), Error> {
-        let mut missing = Vec::new();
-        let mut folder = path.parent();
-        while let Some(path) = folder {
-            if self.workspace.stat(&path)?.is_some() {
-                break;
-            }
-            folder = path.parent();
-            missing.push(path);
-        }
-        for folder in missing.into_iter().rev() {
-            tree::make_folder(self.workspace, &folder)?;
+        for folder in tree::missing_folders(self.workspace, path)? {
+            tree::make_folder(self.workspace, &folder, self.faults)?;
             self.folders.push(folder);
         }
         Ok(())
@@ -98,30 +99,33 @@ impl<'a> Work<'a> {
         let Some(after) = target.after else {
             return Err(Error::new(Code::Internal, format!("a set-up does not remove `{}`", target.path)));
         };
-        let mut like = None;
-        let mut old = None;
+        let mut folders = Folders::of(self.workspace);
+        let folder = folders.get(target.path)?;
+        let mut original = None;
         if let Some(before) = target.before {
-            like = Some(open(self.workspace, target.path)?);
-            old = tree::look(self.workspace, target.path)?;
-            if self.workspace.hash(target.path)? != before {
-                return Err(tree::stale(target.path, "changed meanwhile"));
+            let found = place(folder, target.path.file_name(), target.path).read(&mut Vec::new())?;
+            original = found.filter(|found| found.sha256 == before.sha256);
+            if original.is_none() {
+                return Err(stale(target.path, "changed meanwhile"));
             }
         }
         let temporary = target.path.sibling(&format!("{}set-up-{index}", protected::TEMPORARY));
         // What an earlier set-up left that was stopped.
-        tree::remove(self.workspace, &temporary)?;
+        let beside = place(folder, temporary.file_name(), target.path);
+        beside.remove(self.faults)?;
+        let old = original.as_ref().map(|original| original.look);
         self.staged.push(Staged { temporary: temporary.clone(), target, old });
-        tree::stage(self.workspace, &temporary, target.path, (after, like.as_ref()))
+        beside.stage(after, original.as_ref(), self.faults)
     }
 
     /// Takes back what was put in place, the latest first; a file that somebody changed since is theirs.
     fn undo(&self) {
         for (index, seen) in self.placed.iter().rev() {
-            let (Staged { temporary, target, old }, Some(seen)) = (&self.staged[*index], seen) else { continue };
-            let undone = match old {
-                None => tree::take_away(self.workspace, target.path, temporary, seen),
-                Some(_) => tree::swap(self.workspace, temporary, target.path),
-            };
+            let (staged, Some(seen)) = (&self.staged[*index], seen) else { continue };
+            let undone = staged.with_places(self.workspace, |at, beside| match staged.old {
+                None => take_away(at, beside, seen, self.faults).map(drop),
+                Some(_) => beside.exchange(at, self.faults).map(drop),
+            });
             if let Err(error) = undone {
                 tracing::warn!("{error}");
             }
@@ -131,29 +135,39 @@ impl<'a> Work<'a> {
     /// Removes what is left of staging, and folders that are empty.
     fn clear(&self) {
         for staged in &self.staged {
-            if let Err(error) = tree::remove(self.workspace, &staged.temporary) {
+            if let Err(error) = tree::remove(self.workspace, &staged.temporary, self.faults) {
                 tracing::warn!("{error}");
             }
         }
         for folder in self.folders.iter().rev() {
-            let _ = tree::remove_empty_folder(self.workspace, folder);
+            let _ = tree::remove_empty_folder(self.workspace, folder, self.faults);
         }
     }
 }
 
-/// A file whose owner and attributes its successor takes over.
-fn open(workspace: &Workspace, path: &RepoPath) -> Result<File, Error> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let folder = workspace.open_parent(path)?;
-    rustix::fs::openat(&folder, path.file_name(), flags, Mode::empty())
-        .map(File::from)
-        .map_err(|errno| Error::new(Code::Io, format!("`{path}` can't be read: {errno}")))
+impl Staged<'_> {
+    /// Does something with the file's place and that of what was staged for it.
+    fn with_places<T>(
+        &self,
+        workspace: &Workspace,
+        work: impl FnOnce(Place<'_>, Place<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut folders = Folders::of(workspace);
+        let folder = folders.get(self.target.path)?;
+        let path = self.target.path;
+        work(place(folder, path.file_name(), path), place(folder, self.temporary.file_name(), path))
+    }
 }
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{
+        fs,
+        panic::{AssertUnwindSafe, catch_unwind},
+        path::Path,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
 
     use super::*;
     use crate::change::{Content, Stamp};
@@ -192,6 +206,55 @@ mod tests {
         let error = check(folder.path(), &[("nrv.toml", None), ("s/x", None), ("a", Some(same_length))]).unwrap_err();
         assert_eq!(error.code(), Code::StalePreimage);
         assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    /// Fails or dies at the n-th step.
+    struct At(usize, bool, AtomicUsize);
+
+    impl Faults for At {
+        fn before(&self, _step: &'static str) -> Result<(), Error> {
+            let is_now = self.2.fetch_add(1, Relaxed) == self.0;
+            assert!(!(is_now && self.1), "crash");
+            if is_now { Err(Error::new(Code::Io, "injected")) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn a_failure_or_crash_at_any_step_leaves_whole_files_which_the_next_set_up_completes() {
+        let paths = ["a", "nrv.toml", "s/x"].map(|path| RepoPath::parse(path).unwrap());
+        let content = Content::new(b"new\n".to_vec(), 0o644);
+        let set_up_at = |folder: &Path, faults: &dyn Faults| {
+            let workspace = Workspace::open(folder).unwrap();
+            let target = |path| Target { path, before: workspace.hash(path).ok(), after: Some(&content) };
+            let targets: Vec<_> = paths.iter().map(target).collect();
+            let targets: Vec<_> = targets.into_iter().filter(|target| target.before != Some(content.stamp())).collect();
+            set_up_with(&workspace, &targets, faults)
+        };
+        for crash in [false, true] {
+            for step in 0.. {
+                let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+                fs::write(folder.path().join("a"), "old\n").unwrap();
+                let at = At(step, crash, AtomicUsize::new(0));
+                let ended = catch_unwind(AssertUnwindSafe(|| set_up_at(folder.path(), &at)));
+                let ended = ended.map_err(drop).and_then(|result| result.map_err(drop)).is_ok();
+                if !crash && !ended {
+                    let left: Vec<String> = names(folder.path());
+                    // Clearing up may itself fail; the next set-up does it then.
+                    assert!(left == ["a"] || left.iter().any(|name| name.contains(".nrv-set-up-")), "{step}: {left:?}");
+                    assert_eq!(fs::read(folder.path().join("a")).unwrap(), b"old\n", "{step}");
+                }
+                let old = fs::read(folder.path().join("a")).unwrap();
+                assert!(old == b"old\n" || old == b"new\n", "{step}");
+                set_up_at(folder.path(), &NoFaults).unwrap();
+                for path in &paths {
+                    assert_eq!(fs::read(folder.path().join(&**path)).unwrap(), b"new\n", "{step}");
+                }
+                if at.2.into_inner() <= step {
+                    assert_eq!(names(folder.path()), ["a", "nrv.toml", "s", "s/x"], "{step}");
+                    break;
+                }
+            }
+        }
     }
 
     #[test]

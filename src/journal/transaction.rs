@@ -5,15 +5,17 @@ use std::{os::fd::OwnedFd, path::Path};
 use rustix::fs::{Mode, OFlags};
 
 use super::{
+    Journal,
     entry::{self, Files, Intent},
-    recovery,
-    tree::{self, Kept, Look},
+    faults::Faults,
+    place::{Look, Place, place, stale},
+    tree::{self, Folders},
 };
 use crate::{
     change::{Change, ChangeSet, Content, Entry, Stamp},
     error::{Code, Error},
     path::{RepoPath, link, protected},
-    workspace::{Metadata, Workspace, parallel_map},
+    workspace::{Workspace, parallel_map_with},
 };
 
 /// One file of a transaction.
@@ -36,11 +38,9 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Where a transaction belongs and what it is called.
+/// What a transaction is called and what belongs to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction<'a> {
-    /// The run's folder; its name is the run's id.
-    pub run_folder: &'a Path,
     /// A name that is unique in the run.
     pub name: &'a str,
     /// Where in the run.
@@ -53,221 +53,340 @@ pub struct Transaction<'a> {
     pub threads: usize,
 }
 
-/// What the caller checks and what tests break.
-pub struct Guards<'a> {
-    /// Asked just before the first rename; an error stops the transaction.
-    pub before_commit: &'a (dyn Fn() -> Result<(), Error> + Sync),
-    /// Asked before every step with its name; an error stops the transaction there, as a failing disk would.
-    pub fault: &'a (dyn Fn(&'static str) -> Result<(), Error> + Sync),
-}
+/// Asked just before the first file is replaced; an error stops the transaction.
+pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
-/// Applies all targets or none. On success the commit mark is on the disk and [`super::settle`] is due.
-///
-/// `stale_preimage` if a file is not what it should be, `unwritable` for read-only and hard-linked files, `protected_path`,
-/// `io`. On any error the tree is as before; if undoing failed as well, the message says so and the transaction stays open
-/// for [`super::recover`].
-pub fn apply(
-    workspace: &Workspace,
-    transaction: &Transaction<'_>,
-    targets: &[Target<'_>],
-    guards: &Guards<'_>,
-) -> Result<(), Error> {
-    // What is brought back was there before, wherever it leads.
-    let check = if transaction.undoes { check_target } else { preflight };
-    parallel_map(transaction.threads, targets, |target| check(workspace, target))
-        .into_iter()
-        .collect::<Result<(), _>>()?;
-    let files = Files::new(transaction.run_folder, transaction.name);
-    let intent = intend(workspace, transaction, targets)?;
-    (guards.fault)("intent")?;
-    let result = files.write_intent(&intent).and_then(|()| {
-        let work = Work { workspace, transaction, targets, guards, files: &files, intent: &intent };
-        work.run()
-    });
-    result.map_err(|error| undo(workspace, transaction, error))
+impl Journal<'_> {
+    /// Applies all targets or none. On success the commit mark is on the disk and [`Journal::settle`] is due.
+    ///
+    /// `stale_preimage` if a file is not what it should be, `unwritable` for read-only and hard-linked files,
+    /// `protected_path`, `io`. On any error the tree is as before; if undoing failed as well, the message says so and the
+    /// transaction stays open for [`Journal::recover`].
+    pub fn apply(
+        &self,
+        transaction: &Transaction<'_>,
+        targets: &[Target<'_>],
+        before_commit: BeforeCommit<'_>,
+    ) -> Result<(), Error> {
+        let devices = self.check_all(transaction, targets)?;
+        let own = entry::device(self.run_folder)?;
+        let mut apart = devices.into_iter().flatten().any(|device| device != own);
+        loop {
+            let intent = self.intend(transaction, targets, apart)?;
+            let files = self.files(transaction.name);
+            let work = Work { journal: self, transaction, targets, before_commit, files, intent: &intent };
+            match work.run() {
+                Ok(Exchange::Done) => return Ok(()),
+                // Only trying tells: two folders of one device may lie in different mounts.
+                Ok(Exchange::Impossible) if !apart => self.take_back(transaction.name).map(drop)?,
+                Ok(Exchange::Impossible) => {
+                    return Err(Error::new(Code::Internal, "files on one file system can't be exchanged"));
+                }
+                Err(error) => return Err(self.undo(transaction.name, error)),
+            }
+            apart = true;
+        }
+    }
+
+    /// Checks every target before anything is written; the devices of those that exist.
+    fn check_all(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Vec<Option<u64>>, Error> {
+        let check = |folders: &mut Folders<'_>, target: &Target<'_>| {
+            // What is brought back was there before, wherever it leads.
+            check_name(target, !transaction.undoes)?;
+            check_place(self.workspace, folders, target)
+        };
+        let folders = || Folders::of(self.workspace);
+        let devices: Vec<Option<u64>> =
+            parallel_map_with(transaction.threads, targets, folders, check).into_iter().collect::<Result<_, _>>()?;
+        super::case::check(self.workspace, targets)?;
+        Ok(devices)
+    }
+
+    fn undo(&self, name: &str, error: Error) -> Error {
+        match self.take_back(name) {
+            Ok(foreign) if foreign.is_empty() => error,
+            Ok(foreign) => {
+                let names: Vec<&str> = foreign.iter().map(RepoPath::as_str).collect();
+                error.detail("files", names).hint("somebody changed the named files meanwhile; they were left alone")
+            }
+            Err(second) => error
+                .detail("undo_error", second.message())
+                .hint("undoing failed as well; run `nrv recover` when the cause is gone"),
+        }
+    }
+
+    /// Undoes what there is of a transaction, commit mark or not; the files that somebody else changed meanwhile.
+    fn take_back(&self, name: &str) -> Result<Vec<RepoPath>, Error> {
+        // A mark that could not be synced must not turn undoing into finishing.
+        self.files(name).remove_mark()?;
+        let recovered = self.recover(name)?;
+        self.discard(name, &recovered)?;
+        self.settle(name).map(|()| recovered.foreign)
+    }
+
+    fn intend(&self, transaction: &Transaction<'_>, targets: &[Target<'_>], apart: bool) -> Result<Intent, Error> {
+        let mut folders: Vec<RepoPath> = Vec::new();
+        let mut last = None;
+        for target in targets.iter().filter(|target| target.before.is_none()) {
+            let parent = target.path.parent();
+            if last.as_ref() == Some(&parent) {
+                continue;
+            }
+            for missing in tree::missing_folders(self.workspace, target.path)? {
+                if !folders.contains(&missing) {
+                    folders.push(missing);
+                }
+            }
+            last = Some(parent);
+        }
+        let entry = |target: &Target<'_>| Entry {
+            path: target.path.clone(),
+            before: target.before,
+            after: target.after.map(Content::stamp),
+        };
+        Ok(Intent {
+            place: entry::place(self.workspace, self.run_folder)?,
+            undoes: transaction.undoes,
+            transaction: transaction.name.to_owned(),
+            position: transaction.position.to_owned(),
+            entries: targets.iter().map(entry).collect(),
+            folders,
+            prefix: entry::temporary_prefix(self.run_folder, transaction.name),
+            apart,
+        })
+    }
 }
 
 /// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
 pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
-    if let Some(made) = target.after.filter(|after| after.is_link()) {
-        link::check_target(target.path, &made.bytes)?;
-    }
-    check_target(workspace, target)
+    check_name(target, true)?;
+    check_place(workspace, &mut Folders::of(workspace), target).map(drop)
 }
 
-fn check_target(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
+fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
     if let Some(reason) = protected::write_refusal(target.path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
     }
-    check_place(workspace, target)
-}
-
-/// Checks what stands at a target's place, whoever may write there.
-pub(super) fn check_place(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
-    let found = workspace.stat(target.path)?;
-    tree::check_target(target.path, target.before.as_ref(), found.as_ref())?;
-    // A link has no permissions of its own, and asking for them would ask for those of its target.
-    let has_permissions = target.before.is_some_and(|before| !before.is_link());
-    if has_permissions { tree::check_access(workspace, target.path) } else { Ok(()) }
-}
-
-fn undo(workspace: &Workspace, transaction: &Transaction<'_>, error: Error) -> Error {
-    let (folder, name) = (transaction.run_folder, transaction.name);
-    // A mark that could not be synced must not turn undoing into finishing.
-    let recovered = Files::new(folder, name).remove_mark().and_then(|()| {
-        let recovered = recovery::recover(workspace, folder, name)?;
-        recovery::discard(folder, name, &recovered)?;
-        super::settle(folder, name).map(|()| recovered)
-    });
-    match recovered {
-        Ok(recovered) if recovered.foreign.is_empty() => error,
-        Ok(recovered) => {
-            let names: Vec<&str> = recovered.foreign.iter().map(RepoPath::as_str).collect();
-            error.detail("files", names).hint("somebody changed the named files meanwhile; they were left alone")
-        }
-        Err(second) => error
-            .detail("undo_error", second.message())
-            .hint("undoing failed as well; run `nrv recover` when the cause is gone"),
+    match target.after {
+        Some(made) if makes && made.is_link() => link::check_target(target.path, &made.bytes),
+        _ => Ok(()),
     }
 }
 
-fn intend(workspace: &Workspace, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Intent, Error> {
-    let mut folders: Vec<RepoPath> = Vec::new();
-    for target in targets.iter().filter(|target| target.before.is_none()) {
-        let mut missing = Vec::new();
-        let mut folder = target.path.parent();
-        while let Some(path) = folder {
-            if workspace.stat(&path)?.is_some() || folders.contains(&path) {
-                break;
-            }
-            folder = path.parent();
-            missing.push(path);
-        }
-        folders.extend(missing.into_iter().rev());
-    }
-    let entry = |target: &Target<'_>| Entry {
-        path: target.path.clone(),
-        before: target.before,
-        after: target.after.map(Content::stamp),
+/// Checks what stands at a target's place, whoever may write there; the device that it is on.
+pub(super) fn check_place(
+    workspace: &Workspace,
+    folders: &mut Folders<'_>,
+    target: &Target<'_>,
+) -> Result<Option<u64>, Error> {
+    folders.check_writable(target.path)?;
+    let Some(folder) = folders.find(target.path)? else {
+        tree::check_target(target.path, target.before.as_ref(), None)?;
+        return tree::missing_folders(workspace, target.path).map(|_| None);
     };
-    Ok(Intent {
-        place: entry::place(workspace, transaction.run_folder)?,
-        undoes: transaction.undoes,
-        transaction: transaction.name.to_owned(),
-        position: transaction.position.to_owned(),
-        entries: targets.iter().map(entry).collect(),
-        folders,
-        prefix: entry::temporary_prefix(transaction.run_folder, transaction.name),
-    })
+    let at = place(folder, target.path.file_name(), target.path);
+    let found = at.look()?;
+    tree::check_target(target.path, target.before.as_ref(), found.as_ref().map(|found| &found.metadata))?;
+    // A link has no permissions of its own, and asking for them would ask for those of its target.
+    if target.before.is_some_and(|before| !before.is_link()) {
+        tree::check_access(at)?;
+    }
+    Ok(found.map(|found| found.metadata.identity.0))
+}
+
+/// Whether files could change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exchange {
+    Done,
+    /// Not between these folders, or not on this file system; nothing happened.
+    Impossible,
 }
 
 struct Work<'a> {
-    workspace: &'a Workspace,
+    journal: &'a Journal<'a>,
     transaction: &'a Transaction<'a>,
     targets: &'a [Target<'a>],
-    guards: &'a Guards<'a>,
-    files: &'a Files,
+    before_commit: BeforeCommit<'a>,
+    files: Files<'a>,
     intent: &'a Intent,
 }
 
+/// What a thread uses for one file after the other.
+struct Scratch<'a> {
+    folders: Folders<'a>,
+    buffer: Vec<u8>,
+}
+
 impl Work<'_> {
-    fn run(&self) -> Result<(), Error> {
-        self.fault("pack")?;
+    fn run(&self) -> Result<Exchange, Error> {
+        // What is staged beside its target is in the tree before everything is synced.
+        let touches = self.intent.apart || self.targets.iter().any(|target| target.before.is_none());
+        self.files.write_intent(self.intent, touches)?;
         self.files.make_pack()?;
         let pack = open_folder(&self.files.pre_images())?;
         let looks = self.prepare_all(&pack)?;
-        self.fault("journal")?;
         self.files.write_pack(self.intent, self.transaction.patch)?;
-        self.sync()?;
-        tree::sync(&pack)?;
-        (self.guards.before_commit)()?;
-        self.replace_all(&looks)?;
-        self.fault("sync")?;
-        self.sync()?;
-        self.fault("mark")?;
-        self.files.write_mark()
+        self.sync(Some(&pack))?;
+        self.faults().before("before commit")?;
+        (self.before_commit)()?;
+        if self.replace_all(&looks, &pack)? == Exchange::Impossible {
+            return Ok(Exchange::Impossible);
+        }
+        self.sync(None)?;
+        self.files.write_mark().map(|()| Exchange::Done)
     }
 
-    fn sync(&self) -> Result<(), Error> {
-        tree::sync_around(self.workspace, self.targets.iter().map(|target| target.path))
+    fn faults(&self) -> &dyn Faults {
+        self.journal.faults
     }
 
-    fn fault(&self, step: &'static str) -> Result<(), Error> {
-        (self.guards.fault)(step)
+    fn sync(&self, pack: Option<&OwnedFd>) -> Result<(), Error> {
+        let paths = self.targets.iter().map(|target| target.path);
+        tree::sync_around(self.journal.workspace, pack, paths, self.faults())
     }
 
-    /// Keeps every pre-image and stages every post-image; what each target looked like then.
+    /// Reads every pre-image and stages every post-image; what each target looked like then.
     fn prepare_all(&self, pack: &OwnedFd) -> Result<Vec<Option<Look>>, Error> {
         for folder in &self.intent.folders {
-            self.fault("folder")?;
-            tree::make_folder(self.workspace, folder)?;
+            tree::make_folder(self.journal.workspace, folder, self.faults())?;
         }
         let numbered: Vec<(usize, &Target<'_>)> = self.targets.iter().enumerate().collect();
+        let scratch = || Scratch { folders: Folders::of(self.journal.workspace), buffer: Vec::new() };
         // What a file has open is closed before the next one's turn: there may be more files than a process can open.
-        let prepare = |(index, target): &(usize, &Target<'_>)| {
-            let kept = self.keep(*index, target, pack)?;
-            if let Some(after) = target.after {
-                self.fault("stage")?;
-                let like = kept.as_ref().and_then(|kept| kept.file.as_ref());
-                tree::stage(self.workspace, &self.intent.temporary(*index), target.path, (after, like))?;
-            }
-            Ok(kept.map(|kept| kept.look))
+        let prepare = |scratch: &mut Scratch<'_>, (index, target): &(usize, &Target<'_>)| {
+            self.prepare(*index, target, pack, scratch)
         };
-        parallel_map(self.transaction.threads, &numbered, prepare).into_iter().collect()
+        parallel_map_with(self.transaction.threads, &numbered, scratch, prepare).into_iter().collect()
     }
 
-    fn keep(&self, index: usize, target: &Target<'_>, pack: &OwnedFd) -> Result<Option<Kept>, Error> {
-        self.fault("pre-image")?;
-        let Some(before) = target.before else { return Ok(None) };
-        let kept = tree::keep(self.workspace, target.path, pack, &index.to_string())?;
-        if kept.sha256 != before.sha256 || kept.file.is_none() != before.is_link() {
-            return Err(tree::stale(target.path, "changed since the change was proposed")
+    fn prepare(
+        &self,
+        index: usize,
+        target: &Target<'_>,
+        pack: &OwnedFd,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Option<Look>, Error> {
+        self.faults().before("prepare")?;
+        let folder = scratch.folders.get(target.path)?;
+        let temporary = self.intent.temporary(index);
+        let beside = place(folder, temporary.file_name(), target.path);
+        let Some(before) = target.before else {
+            let made = target.after.map(|after| beside.stage(after, None, self.faults()));
+            return made.transpose().map(|_| None);
+        };
+        let at = place(folder, target.path.file_name(), target.path);
+        let original = at.read(&mut scratch.buffer)?.ok_or_else(|| stale(target.path, "vanished"))?;
+        tree::check_target(target.path, Some(&before), Some(&original.look.metadata))?;
+        if original.sha256 != before.sha256 {
+            return Err(stale(target.path, "changed since the change was proposed")
                 .detail("expected", before.sha256.to_string())
-                .detail("found", kept.sha256.to_string()));
+                .detail("found", original.sha256.to_string()));
         }
-        let found = self.workspace.stat(target.path)?;
-        let unlinked = found.map(|found| Metadata { links: found.links.saturating_sub(kept.own_links), ..found });
-        tree::check_target(target.path, Some(&before), unlinked.as_ref())?;
-        Ok(Some(kept))
+        let slot_name = index.to_string();
+        let slot = place(pack, &slot_name, target.path);
+        if self.intent.apart {
+            slot.copy_from(at, &original, self.faults())?;
+        }
+        if let Some(after) = target.after {
+            let staged = if self.intent.apart { beside } else { slot };
+            staged.stage(after, Some(&original), self.faults())?;
+        }
+        // Whoever writes or replaces it while it is read is noticed when it is to be replaced.
+        Ok(Some(original.look))
     }
 
-    fn replace_all(&self, looks: &[Option<Look>]) -> Result<(), Error> {
+    fn replace_all(&self, looks: &[Option<Look>], pack: &OwnedFd) -> Result<Exchange, Error> {
+        let mut folders = Folders::of(self.journal.workspace);
         for (index, (target, look)) in self.targets.iter().zip(looks).enumerate() {
-            self.fault("replace")?;
-            let temporary = self.intent.temporary(index);
+            let folder = folders.get(target.path)?;
+            let (temporary, slot_name) = (self.intent.temporary(index), index.to_string());
+            let at = place(folder, target.path.file_name(), target.path);
+            let beside = place(folder, temporary.file_name(), target.path);
+            let aside = if self.intent.apart { beside } else { place(pack, &slot_name, target.path) };
             match (look, target.after) {
-                (None, Some(_)) => tree::put_new(self.workspace, &temporary, target.path)?,
+                (None, Some(_)) => drop(beside.move_to_free(at, self.faults())?),
                 (Some(look), Some(_)) => {
-                    tree::replace(self.workspace, &temporary, target.path, look)?;
-                    self.fault("replaced")?;
-                    tree::remove(self.workspace, &temporary)?;
+                    if replace(at, aside, look, self.faults())? == Exchange::Impossible {
+                        if !self.intent.apart {
+                            return Ok(Exchange::Impossible);
+                        }
+                        // Some file systems can't; there the look has to do.
+                        aside.move_over(at, self.faults())?;
+                    }
                 }
                 (Some(look), None) => {
-                    tree::take_away(self.workspace, target.path, &temporary, look)?;
-                    self.fault("taken away")?;
-                    tree::remove(self.workspace, &temporary)?;
-                    remove_emptied(self.workspace, target.path)?;
+                    if take_away(at, aside, look, self.faults())? == Exchange::Impossible {
+                        return Ok(Exchange::Impossible);
+                    }
                 }
                 (None, None) => {}
             }
+            if self.intent.apart && look.is_some() {
+                aside.remove(self.faults())?;
+            }
+        }
+        let removed = self.targets.iter().filter(|target| target.after.is_none());
+        removed.map(|target| target.path).try_for_each(|path| self.remove_emptied(path)).map(|()| Exchange::Done)
+    }
+
+    /// Removes the folders that the removal of a file left empty, as git does.
+    fn remove_emptied(&self, path: &RepoPath) -> Result<(), Error> {
+        let mut folder = path.parent();
+        while let Some(path) = folder {
+            if !tree::remove_empty_folder(self.journal.workspace, &path, self.faults())? {
+                return Ok(());
+            }
+            folder = path.parent();
         }
         Ok(())
     }
 }
 
-/// Removes the folders that the removal of a file left empty, as git does.
-fn remove_emptied(workspace: &Workspace, path: &RepoPath) -> Result<(), Error> {
-    let mut folder = path.parent();
-    while let Some(path) = folder {
-        if !tree::remove_empty_folder(workspace, &path)? {
-            return Ok(());
-        }
-        folder = path.parent();
+/// Lets a target and its successor change places, and takes it back if it was not the expected file that came out.
+///
+/// So whoever saved in the last moment is noticed and loses nothing. What came out stands aside then.
+pub(super) fn replace(
+    at: Place<'_>,
+    aside: Place<'_>,
+    expected: &Look,
+    faults: &dyn Faults,
+) -> Result<Exchange, Error> {
+    let changed = || stale(at.path, "changed just before the commit");
+    if at.look()?.as_ref() != Some(expected) {
+        return Err(changed());
     }
-    Ok(())
+    if !aside.exchange(at, faults)? {
+        return Ok(Exchange::Impossible);
+    }
+    if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
+        return Ok(Exchange::Done);
+    }
+    aside.exchange(at, faults)?;
+    Err(changed())
 }
 
-fn open_folder(path: &Path) -> Result<OwnedFd, Error> {
+/// Puts a file aside, and brings it back if it was not the expected one.
+pub(super) fn take_away(
+    at: Place<'_>,
+    aside: Place<'_>,
+    expected: &Look,
+    faults: &dyn Faults,
+) -> Result<Exchange, Error> {
+    let changed = || stale(at.path, "changed just before the commit");
+    if at.look()?.as_ref() != Some(expected) {
+        return Err(changed());
+    }
+    if !at.move_to_free(aside, faults)? {
+        return Ok(Exchange::Impossible);
+    }
+    if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
+        return Ok(Exchange::Done);
+    }
+    aside.move_to_free(at, faults)?;
+    Err(changed())
+}
+
+pub(super) fn open_folder(path: &Path) -> Result<OwnedFd, Error> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| Error::new(Code::Io, format!("the pack `{}` can't be opened: {errno}", path.display())))
 }

@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
-    io::{ErrorKind, Write},
+    io::{ErrorKind, Read, Write},
     os::unix::{
         ffi::OsStringExt,
         fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
@@ -92,6 +92,30 @@ impl Runs {
         Err(Error::new(Code::Internal, "no free run id was found"))
     }
 
+    /// A folder in which a run's record is put together before it takes its place; what an earlier try left is removed.
+    pub(super) fn stage(&self, id: &str) -> Result<RunFolder, Error> {
+        self.prepare()?;
+        let run = RunFolder { id: id.to_owned(), folder: self.folder.join(format!(".import-{id}")) };
+        if run.folder.exists() {
+            run.remove()?;
+        }
+        for part in ["packs", "journal", "artifacts", "dta", "confirmations"] {
+            make_folder(&run.folder.join(part))?;
+        }
+        Ok(run)
+    }
+
+    /// Puts a staged record in its place, where none is.
+    pub(super) fn place(&self, staged: &RunFolder) -> Result<RunFolder, Error> {
+        let folder = self.folder.join(&staged.id);
+        if fs::symlink_metadata(&folder).is_ok() {
+            return Err(Error::new(Code::InvalidInput, format!("there is a run `{}` here already", staged.id))
+                .hint("a record is never overwritten"));
+        }
+        fs::rename(&staged.folder, &folder).map_err(|error| failed(&folder, &error))?;
+        Ok(RunFolder { id: staged.id.clone(), folder })
+    }
+
     /// The folder of a run; an id may be shortened as long as it fits one run only, and `last` is the latest run.
     pub fn open(&self, id: &str) -> Result<RunFolder, Error> {
         // Whoever walks through all runs must not list them again for each.
@@ -134,7 +158,8 @@ impl Runs {
         for entry in walk {
             let entry = entry.map_err(|error| Error::new(Code::Io, format!("`{RUNS}` can't be listed: {error}")))?;
             let name = entry.file_name().to_string_lossy();
-            if entry.file_type().is_dir() && name != "locks" {
+            // Neither the locks nor what is being imported.
+            if entry.file_type().is_dir() && name.starts_with(|c: char| c.is_ascii_digit()) {
                 ids.push(name.into_owned());
             }
         }
@@ -196,6 +221,51 @@ impl RunFolder {
             }
             Err(error) => Err(failed(&path, &error)),
         }
+    }
+
+    /// A pre-image: a file's bytes, or the target of a link; nothing is read through a link.
+    pub fn read_image(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let is_link = fs::symlink_metadata(self.folder.join(name)).is_ok_and(|found| found.is_symlink());
+        if is_link { self.read_link(name) } else { self.read(name) }
+    }
+
+    /// Every file of the record but those of locks and open transactions, sorted, by its path in the run's folder.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for entry in walkdir::WalkDir::new(&self.folder).min_depth(1).sort_by_file_name() {
+            let entry = entry.map_err(|error| Error::new(Code::Io, format!("the record can't be listed: {error}")))?;
+            let name = entry.path().strip_prefix(&self.folder).unwrap_or(entry.path()).to_string_lossy().into_owned();
+            if !entry.file_type().is_dir() && !name.starts_with("journal/") {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The bytes that the record takes on the disk.
+    pub fn size(&self) -> Result<u64, Error> {
+        let mut size = 0;
+        for entry in walkdir::WalkDir::new(&self.folder) {
+            let metadata = entry.and_then(|entry| entry.metadata());
+            size += metadata
+                .map_err(|error| Error::new(Code::Io, format!("the record can't be listed: {error}")))?
+                .blocks()
+                * 512;
+        }
+        Ok(size)
+    }
+
+    /// Writes a new record file from a reader, `limit` bytes at most; how many there were. One that exists is an error.
+    pub(super) fn write_new(&self, name: &str, reader: &mut dyn Read, limit: u64) -> Result<u64, Error> {
+        let path = self.folder.join(name);
+        make_folder(path.parent().unwrap_or(&path))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| failed(&path, &error))?;
+        std::io::copy(&mut reader.take(limit), &mut file).map_err(|error| failed(&path, &error))
     }
 
     /// Opens a record file for reading; none if it does not exist.

@@ -2,12 +2,14 @@
 //!
 //! The ledger knows nothing of what the events mean. It never touches the user's tree.
 
+mod archive;
 mod chain;
 mod folder;
 mod heads;
 mod replies;
 mod verify;
 
+pub use archive::{Exported, export, import};
 pub use chain::{Chain, EVENTS, FileRef, GENESIS, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;

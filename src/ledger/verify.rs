@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{GENESIS, Record, RunFolder, Runs, chain::EVENTS};
+use super::{GENESIS, Head, Record, RunFolder, Runs, archive::holds_contents, chain::EVENTS};
 use crate::{error::Error, hash::Sha256, json};
 
 /// What a verification found.
@@ -18,6 +18,8 @@ pub struct Report {
     pub records: usize,
     /// How many files of the record were hashed.
     pub files: usize,
+    /// How many were left out when the run was exported, since they hold contents of files.
+    pub left_out: usize,
     /// Whether the end is known to be the end.
     pub seal: Seal,
     /// What is wrong; empty if nothing is.
@@ -60,13 +62,24 @@ impl Report {
 
 /// Verifies the chain, its end, and every file that it names.
 pub fn verify(runs: &Runs, run: &RunFolder) -> Result<Report, Error> {
+    verify_against(run, runs.head(run.id())?.as_ref(), run.lacks_contents()?)
+}
+
+/// As [`verify`], with a head from elsewhere. Files that hold contents may be missing if they were left out.
+pub(super) fn verify_against(run: &RunFolder, head: Option<&Head>, lacks_contents: bool) -> Result<Report, Error> {
     let mut findings = Vec::new();
-    let records = check_chain(runs, run, &mut findings)?;
-    let seal = check_seal(runs, run, &records, &mut findings)?;
+    let records = check_chain(head, run, &mut findings)?;
+    let seal = check_seal(head, &records, &mut findings);
     let mut files = 0;
+    let mut left_out = 0;
     for (record, file) in records.iter().flat_map(|record| record.files.iter().map(move |file| (record, file))) {
         files += 1;
         let found = match run.open_file(&file.path)? {
+            None if lacks_contents && holds_contents(&file.path) => {
+                files -= 1;
+                left_out += 1;
+                None
+            }
             None => Some("is missing".to_owned()),
             Some(content) => match Sha256::of_reader(content) {
                 Ok((hash, _)) if hash == file.sha256 => None,
@@ -80,16 +93,16 @@ pub fn verify(runs: &Runs, run: &RunFolder) -> Result<Report, Error> {
             findings.push(Finding { place: file.path.clone(), reason: format!("{what} (record {})", record.seq) });
         }
     }
-    Ok(Report { run: run.id().to_owned(), records: records.len(), files, seal, findings })
+    Ok(Report { run: run.id().to_owned(), records: records.len(), files, left_out, seal, findings })
 }
 
 /// Checks every line of the chain; returns the records up to the first line that is none.
-fn check_chain(runs: &Runs, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Vec<Record>, Error> {
+fn check_chain(head: Option<&Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Vec<Record>, Error> {
     let text = match run.open_file(EVENTS)? {
         Some(_) => run.read(EVENTS)?,
         None => {
             // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
-            if runs.head(run.id())?.is_some() {
+            if head.is_some() {
                 findings.push(Finding { place: EVENTS.to_owned(), reason: "is missing".to_owned() });
             }
             return Ok(Vec::new());
@@ -126,11 +139,11 @@ fn check_chain(runs: &Runs, run: &RunFolder, findings: &mut Vec<Finding>) -> Res
     Ok(records)
 }
 
-fn check_seal(runs: &Runs, run: &RunFolder, records: &[Record], findings: &mut Vec<Finding>) -> Result<Seal, Error> {
-    let Some(head) = runs.head(run.id())? else { return Ok(Seal::Unsealed) };
+fn check_seal(head: Option<&Head>, records: &[Record], findings: &mut Vec<Finding>) -> Seal {
+    let Some(head) = head else { return Seal::Unsealed };
     let last = records.last();
     if last.is_some_and(|last| last.seq == head.seq && last.hash == head.hash) {
-        return Ok(Seal::Sealed);
+        return Seal::Sealed;
     }
     let length = records.len() as u64;
     let reason = match length.cmp(&head.seq) {
@@ -139,7 +152,7 @@ fn check_seal(runs: &Runs, run: &RunFolder, records: &[Record], findings: &mut V
         std::cmp::Ordering::Equal => "ends with another record than the run did".to_owned(),
     };
     findings.push(Finding { place: EVENTS.to_owned(), reason });
-    Ok(Seal::Broken)
+    Seal::Broken
 }
 
 #[cfg(test)]

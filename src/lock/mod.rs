@@ -42,6 +42,9 @@ struct Claim {
     fence: u64,
     /// Literal path prefixes, sorted; `""` is the whole workspace.
     paths: Vec<String>,
+    /// The process that holds it; 0 if it had no time to say.
+    #[serde(default)]
+    process: u32,
 }
 
 /// The lease files of a workspace.
@@ -49,6 +52,17 @@ struct Claim {
 pub struct Locks {
     runs: PathBuf,
     folder: PathBuf,
+}
+
+/// A run that is going on, and what it has claimed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// Its process.
+    pub process: u32,
+    /// The fencing number of its latest claim; 0 if it has claimed nothing yet.
+    pub fence: u64,
+    /// The path prefixes that nobody else may change; `""` is the whole workspace.
+    pub paths: Vec<String>,
 }
 
 /// A run's sign of life, and its claims. Dropping it frees them.
@@ -97,16 +111,21 @@ impl Locks {
         }
         let claim = read_claim(&mut file, &path)?;
         let mut lease = Lease { locks: self.clone(), run: run.to_owned(), file, claim: claim.clone() };
-        lease.write(claim)?;
+        lease.write(Claim { process: std::process::id(), ..claim })?;
         Ok(Some(lease))
     }
 
     /// True if a process holds the run's lease. Makes no file, so that records which may only be read can be listed.
     pub fn is_live(&self, run: &str) -> Result<bool, Error> {
+        self.holder(run).map(|holder| holder.is_some())
+    }
+
+    /// What a run that is going on holds; none if no process holds its lease. Makes no file.
+    pub fn holder(&self, run: &str) -> Result<Option<Holder>, Error> {
         let path = self.path_of(run);
-        let file = match File::open(&path) {
+        let mut file = match File::open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&path, &error)),
         };
         // Looking takes the lock for a moment; under the global one nobody takes that for a sign of life.
@@ -116,7 +135,11 @@ impl Locks {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&global, &error)),
         };
-        is_held(&file, &path)
+        if !is_held(&file, &path)? {
+            return Ok(None);
+        }
+        let Claim { fence, paths, process } = read_claim(&mut file, &path)?;
+        Ok(Some(Holder { process, fence, paths }))
     }
 
     /// True if the run has a lease file: it is going on, or it died.
@@ -231,7 +254,8 @@ impl Lease {
         let _global = self.locks.global_within(Wait { limit_ms, ..wait })?;
         let obstacle = self.locks.obstacle(&self.run, paths)?;
         if matches!(obstacle, Obstacle::None) {
-            let mut claim = Claim { fence: self.locks.next_fence()?, paths: [&self.claim.paths, paths].concat() };
+            let fence = self.locks.next_fence()?;
+            let mut claim = Claim { fence, paths: [&self.claim.paths, paths].concat(), ..self.claim };
             claim.paths.sort();
             claim.paths.dedup();
             self.write(claim)?;
@@ -245,7 +269,7 @@ impl Lease {
         let mut paths = paths.to_vec();
         paths.sort();
         paths.dedup();
-        self.write(Claim { fence: self.claim.fence, paths })
+        self.write(Claim { paths, ..self.claim })
     }
 
     /// The paths that are claimed.
@@ -422,7 +446,8 @@ mod tests {
     fn a_live_run_has_one_lease_and_a_dead_one_is_buried_first() {
         let (_folder, locks) = locks();
         let dead = dying(&locks, "x");
-        assert!(locks.is_live("dead").unwrap());
+        let holder = Holder { process: std::process::id(), fence: 1, paths: vec!["x".to_owned()] };
+        assert_eq!(locks.holder("dead").unwrap(), Some(holder));
         assert!(locks.lease("dead").unwrap().is_none());
         drop(dead);
         assert!(!locks.is_live("dead").unwrap());

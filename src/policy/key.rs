@@ -76,6 +76,16 @@ pub(super) const KEYS: &[Key] = &[
         "Globs of what scripts may not read; a glob without `/` means that name in any folder.",
     ),
     key("paths.write", Form::Globs, "Globs of what may be written; `!` excludes."),
+    key(
+        "retention.days",
+        Form::Count(0),
+        "Days for which `nrv runs gc` keeps the record of a run, and with it the way back.",
+    ),
+    key(
+        "retention.size",
+        Form::Size,
+        "Bytes that the records of all runs may take; above it `nrv runs gc` removes the oldest.",
+    ),
     key("run.allow_dirty", Form::Flag, "Whether a run may start on files with uncommitted changes."),
     key("run.allow_dirty_flag", Form::Flag, "Whether `--allow-dirty` may be used."),
     key("run.keep_flag", Form::Flag, "Whether `--keep` and a header's `on_failure: \"keep\"` may be used."),
@@ -107,7 +117,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("gates.secrets", "the gate for secrets does not exist"),
     ("gates.tools", "the gate for tools does not exist"),
     ("llm", "model requests do not exist"),
-    ("retention", "records of runs do not expire"),
 ];
 
 /// What each table is for.
@@ -121,6 +130,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
     ("net", "What may be reached over the network: for samples of new links; scripts reach nothing."),
     ("paths", "What may be written and read. Protected paths, such as `.git`, are never writable."),
+    ("retention", "How long the records of runs are kept. Only `nrv runs gc` removes any."),
     ("run", "How runs begin and end."),
     ("script", "Settings of scripts."),
     ("script.limits", "What a script's process may use."),

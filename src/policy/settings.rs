@@ -25,6 +25,8 @@ pub struct Settings {
     pub net: Net,
     /// `[script.*]`.
     pub script: Script,
+    /// `[retention]`.
+    pub retention: Retention,
     /// `[run]`.
     pub run: Run,
 }
@@ -168,6 +170,21 @@ pub struct Calls {
 pub struct Net {
     /// Hosts that may be asked whether links work.
     pub hosts: Vec<String>,
+}
+
+/// How long `nrv runs gc` keeps the records of runs; until then a run can be rolled back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Retention {
+    /// Days after which a run may go.
+    pub days: u64,
+    /// Bytes that the records of all runs may take; above it the oldest go.
+    pub size: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention { days: 30, size: 2_000_000_000 }
+    }
 }
 
 /// What a script's process may use.

@@ -93,7 +93,8 @@ impl Kind {
 }
 
 impl Metadata {
-    fn of(stat: &Stat) -> Self {
+    /// What the system says of a file.
+    pub fn of(stat: &Stat) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
@@ -174,6 +175,16 @@ impl Workspace {
     pub fn read_entry(&self, path: &RepoPath) -> Result<Content, Error> {
         match self.read(path) {
             Err(error) if error.code() == Code::InvalidPath => self.read_link(path)?.ok_or(error),
+            result => result,
+        }
+    }
+
+    /// As [`Workspace::hash`], but a symbolic link at the path itself is an entry of its own.
+    pub fn stamp_entry(&self, path: &RepoPath) -> Result<Stamp, Error> {
+        match self.hash(path) {
+            Err(error) if error.code() == Code::InvalidPath => {
+                self.read_link(path)?.map(|link| link.stamp()).ok_or(error)
+            }
             result => result,
         }
     }

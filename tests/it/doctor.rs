@@ -26,7 +26,7 @@ const CHECKS: [&str; 18] = [
     "open_beneath",
     "no_replace",
     "exchange",
-    "hard_link",
+    "into_records",
     "space",
     "leftovers",
     "policy",

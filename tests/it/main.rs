@@ -3,6 +3,7 @@
 mod abuse;
 mod apply;
 mod apply_policy;
+mod archive;
 mod cancel;
 mod command_line;
 mod concurrency;

@@ -52,6 +52,23 @@ fn what_is_rolled_back_is_not_rolled_back_again() {
 }
 
 #[test]
+fn runs_that_changed_the_same_files_are_rolled_back_the_latest_first() {
+    let Bench { site, run, before, after } = migrated();
+    site.migrate(&[]).exits(0);
+    let again = ["run", "scripts/migrate_links.rhai", "--arg", "from=new.example.com", "--arg"];
+    site.nrv(&[&again[..], &["to=https://third.example.com", "--yes", "--allow-dirty"]].concat()).exits(0);
+    let second = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    let third = site.tree();
+    assert!(third != after);
+    site.nrv(&["rollback", &run]).exits(5).says("site/a/p0.html");
+    assert!(site.tree() == third);
+    site.nrv(&["rollback", &second]).exits(0).says("9 files");
+    assert!(site.tree() == after);
+    site.nrv(&["rollback", &run]).exits(0).says("9 files");
+    assert!(site.tree() == before);
+}
+
+#[test]
 fn a_file_that_is_back_already_does_not_stop_a_rollback() {
     let Bench { site, run, before, .. } = migrated();
     site.git(&["checkout", "-q", "site/a/p4.html"]);
