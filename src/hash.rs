@@ -46,7 +46,9 @@ impl Sha256 {
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let nibble = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });
+        let digits: String = self.0.iter().flat_map(|byte| [nibble(byte >> 4), nibble(byte & 15)]).collect();
+        f.write_str(&digits)
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Draft<'a> {
     }
 
     fn kind(&self, path: &RepoPath) -> Result<Option<Kind>, Error> {
-        let file = |content: Option<&Content>| content.map(|_| Kind::File);
+        let file = |content: Option<&Content>| content.map(|one| if one.is_link() { Kind::Link } else { Kind::File });
         match (self.slots.get(path), self.view.overlay().get(path)) {
             (Some(slot), _) => Ok(file(slot.now.as_ref())),
             (None, Some(content)) => Ok(file(content)),
@@ -94,6 +94,12 @@ impl<'a> Draft<'a> {
         for (path, _) in made {
             let mut folder = path.parent();
             while let Some(above) = folder {
+                if self.kind(&above)? == Some(Kind::Link) {
+                    // As on the disk, where no path is followed through it.
+                    return Err(Error::new(Code::InvalidPath, format!("`{path}` is or goes through a symbolic link"))
+                        .detail("path", path.as_str())
+                        .hint("links are not followed; name the file itself"));
+                }
                 let was_file = self.slots.get(&above).is_some_and(|slot| slot.first.is_some());
                 if was_file || self.kind(&above)?.is_some_and(|kind| kind != Kind::Folder) {
                     let message = format!("`{above}` is a file, and `{path}` would be in it");

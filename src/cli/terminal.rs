@@ -64,6 +64,7 @@ impl Sink for Terminal<'_> {
                 let text = table::adapter(&output, &after);
                 self.out.data(&text);
             }
+            Event::Applied { files, written } => tracing::info!("applied {files} files, written: {written}"),
             Event::Warning { result } => {
                 self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
             }

@@ -190,14 +190,21 @@ impl<'a> Placer<'a> {
 
     /// Where the lines are. A last line without a line feed counts where it begins another line, too: git takes such places.
     fn places(&mut self, wanted: &Wanted<'_>) -> Vec<usize> {
-        match wanted.lines.split_last() {
-            Some((last, head)) if !wanted.at_end && !last.ends_with(b"\n") => {
-                let begins = |at: usize| at < self.lines.len() && self.lines.line(at).starts_with(last);
-                let all = (0..self.lines.len()).filter(|at| self.lines.has(*at, head) && begins(at + head.len()));
-                all.take(reject::PLACES + 1).collect()
-            }
-            Some(_) | None => self.lines.places(&wanted.lines, &self.taken, reject::PLACES + 1),
+        let Some((last, head)) = wanted.lines.split_last().filter(|(last, _)| !wanted.at_end && !last.ends_with(b"\n"))
+        else {
+            return self.lines.places(&wanted.lines, &self.taken, reject::PLACES + 1);
+        };
+        let begins = |lines: &place::Lines<'_>, at: usize| at < lines.len() && lines.line(at).starts_with(last);
+        if head.is_empty() {
+            let all = (0..self.lines.len()).filter(|at| begins(&self.lines, *at));
+            return all.take(reject::PLACES + 1).collect();
         }
+        let mut places = self.lines.places(head, &self.taken, reject::LOOKED_AT);
+        // So many that it is not worth while to look which of them it is.
+        if places.len() < reject::LOOKED_AT {
+            places.retain(|at| begins(&self.lines, at + head.len()));
+        }
+        places
     }
 
     /// True if the hunk can be applied there.

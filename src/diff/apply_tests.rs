@@ -232,7 +232,8 @@ fn modes_change_the_execute_bits_only() {
 
 #[test]
 fn links_are_files_whose_contents_are_their_targets() {
-    let new = "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+d/y\n\\ No newline at end of file\n";
+    let new = "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n\
+               +d/y\n\\ No newline at end of file\n";
     assert_eq!(patched(new.as_bytes(), None, Placement::Exact).unwrap().after, Some((b"d/y".to_vec(), 0o120_777)));
     let empty = b"diff --git a/x b/x\nnew file mode 120000\n";
     compare(patched(empty, None, Placement::Exact), Err("a symbolic link without a target"));
@@ -240,7 +241,8 @@ fn links_are_files_whose_contents_are_their_targets() {
 
 #[test]
 fn renames_and_copies_may_edit() {
-    let diff = "diff --git a/x b/y\nsimilarity index 50%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n";
+    let diff = "diff --git a/x b/y\nsimilarity index 50%\nrename from x\nrename to y\n\
+                --- a/x\n+++ b/y\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n";
     let part = part(diff.as_bytes()).unwrap();
     assert_eq!((part.source().map(|path| &**path), part.target().map(|path| &**path)), (Some("x"), Some("y")));
     compare(patched(diff.as_bytes(), Some(b"a\nb\n"), Placement::Exact), Ok("a\nB\n"));
@@ -251,7 +253,9 @@ fn renames_and_copies_may_edit() {
 
 #[test]
 fn a_binary_file_goes_if_it_is_the_one_that_the_patch_knows() {
-    let diff = "diff --git a/x b/x\ndeleted file mode 100644\nindex ce013625030ba8dba906f756967f9e9ca394464a..0000000000000000000000000000000000000000\nBinary files a/x and /dev/null differ\n";
+    let diff = "diff --git a/x b/x\ndeleted file mode 100644\n\
+                index ce013625030ba8dba906f756967f9e9ca394464a..0000000000000000000000000000000000000000\n\
+                Binary files a/x and /dev/null differ\n";
     assert_eq!(patched(diff.as_bytes(), Some(b"hello\n"), Placement::Exact).unwrap().after, None);
     compare(
         patched(diff.as_bytes(), Some(b"hello"), Placement::Exact),

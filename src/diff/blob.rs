@@ -10,12 +10,21 @@ pub(super) fn deleted(rest: &[u8]) -> Option<String> {
     (is_whole && new.len() == old.len() && new.bytes().all(|byte| byte == b'0')).then(|| old.to_ascii_lowercase())
 }
 
+/// The SHA-1 name of contents.
+pub(super) fn name(bytes: &[u8]) -> String {
+    let head = format!("blob {}\0", bytes.len());
+    hex(&sha1::Sha1::new().chain_update(head).chain_update(bytes).finalize())
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// True if git would give the bytes this name: SHA-1 or SHA-256 of them behind their length.
 pub(super) fn is_named(bytes: &[u8], name: &str) -> bool {
     let head = format!("blob {}\0", bytes.len());
-    let hex = |digest: &[u8]| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let found = match name.len() {
-        40 => hex(&sha1::Sha1::new().chain_update(head).chain_update(bytes).finalize()),
+        40 => self::name(bytes),
         _ => hex(&sha2::Sha256::new().chain_update(head).chain_update(bytes).finalize()),
     };
     found == name

@@ -174,7 +174,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The name of a side, which has to be the one that is known already, and `/dev/null` if the side is absent, as a line before says.
+    /// The name of a side, which has to be the one that is known already, and `/dev/null` if a line before says that the side is
+    /// absent.
     fn side(
         &self,
         at: usize,
@@ -185,10 +186,16 @@ impl Reader<'_> {
         let found = name::git(rest, self.strip);
         let is_null = name::is_null(rest);
         match (absent, known) {
-            (Some(_), _) if is_null => Ok(None),
-            (Some(why), _) => Err(malformed(self.text, at, &format!("has to name `/dev/null`, after the line `{why}`"))),
-            (None, _) if is_null => Err(malformed(self.text, at, "names no file, and no line before it says that the file comes or goes")
-                .hint("after `diff --git`, a creation has the line `new file mode 100644`, a deletion `deleted file mode 100644`")),
+            (Some(_), None) if is_null => Ok(None),
+            (Some(why), _) => {
+                Err(malformed(self.text, at, &format!("has to name `/dev/null`, after the line `{why}`")))
+            }
+            (None, _) if is_null => {
+                let what = "names no file, and no line before it says that the file comes or goes";
+                let hint = "after `diff --git`, a creation has the line `new file mode 100644`, a deletion \
+                            `deleted file mode 100644`";
+                Err(malformed(self.text, at, what).hint(hint))
+            }
             (None, Some(known)) if found.as_ref() != Some(&known) => {
                 Err(malformed(self.text, at, "names another file than the lines before"))
             }
@@ -223,6 +230,9 @@ impl Reader<'_> {
         if old.is_none() && new.is_none() {
             let common = path(self.common.as_ref())?.ok_or_else(nameless)?;
             (old, new) = (Some(common.clone()), Some(common));
+        }
+        if self.is_new && self.names.old.is_some() || self.is_deleted && self.names.new.is_some() {
+            return Err(malformed(text, at, "and its header name a file that does not exist, as they say themselves"));
         }
         let operation = match (self.is_new, self.is_deleted) {
             (true, _) => Operation::Create { path: new.ok_or_else(nameless)? },

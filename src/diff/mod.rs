@@ -81,6 +81,13 @@ pub struct Stat {
     pub lines: Lines,
 }
 
+impl Stat {
+    /// A change without lines.
+    fn unchanged(path: &RepoPath) -> Self {
+        Stat { path: path.clone(), lines: Lines::default() }
+    }
+}
+
 /// How many leading folders are taken off the names of a diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strip {
@@ -158,7 +165,8 @@ impl<'a> From<&'a Content> for Side<'a> {
 /// in the order of their paths are a patch.
 ///
 /// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that becomes
-/// a symbolic link, or the other way round, is a deletion and a creation, as git has it. A file that holds a NUL byte is `unreadable`: a patch of text can't show it to a person.
+/// a symbolic link, or the other way round, is a deletion and a creation, as git has it. A file that
+/// holds a NUL byte is `unreadable`, since a patch of text can't show it, unless it goes: then git's name for it is shown.
 pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>) -> Result<(Vec<u8>, Stat), Error> {
     render_with(path, before, after, Hunks::new)
 }
@@ -180,14 +188,18 @@ fn render_with<'a>(
         return Ok((out, Stat { path: path.clone(), lines: [gone.lines, come.lines].into_iter().sum() }));
     }
     let (before, after) = (before.map_or(&[][..], |side| side.bytes), after.map_or(&[][..], |side| side.bytes));
-    if let Some(side) = [(before, "is"), (after, "would be")].iter().find(|side| memchr::memchr(0, side.0).is_some()) {
+    let binary = [(before, "is"), (after, "would be")].into_iter().find(|side| memchr::memchr(0, side.0).is_some());
+    if let Some(side) = binary.filter(|_| before != after) {
+        if modes.1.is_none() {
+            return Ok((name::binary_deletion(path, modes, &blob::name(before)), Stat::unchanged(path)));
+        }
         return Err(Error::new(
             Code::Unreadable,
             format!("`{path}` {} binary (it holds a NUL byte) and can't be shown as a diff", side.1),
         )
         .detail("path", path.as_str()));
     }
-    let mut stat = Stat { path: path.clone(), lines: Lines::default() };
+    let mut stat = Stat::unchanged(path);
     let mut out = Vec::new();
     if before == after && modes.0 == modes.1 {
         return Ok((out, stat));
@@ -311,8 +323,21 @@ mod tests {
     #[test]
     fn a_binary_file_is_refused_by_name() {
         let binary = Side { bytes: b"\0", mode: 0o644 };
-        let error = render(&RepoPath::parse("b.bin").unwrap(), Some(binary), None).unwrap_err();
+        let error = render(&RepoPath::parse("b.bin").unwrap(), None, Some(binary)).unwrap_err();
         assert_eq!((error.code(), error.message().contains("`b.bin`")), (Code::Unreadable, true));
+    }
+
+    #[test]
+    fn a_binary_file_that_goes_is_named_and_not_shown() {
+        let (path, before) = (RepoPath::parse("b c.bin").unwrap(), Side { bytes: b"\0", mode: 0o644 });
+        let (diff, stat) = render(&path, Some(before), None).unwrap();
+        let text = String::from_utf8(diff.clone()).unwrap();
+        let index = format!("index f76dd238ade08917e6712764a16a22005a50573d..{}", "0".repeat(40));
+        assert!(text.ends_with(&format!("{index}\nBinary files a/b c.bin and /dev/null differ\n")), "{text}");
+        assert_eq!(stat.lines.total(), 0);
+        let patch = parse(&diff, &ParseOptions::default()).unwrap();
+        let patched = patch.files[0].apply(Some(before), Placement::Exact).unwrap();
+        assert_eq!(patched.after, None);
     }
 
     #[test]

@@ -227,11 +227,13 @@ fn trim(random: &mut Random, patch: &mut Lines, at: usize) {
         patch.remove(at + 1);
         with_header(patch, at, |old, new| {
             (old.start, new.start) = (old.start + 1, new.start + 1);
-            (old.count, new.count) = (old.count - 1, new.count - 1);
+            (old.count, new.count) = (old.count.saturating_sub(1), new.count.saturating_sub(1));
         });
     } else if patch[end - 1].starts_with(b" ") {
         patch.remove(end - 1);
-        with_header(patch, at, |old, new| (old.count, new.count) = (old.count - 1, new.count - 1));
+        with_header(patch, at, |old, new| {
+            (old.count, new.count) = (old.count.saturating_sub(1), new.count.saturating_sub(1))
+        });
     }
 }
 

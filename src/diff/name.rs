@@ -39,6 +39,15 @@ pub(super) fn write_sides(path: &RepoPath, modes: Modes, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("--- {}\n+++ {}\n", side("a/", modes.0), side("b/", modes.1)).as_bytes());
 }
 
+/// The whole part of a patch that deletes a file of which only git's name for its contents is shown.
+pub(super) fn binary_deletion(path: &RepoPath, modes: Modes, name: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_header(path, modes, &mut out);
+    let (zeros, file) = ("0".repeat(name.len()), quoted("a/", path));
+    out.extend_from_slice(format!("index {name}..{zeros}\nBinary files {file} and /dev/null differ\n").as_bytes());
+    out
+}
+
 /// A name as git writes it: in double quotes with C's escapes if a byte needs one, each byte beyond ASCII in octal.
 fn quoted(prefix: &str, path: &str) -> String {
     let plain = |byte: u8| (b' '..0x7f).contains(&byte) && !matches!(byte, b'"' | b'\\');

@@ -217,7 +217,8 @@ impl Parser<'_> {
         let found = body::ranges(hunk.old.start, hunk.new.start, counts);
         let what = format!("follows hunk {} of `{}` and looks like a line of it", part.hunks.len(), part.path());
         Err(malformed(text, self.at, &what).detail("hunk", part.hunks.len()).detail("found", found.clone()).hint(format!(
-            "the hunk in line {} has more lines than its header says; with all of them the header would be `{found}`, and `nrv.diff.repair` counts again",
+            "the hunk in line {} has more lines than its header says; with all of them the header would be `{found}`, and \
+             `nrv.diff.repair` counts again",
             hunk.line
         )))
     }

@@ -92,6 +92,9 @@ fn headers_of_git_say_what_happens() {
     one(&format!("--- a/d/x\n+++ b/d/y\n{HUNK}"), Err("name `d/x` and `d/y` without saying that it is a rename"));
     one(&format!("--- /dev/null\n+++ b/d/x\n{HUNK}"), Err("no line before it says that the file comes or goes"));
     one(&format!("new file mode 100644\n--- a/d/x\n+++ b/d/x\n{HUNK}"), Err("has to name `/dev/null`"));
+    let twice = format!("--- a/d/x\nnew file mode 100644\n--- /dev/null\n+++ b/d/x\n{HUNK}");
+    one(&twice, Err("has to name `/dev/null`"));
+    one(&format!("--- a/d/x\nnew file mode 100644\n{HUNK}"), Err("name a file that does not exist"));
     one("new file mode 644\n", Err("names no mode of a file"));
     one("old mode 160000\nnew mode 100644\n", Err("is about a submodule"));
 }

@@ -13,8 +13,8 @@ use crate::{
 /// How many places a message lists.
 pub(super) const PLACES: usize = 20;
 
-/// How many places are looked at for the one that is most alike.
-const LOOKED_AT: usize = 200;
+/// How many places are looked at where each has to be compared.
+pub(super) const LOOKED_AT: usize = 200;
 
 fn rejected(part: &FilePatch, message: String) -> Error {
     Error::new(Code::PatchRejected, message).detail("path", part.path().as_str()).detail("line", part.line)
@@ -192,7 +192,7 @@ fn nearest(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Option<usize> {
 }
 
 /// What to do about a line that is not as expected.
-fn hint(placer: &Placer<'_>, wanted: &Wanted<'_>, expected: &[u8], found: Option<&[u8]>) -> String {
+fn hint(placer: &mut Placer<'_>, wanted: &Wanted<'_>, expected: &[u8], found: Option<&[u8]>) -> String {
     let Some(found) = found else {
         return format!("the file has {}; make the diff against the file as it is", lines(placer.lines.len()));
     };
@@ -210,8 +210,7 @@ fn hint(placer: &Placer<'_>, wanted: &Wanted<'_>, expected: &[u8], found: Option
         return "only white space differs; context has to be the same byte for byte".to_owned();
     }
     let added: Vec<&[u8]> = wanted.hunk.new_lines().collect();
-    let is_done = !added.is_empty()
-        && (0..=placer.lines.len().saturating_sub(added.len())).any(|at| placer.lines.has(at, &added));
+    let is_done = !placer.lines.places(&added, &[], 1).is_empty();
     if is_done {
         return "the file already has the lines that the hunk makes: it may have been applied before".to_owned();
     }

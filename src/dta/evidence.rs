@@ -12,7 +12,7 @@ use super::{
     record,
 };
 use crate::{
-    change::{ChangeSet, Content, Entry, Stamp},
+    change::{ChangeSet, Entry, Stamp},
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
@@ -23,6 +23,9 @@ use crate::{
 pub const HASHES_MATCH: &str = "hashes_match";
 /// Nothing under the target is different but for the manifest's entries.
 pub const NOTHING_ELSE_CHANGED: &str = "nothing_else_changed";
+
+/// Why a file is not compared.
+const TOO_LARGE: &str = "it is too large to be read";
 
 /// Where the contents before and after a change are found.
 #[derive(Clone, Debug)]
@@ -118,9 +121,10 @@ impl<'a> Evidence<'a> {
     /// the paths.
     pub fn examine<R: Send>(&self, ctx: &Context<'_>, work: impl Fn(&Examined<'_>) -> R + Sync) -> Vec<R> {
         let items = self.items();
-        let results = workspace::parallel_map_with(ctx.threads, &items, Vec::new, |buffer, item| match item {
-            Item::Kept(file) => self.kept(ctx, file, buffer, &work),
-            Item::Changed(n, entry, file) => self.changed(ctx, (*n, entry), *file, &work),
+        let buffers = || (Vec::new(), Vec::new());
+        let results = workspace::parallel_map_with(ctx.threads, &items, buffers, |buffers, item| match item {
+            Item::Kept(file) => self.kept(ctx, file, &mut buffers.0, &work),
+            Item::Changed(n, entry, file) => self.changed(ctx, (*n, entry, *file), buffers, &work),
         });
         let mut failures = self.names(ctx).unwrap_or_else(|error| vec![unread(None, &error)]);
         let mut measured = Vec::new();
@@ -168,7 +172,7 @@ impl<'a> Evidence<'a> {
         let found = match ctx.view.read_into(&file.path, u64::MAX, buffer) {
             Ok(Some(stamp)) => stamp.sha256,
             Ok(None) => {
-                return (None, vec![Failure::at(NOTHING_ELSE_CHANGED, &file.path, "it is too large to be read")]);
+                return (None, vec![Failure::at(NOTHING_ELSE_CHANGED, &file.path, TOO_LARGE)]);
             }
             Err(error) => return (None, vec![unread(Some(&file.path), &error)]),
         };
@@ -183,8 +187,8 @@ impl<'a> Evidence<'a> {
     fn changed<R>(
         &self,
         ctx: &Context<'_>,
-        (n, entry): (usize, &Entry),
-        file: Option<&FileHash>,
+        (n, entry, file): (usize, &Entry, Option<&FileHash>),
+        (old, new): &mut (Vec<u8>, Vec<u8>),
         work: &(impl Fn(&Examined<'_>) -> R + Sync),
     ) -> (Option<R>, Vec<Failure>) {
         let mut failures = Vec::new();
@@ -193,7 +197,8 @@ impl<'a> Evidence<'a> {
         if recorded != file.map(|file| file.sha256) {
             fail("the manifest and the baseline disagree about what it was".to_owned());
         }
-        let images = self.before(ctx, n, entry).and_then(|before| Ok((before, self.after(ctx, n, entry)?)));
+        let images =
+            self.before(ctx, (n, entry), old).and_then(|before| Ok((before, self.after(ctx, (n, entry), new)?)));
         let (before, after) = match images {
             Ok(images) => images,
             Err(error) => {
@@ -202,17 +207,16 @@ impl<'a> Evidence<'a> {
             }
         };
         if self.applied() {
-            if before.as_ref().map(|content| content.sha256) != recorded {
+            if before.map(|stamp| stamp.sha256) != recorded {
                 fail("its recorded content before is not the one that the manifest names".to_owned());
             }
-        } else if let Some(reason) = mismatch(entry.before, before.as_ref()) {
+        } else if let Some(reason) = mismatch(entry.before, before) {
             fail(format!("nothing was to be written yet, but {reason}"));
         }
-        if let Some(reason) = mismatch(entry.after, after.as_ref()) {
+        if let Some(reason) = mismatch(entry.after, after) {
             fail(reason);
         }
-        let before = before.as_ref().map(|content| content.bytes.as_slice());
-        let after = after.as_ref().map(|content| content.bytes.as_slice());
+        let (before, after) = (before.map(|_| old.as_slice()), after.map(|_| new.as_slice()));
         (Some(work(&Examined { path: &entry.path, before, after, changed: true })), failures)
     }
 
@@ -220,24 +224,43 @@ impl<'a> Evidence<'a> {
         matches!(self.images, Images::Applied(_))
     }
 
-    fn before(&self, ctx: &Context<'_>, n: usize, entry: &Entry) -> Result<Option<Content>, Error> {
+    /// Reads the content before; none if there is none.
+    fn before(
+        &self,
+        ctx: &Context<'_>,
+        (n, entry): (usize, &Entry),
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<Stamp>, Error> {
         match (&self.images, entry.before) {
             (Images::Applied(_), None) => Ok(None),
             (Images::Applied(pres), Some(stamp)) => {
-                Ok(Some(Content::new(record::read(&pres.join(n.to_string()))?, stamp.mode)))
+                record::read_into(&pres.join(n.to_string()), bytes)?;
+                Ok(Some(stamp_of(bytes, stamp.mode)))
             }
-            (Images::Preview(_) | Images::Proposed(_), _) => ctx.view.read(&entry.path).map(Some).or_else(absent),
+            (Images::Preview(_) | Images::Proposed(_), _) => in_tree(ctx, entry, bytes),
         }
     }
 
-    fn after(&self, ctx: &Context<'_>, n: usize, entry: &Entry) -> Result<Option<Content>, Error> {
+    /// Reads the content after; none if there is none.
+    fn after(
+        &self,
+        ctx: &Context<'_>,
+        (n, entry): (usize, &Entry),
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<Stamp>, Error> {
         match (&self.images, entry.after) {
-            (Images::Applied(_), _) => ctx.view.read(&entry.path).map(Some).or_else(absent),
+            (Images::Applied(_), _) => in_tree(ctx, entry, bytes),
             (Images::Preview(_), None) => Ok(None),
             (Images::Preview(posts), Some(stamp)) => {
-                Ok(Some(Content::new(record::read_part(posts, self.offsets[n], stamp.length)?, stamp.mode)))
+                record::read_part(posts, self.offsets[n], stamp.length, bytes)?;
+                Ok(Some(stamp_of(bytes, stamp.mode)))
             }
-            (Images::Proposed(changes), _) => Ok(changes.changes().get(n).and_then(|change| change.after.clone())),
+            (Images::Proposed(changes), _) => Ok(changes.changes().get(n).and_then(|change| {
+                let content = change.after.as_ref()?;
+                bytes.clear();
+                bytes.extend_from_slice(&content.bytes);
+                Some(content.stamp())
+            })),
         }
     }
 
@@ -272,8 +295,17 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn absent(error: Error) -> Result<Option<Content>, Error> {
-    if error.code() == Code::NotFound { Ok(None) } else { Err(error) }
+fn stamp_of(bytes: &[u8], mode: u32) -> Stamp {
+    Stamp { sha256: Sha256::of(bytes), mode, length: bytes.len() as u64 }
+}
+
+fn in_tree(ctx: &Context<'_>, entry: &Entry, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+    match ctx.view.read_into(&entry.path, u64::MAX, bytes) {
+        Ok(Some(stamp)) => Ok(Some(stamp)),
+        Ok(None) => Err(Error::new(Code::Unreadable, TOO_LARGE)),
+        Err(error) if error.code() == Code::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn unread(path: Option<&RepoPath>, error: &Error) -> Failure {
@@ -288,8 +320,8 @@ fn differs(check: &str, path: &RepoPath, expected: Sha256, found: Sha256) -> Fai
     Failure::at(check, path, format!("its hash is {found}, not {expected}"))
 }
 
-fn mismatch(expected: Option<Stamp>, found: Option<&Content>) -> Option<String> {
-    match (expected, found.map(Content::stamp)) {
+fn mismatch(expected: Option<Stamp>, found: Option<Stamp>) -> Option<String> {
+    match (expected, found) {
         (None, None) => None,
         (None, Some(_)) => Some("it exists".to_owned()),
         (Some(_), None) => Some("it does not exist".to_owned()),

@@ -1,21 +1,21 @@
 //! Reads files of a run's record. The one place of this service that opens a file by itself.
 
-use std::{os::unix::fs::FileExt, path::Path};
+use std::{io::Read, os::unix::fs::FileExt, path::Path};
 
 use crate::error::{Code, Error};
 
-/// A part of a file of the record; `record_damaged` if the file ends before it.
-#[expect(clippy::disallowed_methods, reason = "see `read`")]
-pub(super) fn read_part(path: &Path, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
-    let read = || {
+/// A part of a file of the record, into a buffer that is used again; `record_damaged` if the file ends before it.
+#[expect(clippy::disallowed_methods, reason = "see `read_into`")]
+pub(super) fn read_part(path: &Path, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    let mut read = || {
         let file = std::fs::File::open(path)?;
         // The record may lie about the length; what is not in the file is not asked for.
         let rest = file.metadata()?.len().saturating_sub(offset);
         if length > rest {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
-        file.read_exact_at(&mut bytes, offset).map(|()| bytes)
+        bytes.resize(usize::try_from(length).map_err(std::io::Error::other)?, 0);
+        file.read_exact_at(bytes, offset)
     };
     read().map_err(|error: std::io::Error| {
         Error::new(Code::RecordDamaged, format!("`{}` of the record can't be read: {error}", path.display()))
@@ -23,12 +23,20 @@ pub(super) fn read_part(path: &Path, offset: u64, length: u64) -> Result<Vec<u8>
 }
 
 /// All bytes of a file of the record.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    read_into(path, &mut bytes).map(|()| bytes)
+}
+
+/// All bytes of a file of the record, into a buffer that is used again.
 #[expect(
     clippy::disallowed_methods,
     reason = "a verifier judges from the record and the disk alone, in its own process"
 )]
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| {
+pub(super) fn read_into(path: &Path, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    bytes.clear();
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_to_end(bytes));
+    read.map(|_| ()).map_err(|error| {
         Error::new(Code::RecordDamaged, format!("`{}` of the record can't be read: {error}", path.display()))
     })
 }

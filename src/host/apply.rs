@@ -53,6 +53,8 @@ impl Host<'_> {
         } else {
             self.write(position, &mut proposed, &patch)?;
         }
+        let written = request.writes() && !self.flags.dry_run;
+        sink.event(Event::Applied { files: proposed.changes.len(), written });
         let outcomes =
             serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         Ok(match outcomes {

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::Host;
 use crate::{
-    change::{Change, Content},
+    change::{Change, Stamp},
     diff::{self, Side, Stat},
     error::{Code, Error},
-    workspace::{View, parallel_map},
+    path::RepoPath,
+    workspace::{View, parallel_map_with},
 };
 
 /// A patch, and what each file has in it.
@@ -38,13 +39,14 @@ impl Patch {
 impl Host<'_> {
     /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
     pub(super) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
-        let parts = parallel_map(self.context.options.threads, changes, |change| {
+        let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
             self.context.check_cancelled()?;
-            render(view, change)
+            render_with(view, change, buffer)
         });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut patch = Patch::default();
-        for part in parts {
-            let (part, stat) = part?;
+        patch.bytes.reserve_exact(parts.iter().map(|(part, _)| part.len()).sum());
+        for (part, stat) in parts {
             patch.push(&part, stat);
         }
         Ok(patch)
@@ -53,11 +55,31 @@ impl Host<'_> {
 
 /// One file's part of a patch, with its size.
 pub(super) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
+    render_with(view, change, &mut Vec::new())
+}
+
+/// The same, with a buffer that is used again.
+fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
     let path = &change.path;
-    let before = change.before.map(|_| view.read_entry(path)).transpose()?;
-    if before.as_ref().map(Content::stamp) != change.before {
+    if let Some(expected) = change.before
+        && read(view, (path, expected.length), buffer)? != Some(expected)
+    {
         let message = format!("`{path}` changed while the change was proposed");
         return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
     }
-    diff::render(path, before.as_ref().map(Side::from), change.after.as_ref().map(Side::from))
+    let before = change.before.map(|stamp| Side { bytes: buffer, mode: stamp.mode });
+    diff::render(path, before, change.after.as_ref().map(Side::from))
+}
+
+/// Reads what stands at a path into a buffer; of a link, the link itself.
+fn read(view: View<'_>, (path, limit): (&RepoPath, u64), buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+    match view.read_into(path, limit, buffer) {
+        Err(error) if error.code() == Code::InvalidPath => {
+            let link = view.read_entry(path)?;
+            buffer.clear();
+            buffer.extend_from_slice(&link.bytes);
+            Ok(Some(link.stamp()))
+        }
+        result => result,
+    }
 }

@@ -5,7 +5,8 @@ use crate::{
     change::{ChangeSet, Content, Stamp},
     diff::Stat,
     error::Error,
-    journal::{Target, preflight},
+    journal::{Target, check_case, preflight},
+    path::RepoPath,
     workspace::parallel_map,
 };
 
@@ -23,11 +24,15 @@ pub(super) struct Previewed {
 impl Host<'_> {
     /// Checks that a transaction could write a change: what is promised must not fail later.
     pub(super) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
-        // What an earlier step of this dry run proposed is not on the disk.
-        let on_disk = |target: &Target<'_>| !self.proposed.contains_key(target.path);
+        // What an earlier step of this dry run proposed is not on the disk, nor is what lies where it removed a file.
+        let is_proposed = |path: &RepoPath| self.proposed.contains_key(path);
+        let folders = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
+        let on_disk =
+            |target: &Target<'_>| !is_proposed(target.path) && !folders(target.path).any(|folder| is_proposed(&folder));
         let targets: Vec<_> = Target::of(changes).into_iter().filter(on_disk).collect();
         let check = |target: &Target<'_>| preflight(&self.context.workspace, target);
-        parallel_map(self.context.options.threads, &targets, check).into_iter().collect()
+        parallel_map(self.context.options.threads, &targets, check).into_iter().collect::<Result<(), _>>()?;
+        check_case(&self.context.workspace, &targets)
     }
 
     /// Lays a change over what the run sees, and adds it to the run's patch.

@@ -43,6 +43,13 @@ pub enum Event {
         /// The line.
         text: String,
     },
+    /// A change by `apply.*` was made.
+    Applied {
+        /// How many files changed.
+        files: usize,
+        /// False in a dry run, or if only a preview was asked for.
+        written: bool,
+    },
     /// An adapter started.
     DtaStarted {
         /// Its name.

@@ -152,7 +152,8 @@ impl Request {
     ///
     /// The files that it names must be clean, as far as git can say; a call that is wrong in itself says so when it is made.
     pub fn apply(context: &Context, asked: Asked, call: &Call, flags: Flags) -> Self {
-        let parsed = context.is_in_repository().then(|| apply::Request::of(call).ok()).flatten();
+        let matters = !flags.allow_dirty && !context.policy.settings().run.allow_dirty && context.is_in_repository();
+        let parsed = matters.then(|| apply::Request::of(call).ok()).flatten();
         let writes = parsed.map(|request| request.targets().iter().map(Globs::literal).collect());
         Request { asked, policy: context.policy.clone(), seed: 0, flags, writes }
     }

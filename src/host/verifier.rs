@@ -11,7 +11,7 @@ use crate::{
     },
     error::{Code, Error},
     ledger::{FileRef, Record, RunFolder},
-    process::{Command, capture},
+    process::{Command, capture_with},
 };
 
 /// The hidden subcommand that verifies.
@@ -41,20 +41,23 @@ impl Host<'_> {
     /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
     pub(super) fn verify_proposed(&self, position: &Position, stored: &StoredProposal) -> Result<Report, Error> {
         let name = format!("packs/{position}-proposed");
-        let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
-        let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
-        self.folder.write_parts(&format!("{name}/post"), &posts)?;
-        let request = Request {
-            tool: stored.invocation.tool.clone(),
-            root: self.context.workspace.root().to_owned(),
-            run_folder: self.folder.path().to_owned(),
-            baseline: artifact(stored.baseline()),
-            manifest: artifact(stored.planned()),
-            contents: Contents::After(self.folder.path().join(format!("{name}/post"))),
-            overlay: self.write_overlay(&name)?,
-            threads: self.context.options.threads,
+        // The verifier's process starts meanwhile.
+        let request = || {
+            let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
+            let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
+            self.folder.write_parts(&format!("{name}/post"), &posts)?;
+            Ok(Request {
+                tool: stored.invocation.tool.clone(),
+                root: self.context.workspace.root().to_owned(),
+                run_folder: self.folder.path().to_owned(),
+                baseline: artifact(stored.baseline()),
+                manifest: artifact(stored.planned()),
+                contents: Contents::After(self.folder.path().join(format!("{name}/post"))),
+                overlay: self.write_overlay(&name)?,
+                threads: self.context.options.threads,
+            })
         };
-        let verdict = ask(self.context, &request, stored.invocation.constraints.timeout_ms);
+        let verdict = ask_with(self.context, request, stored.invocation.constraints.timeout_ms);
         self.folder.remove_folder(&name)?;
         verdict
     }
@@ -84,17 +87,27 @@ fn artifact(file: &FileRef) -> ArtifactRef {
 
 /// Runs the verifier. One that dies, hangs or says something else has not passed.
 pub(super) fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Report, Error> {
-    let stdin = serde_json::to_vec(request).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    ask_with(context, || Ok(request.clone()), timeout_ms)
+}
+
+/// As [`ask`], with a request that is made while the verifier starts.
+fn ask_with(
+    context: &Context,
+    request: impl FnOnce() -> Result<Request, Error>,
+    timeout_ms: u64,
+) -> Result<Report, Error> {
     let command = Command {
         program: context.options.program.clone(),
         args: vec![SUBCOMMAND.into()],
         cwd: None,
         env: std::collections::BTreeMap::new(),
-        stdin,
+        stdin: Vec::new(),
         timeout_ms,
         max_output: 64 << 20,
     };
-    let captured = capture(command, Some(context.options.cancel.as_ref()))?;
+    let captured = capture_with(command, Some(context.options.cancel.as_ref()), || {
+        serde_json::to_vec(&request()?).map_err(|error| Error::new(Code::Internal, error.to_string()))
+    })?;
     context.check_cancelled()?;
     let failed = |reason: String| Report {
         failures: vec![Failure::new("verifier_ran", reason)],

@@ -11,7 +11,7 @@ use crate::{
 
 /// Refuses two targets that are one file. Two that are both to be made are told apart when they are: only one of them finds its
 /// place free.
-pub(super) fn check(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
+pub fn check(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
     for (one, other) in alike(targets.iter().map(|target| target.path)) {
         let identity = |path| workspace.stat(path).map(|found| found.map(|found| found.identity));
         if identity(one)?.is_some_and(|found| identity(other).is_ok_and(|same| same == Some(found))) {

@@ -20,6 +20,7 @@ mod tree;
 
 use std::path::Path;
 
+pub use case::check as check_case;
 pub use entry::{Manifest, is_committed, open_transactions, sweep};
 pub use faults::{Faults, NoFaults};
 pub use probe::{FileSystem, probe, try_writing};

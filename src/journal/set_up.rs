@@ -33,7 +33,7 @@ fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Fault
         if let Some(reason) = protected::write_refusal(target.path).filter(|_| !is_new_policy) {
             return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
         }
-        check_place(workspace, &mut Folders::of(workspace), target)?;
+        check_place(&mut Folders::of(workspace), target)?;
     }
     let mut work = Work { workspace, faults, folders: Vec::new(), staged: Vec::new(), placed: Vec::new() };
     let result = work.run(targets);

@@ -93,7 +93,7 @@ impl Journal<'_> {
         let check = |folders: &mut Folders<'_>, target: &Target<'_>| {
             // What is brought back was there before, wherever it leads.
             check_name(target, !transaction.undoes)?;
-            check_place(self.workspace, folders, target)
+            check_place(folders, target)
         };
         let folders = || Folders::of(self.workspace);
         let devices: Vec<Option<u64>> =
@@ -160,7 +160,7 @@ impl Journal<'_> {
 /// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
 pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
     check_name(target, true)?;
-    check_place(workspace, &mut Folders::of(workspace), target).map(drop)
+    check_place(&mut Folders::of(workspace), target).map(drop)
 }
 
 fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
@@ -174,15 +174,11 @@ fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
 }
 
 /// Checks what stands at a target's place, whoever may write there; the device that it is on.
-pub(super) fn check_place(
-    workspace: &Workspace,
-    folders: &mut Folders<'_>,
-    target: &Target<'_>,
-) -> Result<Option<u64>, Error> {
+pub(super) fn check_place(folders: &mut Folders<'_>, target: &Target<'_>) -> Result<Option<u64>, Error> {
     folders.check_writable(target.path)?;
     let Some(folder) = folders.find(target.path)? else {
-        tree::check_target(target.path, target.before.as_ref(), None)?;
-        return tree::missing_folders(workspace, target.path).map(|_| None);
+        // What stands in the way of its folders is told when they are to be made: a preview may have taken it away.
+        return tree::check_target(target.path, target.before.as_ref(), None).map(|()| None);
     };
     let at = place(folder, target.path.file_name(), target.path);
     let found = at.look()?;

@@ -62,7 +62,17 @@ pub struct Captured {
 /// Runs a command to its end. Whatever is left of its process group then is killed.
 ///
 /// Only a program that can't be started is an error; a failed one is told by `status`.
-pub fn capture(command: Command, cancel: Option<&AtomicBool>) -> Result<Captured, Error> {
+pub fn capture(mut command: Command, cancel: Option<&AtomicBool>) -> Result<Captured, Error> {
+    let stdin = std::mem::take(&mut command.stdin);
+    capture_with(command, cancel, || Ok(stdin))
+}
+
+/// As [`capture`], with stdin made while the program starts; if that fails, the program is killed.
+pub fn capture_with(
+    command: Command,
+    cancel: Option<&AtomicBool>,
+    stdin: impl FnOnce() -> Result<Vec<u8>, Error>,
+) -> Result<Captured, Error> {
     let fail = |error: &std::io::Error| Error::io(format_args!("`{}` can't be run", command.program.name()), error);
     let mut native = super::native(&command.program);
     native.args(&command.args).envs(&command.env);
@@ -71,7 +81,14 @@ pub fn capture(command: Command, cancel: Option<&AtomicBool>) -> Result<Captured
         native.current_dir(folder);
     }
     let mut child = native.spawn().map_err(|error| fail(&error))?;
-    feed(child.stdin.take(), command.stdin);
+    match stdin() {
+        Ok(stdin) => feed(child.stdin.take(), stdin),
+        Err(error) => {
+            super::kill_group(&child);
+            let _ = child.wait();
+            return Err(error);
+        }
+    }
     let stdout = drain(child.stdout.take(), command.max_output);
     let stderr = drain(child.stderr.take(), command.max_output);
 
@@ -171,6 +188,13 @@ mod tests {
     fn a_program_left_in_the_background_holds_nobody() {
         let done = capture(shell("sleep 600 & echo done"), None).unwrap();
         assert_eq!((done.status, done.stdout.as_slice()), (Some(0), &b"done\n"[..]));
+    }
+
+    #[test]
+    fn a_program_whose_input_can_not_be_made_is_killed() {
+        let failed = || Err(Error::new(crate::error::Code::Io, "no input"));
+        let error = capture_with(shell("cat; sleep 600"), None, failed).unwrap_err();
+        assert_eq!(error.message(), "no input");
     }
 
     #[test]

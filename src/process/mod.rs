@@ -25,7 +25,7 @@ use rustix::{
 };
 
 pub use self::{
-    capture::{Captured, Command, capture},
+    capture::{Captured, Command, capture, capture_with},
     child::{Child, Exit, Pipes, spawn_piped, start_thread},
     kernel::{Kernel, kernel},
 };

@@ -227,8 +227,7 @@ impl Workspace {
         // One byte more tells the end of the file without another question.
         let expected = usize::try_from((metadata.length + 1).min(MAX_RESERVED)).unwrap_or(0);
         bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
-        // It may have grown since it was measured.
-        file.take(limit + 1).read_to_end(bytes).map_err(|error| unread(path, &error))?;
+        fill(&file, (metadata.length, limit), bytes).map_err(|error| unread(path, &error))?;
         Ok((bytes.len() as u64 <= limit).then_some(metadata))
     }
 
@@ -276,6 +275,19 @@ fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Owned
             result => return result,
         }
     }
+}
+
+/// Reads to the end of a file, and little further than a limit. One question is enough for a file that is as long as it was
+/// measured: there was room for more, and no more came.
+fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    if let Ok(n) = rustix::io::read(file, rustix::buffer::spare_capacity(bytes))
+        && n as u64 == length
+        && bytes.len() < bytes.capacity()
+    {
+        return Ok(());
+    }
+    // It may have grown or shrunk since then.
+    file.take((limit + 1).saturating_sub(bytes.len() as u64)).read_to_end(bytes).map(|_| ())
 }
 
 fn too_large(path: &RepoPath, limit: u64) -> Error {

@@ -1,6 +1,7 @@
 //! Listing files: sorted, in parallel, with gitignore semantics.
 
 use std::{
+    ffi::OsStr,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::mpsc,
@@ -80,7 +81,7 @@ impl Workspace {
             .require_git(in_repository)
             .parents(in_repository)
             .filter_entry(move |entry| {
-                let Ok(relative) = entry.path().strip_prefix(&root) else { return false };
+                let Some(relative) = beneath(entry.path(), &root) else { return false };
                 let hidden = entry.file_name().to_str().is_some_and(protected::is_hidden_folder);
                 !hidden && prefixes.iter().any(|prefix| meet(relative, Path::new(prefix)))
             });
@@ -98,7 +99,7 @@ impl Workspace {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return None;
         }
-        let relative = entry.path().strip_prefix(self.root()).ok()?;
+        let relative = beneath(entry.path(), self.root())?;
         let Some(text) = relative.to_str() else {
             let name = String::from_utf8_lossy(relative.as_os_str().as_bytes()).into_owned();
             let matches = RepoPath::parse(&name).is_ok_and(|path| globs.matches(&path));
@@ -129,6 +130,12 @@ pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((real, repository))
 }
 
+/// What a walk that began at `root` adds to it.
+fn beneath<'a>(path: &'a Path, root: &Path) -> Option<&'a Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes())?;
+    Some(Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest))))
+}
+
 /// True if one of the two lies at or beneath the other.
 fn meet(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
@@ -142,7 +149,7 @@ fn is_gone(error: &ignore::Error) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tests {
-    use std::{ffi::OsStr, fs};
+    use std::fs;
 
     use super::*;
 

@@ -69,6 +69,8 @@ fn one_of_each() -> Vec<Event> {
         Event::DtaProgress { tool: tool(), phase: Work::Apply, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Verify, done: 0, total: 1 },
         Event::DtaProposed { tool: tool(), proposal: "p".to_owned(), files: 1 },
+        Event::Applied { files: 1, written: true },
+        Event::Applied { files: 1, written: true },
         Event::DtaApplied { tool: tool(), files: 1 },
         Event::DtaVerified { tool: tool(), output: json!({}), after: json!({}) },
         Event::DtaFailed { tool: tool(), reason: text.clone() },

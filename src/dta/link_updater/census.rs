@@ -1,7 +1,7 @@
-//! Counts the links of a page in which nothing moves, by a tokenizer made for speed.
+//! Counts the links of a page and finds those that move, by a tokenizer made for speed.
 //!
-//! Most pages of a tree hold no old host, and all of them are to be counted. What this reader finds unusual, and every page
-//! in which a link could move, is left to [`super::html`]; it never says what becomes of a page.
+//! It answers only for pages in which nothing is unusual, and then says what [`super::html`] would say: property tests hold it
+//! to that. Every other page is left to that reader.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -15,18 +15,29 @@ use super::{
     pieces::pieces,
     scan::Scan,
     table::{self, Form},
-    value::Decoded,
+    value::{Decoded, Value},
 };
 
-/// The number of links in an HTML page; none if a link moves or somebody slower has to look.
-pub(super) fn count(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<u64> {
+/// What is in a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    /// How many links there are.
+    pub(super) links: u64,
+    /// The values in which links move, in the order of the file.
+    pub(super) moving: Vec<Value>,
+}
+
+/// Takes the census of an HTML page; none if somebody slower has to look.
+pub(super) fn take(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<Census> {
     let mut reader = Reader::new(bytes, json_ld, moves);
     reader.run()?;
-    Some(reader.links)
+    let mut census = reader.census;
+    census.moving.sort_by_key(|value| value.range.start);
+    Some(census)
 }
 
 /// How many names of elements are remembered by a place of their own.
-const SLOTS: usize = 64;
+const SLOTS: usize = 256;
 
 /// Names of up to eight bytes as numbers; longer ones by their first eight, to be compared once more.
 const fn key(name: &[u8]) -> u64 {
@@ -100,7 +111,8 @@ fn place(key: u64) -> usize {
 fn known(name: &[u8], key: u64) -> Option<&'static Known> {
     let mut place = place(key);
     while let Some(known) = &KNOWN[place] {
-        if known.key == key && known.name.len() == name.len() && known.name.as_bytes().eq_ignore_ascii_case(name) {
+        let is_alike = known.key == key && known.name.len() == name.len();
+        if is_alike && (name.len() <= 8 || known.name.as_bytes().eq_ignore_ascii_case(name)) {
             return Some(known);
         }
         place = (place + 1) % PLACES;
@@ -121,10 +133,12 @@ struct Reader<'a> {
     in_noscript: bool,
     at: usize,
     moves: &'a Moves,
-    links: u64,
+    census: Census,
     foreign: Foreign,
     /// True if something in the page was not HTML's alone.
     was_engaged: bool,
+    /// True if it was so at the last start tag.
+    began_engaged: bool,
     /// The last name seen of each group, so that `foreign` is told once.
     began: [u64; SLOTS],
     /// Those of the tag that is read, as far as they matter.
@@ -139,9 +153,10 @@ impl<'a> Reader<'a> {
             in_noscript: false,
             at: 0,
             moves,
-            links: 0,
+            census: Census::default(),
             foreign: Foreign::default(),
             was_engaged: false,
+            began_engaged: false,
             began: [0; SLOTS],
             attributes: Vec::new(),
         }
@@ -168,7 +183,8 @@ impl<'a> Reader<'a> {
             let mut island = Reader::new(&self.bytes[..range.end], self.json_ld, self.moves);
             (island.at, island.in_noscript) = (range.start, true);
             island.run()?;
-            self.links += island.links;
+            self.census.links += island.census.links;
+            self.census.moving.append(&mut island.census.moving);
         }
         Some(())
     }
@@ -188,8 +204,9 @@ impl<'a> Reader<'a> {
         } else {
             self.remember(&name, key);
         }
+        self.began_engaged = self.foreign.is_engaged();
         if is_meta {
-            self.meta()?;
+            self.meta();
         }
         if !self.attributes.is_empty() {
             self.count_attributes(carried, kind == Kind::Svg)?;
@@ -214,8 +231,9 @@ impl<'a> Reader<'a> {
 
     fn remember(&mut self, name: &Range<usize>, key: u64) {
         let key = key ^ (name.len() as u64) << 56;
-        let slot = (key ^ key >> 8 ^ key >> 16) as usize % SLOTS;
-        if self.began[slot] != key {
+        let slot = place(key) % SLOTS;
+        // Of longer names the number does not tell all.
+        if self.began[slot] != key || name.len() > 8 {
             self.began[slot] = key;
             let name = String::from_utf8_lossy(&self.bytes[name.clone()]).to_ascii_lowercase();
             self.foreign.began(&name);
@@ -323,14 +341,14 @@ impl<'a> Reader<'a> {
             seen |= 1 << bit;
             match self.attributes[at].value.clone() {
                 Some(value) if is_first && bit == 2 => self.style(value, Escape::Html)?,
-                Some(value) if is_first => self.count_value(value, form)?,
+                Some(value) if is_first => self.count_value(value, form),
                 Some(_) | None => {}
             }
         }
         Some(())
     }
 
-    fn meta(&mut self) -> Option<()> {
+    fn meta(&mut self) {
         let first = |wanted: &str| {
             let mut named = self.attributes.iter();
             let attribute = named.find(|one| self.bytes[one.name.clone()].eq_ignore_ascii_case(wanted.as_bytes()))?;
@@ -339,11 +357,10 @@ impl<'a> Reader<'a> {
         let text = |wanted: &str| {
             first(wanted).map(|range| Decoded::new(&self.bytes[range], &[Escape::Html]).text.into_owned())
         };
-        let Some(content) = first("content") else { return Some(()) };
+        let Some(content) = first("content") else { return };
         let (http_equiv, property, name) = (text("http-equiv"), text("property"), text("name"));
-        match table::meta_form(http_equiv.as_deref(), property.as_deref(), name.as_deref()) {
-            Some(form) => self.count_value(content, form),
-            None => Some(()),
+        if let Some(form) = table::meta_form(http_equiv.as_deref(), property.as_deref(), name.as_deref()) {
+            self.count_value(content, form);
         }
     }
 
@@ -356,32 +373,30 @@ impl<'a> Reader<'a> {
         }
         let found = Scan::of_part(self.bytes, (range, escape), |css| css::scan(css, &|| Ok(()))).ok()?;
         for value in found.values {
-            self.links += self.moves_none(&self.bytes[value.range], &value.escapes, value.form)?;
+            self.value(value);
         }
         found.skipped.is_none().then_some(())
     }
 
-    /// Counts the URLs of a value; none if one of them could move.
-    fn count_value(&mut self, value: Range<usize>, form: Form) -> Option<()> {
-        let raw = &self.bytes[value];
-        if form == Form::Url && raw.first().is_some_and(|first| *first > b' ' && *first != b'&') {
-            self.links += 1;
-            return if stays(raw, self.moves) { Some(()) } else { self.rewrites_none(raw, form).map(|_| ()) };
+    /// Counts the URLs of an attribute's value.
+    fn count_value(&mut self, range: Range<usize>, form: Form) {
+        let raw = &self.bytes[range.clone()];
+        let begins_plainly = raw.first().is_some_and(|first| *first > b' ' && *first != b'&');
+        if form == Form::Url && begins_plainly && stays(raw, self.moves) {
+            self.census.links += 1;
+        } else {
+            self.value(Value::new(range, Escape::Html, form));
         }
-        self.links += self.rewrites_none(raw, form)?;
-        Some(())
     }
 
-    /// The number of URLs in a value; none if one of them moves.
-    fn rewrites_none(&self, raw: &[u8], form: Form) -> Option<u64> {
-        self.moves_none(raw, &[Escape::Html], form)
-    }
-
-    fn moves_none(&self, raw: &[u8], escapes: &[Escape], form: Form) -> Option<u64> {
-        let decoded = Decoded::new(raw, escapes);
-        let pieces = pieces(form, &decoded.text);
-        let stays = |piece: &Range<usize>| matches!(self.moves.rewrite(&decoded.text[piece.clone()]), Ok(None));
-        pieces.iter().all(stays).then_some(pieces.len() as u64)
+    /// Counts the URLs of a value, and keeps it if one of them moves.
+    fn value(&mut self, value: Value) {
+        let decoded = Decoded::new(&self.bytes[value.range.clone()], &value.escapes);
+        let pieces = pieces(value.form, &decoded.text);
+        self.census.links += pieces.len() as u64;
+        if pieces.into_iter().any(|piece| self.moves.leaves(&decoded.text[piece])) {
+            self.census.moving.push(value);
+        }
     }
 
     /// Goes past the text of an element that holds no markup.
@@ -397,7 +412,9 @@ impl<'a> Reader<'a> {
             _ => return Some(()),
         };
         let is_open = length == rest.len();
-        if self.foreign.is_engaged() || (self.in_noscript && is_open) || (name == b"script" && self.json_ld) {
+        let is_script = name == b"script";
+        let may_go_on = is_open || is_script && memmem::find(&rest[..length], b"<!--").is_some();
+        if self.foreign.is_engaged() || (self.in_noscript && may_go_on) || (is_script && self.json_ld) {
             return None;
         }
         let text = self.at..self.at + length;
@@ -417,6 +434,15 @@ impl<'a> Reader<'a> {
             Some(_) => return self.skip_past(b">"),
             None => return self.ended(),
         }
+        let is_engaged = self.began_engaged;
+        if !is_engaged {
+            // Which element ends matters only in what is not HTML.
+            let name = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            if self.bytes.get(self.at + name) == Some(&b'>') {
+                self.at += name + 1;
+                return Some(());
+            }
+        }
         let (name, _) = self.name();
         self.attributes.clear();
         if self.bytes.get(self.at) == Some(&b'>') {
@@ -424,7 +450,7 @@ impl<'a> Reader<'a> {
         } else if self.read_attributes(true).is_none() {
             return self.ended();
         }
-        if self.foreign.is_engaged() {
+        if is_engaged {
             let name = std::str::from_utf8(&self.bytes[name]).ok()?.to_ascii_lowercase();
             let is_plain = self.foreign.around() == Kind::Html || self.foreign.is_innermost(&name);
             self.foreign.end(&name);

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    census, css,
+    census::{self, Census},
+    css,
     escape::Escape,
     html, json, markdown,
     origin::Moves,
@@ -90,10 +91,10 @@ impl Format {
     }
 }
 
-/// The number of links in a file in which nothing moves, if that can be told quickly; none if [`scan`] has to look.
-pub(super) fn count(format: Format, bytes: &[u8], params: &Params, moves: &Moves) -> Option<u64> {
+/// How many links a file has and which of them move, if that can be told quickly; none if [`scan`] has to look.
+pub(super) fn census(format: Format, bytes: &[u8], params: &Params, moves: &Moves) -> Option<Census> {
     match format {
-        Format::Html if unreadable(bytes).is_none() => census::count(bytes, params.includes(Include::JsonLd), moves),
+        Format::Html if unreadable(bytes).is_none() => census::take(bytes, params.includes(Include::JsonLd), moves),
         Format::Html | Format::Xhtml | Format::Markdown | Format::Css | Format::Xml | Format::Text | Format::Json => {
             None
         }

@@ -110,12 +110,23 @@ impl Moves {
         last.is_none_or(|last| last[0].is_ascii_digit()) || self.hosts.contains(host.to_ascii_lowercase().as_slice())
     }
 
+    /// True if a URL as it stands in an attribute moves.
+    pub(super) fn leaves(&self, piece: &str) -> bool {
+        self.step(&Clean::new(piece).text).is_some()
+    }
+
+    /// What a URL is and where it goes; none if it stays.
+    fn step(&self, text: &str) -> Option<(Parts, Url, &Target)> {
+        let parts = Parts::of(text)?;
+        let old = parts.url(text)?;
+        let to = self.targets.get(&Origin::of(&old)?)?;
+        Some((parts, old, to))
+    }
+
     /// What becomes of a URL as it stands in an attribute; none if it stays.
     pub(super) fn rewrite(&self, piece: &str) -> Result<Option<Rewrite>, Error> {
         let clean = Clean::new(piece);
-        let Some(parts) = Parts::of(&clean.text) else { return Ok(None) };
-        let Some(old) = parts.url(&clean.text) else { return Ok(None) };
-        let Some(to) = Origin::of(&old).and_then(|origin| self.targets.get(&origin)) else { return Ok(None) };
+        let Some((parts, old, to)) = self.step(&clean.text) else { return Ok(None) };
         let path = format!("{}{}", to.prefix, old.path());
         let arrives = |cleaned: &str| {
             let new = Parts::of(cleaned).and_then(|parts| parts.url(cleaned));

@@ -9,7 +9,7 @@ use super::{
     format::{self, Format},
     origin::Moves,
     params::{OnSkip, Params},
-    rewrite::{Again, rewrite},
+    rewrite::{Again, Moved, rewrite, rewrite_counted},
     scan::Pulse,
 };
 use crate::{
@@ -170,23 +170,42 @@ fn page(
         return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
     };
     let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
-    let count = |bytes: &[u8]| format::count(format, bytes, params, moves);
-    if let Some(links) = count(bytes) {
-        return Ok(Page { hash, links, ..nothing });
+    let nothing = Page { hash, ..nothing };
+    match moved(format, bytes, (params, moves), pulse).map_err(|error| error.detail("path", path.as_str()))? {
+        Err(reason) => Ok(Page { skipped: Some(reason), ..nothing }),
+        Ok(moved) => {
+            let change = moved.bytes.map(|bytes| {
+                let after = Content::new(bytes, before.mode);
+                Change { path: path.clone(), before: Some(before), after: Some(after) }
+            });
+            Ok(Page { links: moved.links, updates: moved.updates, change, ..nothing })
+        }
     }
-    let named = |error: Error| error.detail("path", path.as_str());
+}
+
+/// What becomes of a file; the inner error says why it is left alone.
+fn moved(
+    format: Format,
+    bytes: &[u8],
+    (params, moves): (&Params, &Moves),
+    pulse: Pulse<'_>,
+) -> Result<Result<Moved, &'static str>, Error> {
+    let census = |bytes: &[u8]| format::census(format, bytes, params, moves);
+    if let Some(found) = census(bytes) {
+        if found.moving.is_empty() {
+            return Ok(Ok(Moved { links: found.links, ..Moved::default() }));
+        }
+        if let Some(moved) = rewrite_counted(bytes, &found, moves, (&census, pulse))? {
+            return Ok(Ok(moved));
+        }
+    }
     let scan = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
-    let found = scan(bytes).map_err(named)?;
+    let found = scan(bytes)?;
     if let Some(reason) = found.skipped {
-        return Ok(Page { hash, skipped: Some(reason), ..nothing });
+        return Ok(Err(reason));
     }
-    let moved = rewrite(bytes, &found.values, moves, Again { scan: &scan, count: &count, pulse }).map_err(named)?;
-    let Some(moved) = moved else { return Ok(Page { hash, skipped: Some(INEXACT), ..nothing }) };
-    let change = moved.bytes.map(|bytes| {
-        let after = Content::new(bytes, before.mode);
-        Change { path: path.clone(), before: Some(before), after: Some(after) }
-    });
-    Ok(Page { hash, links: moved.links, updates: moved.updates, change, ..nothing })
+    let moved = rewrite(bytes, &found.values, moves, Again { scan: &scan, census: &census, pulse })?;
+    Ok(moved.ok_or(INEXACT))
 }
 
 /// The URLs that this side sees in a file, and the file with its links moved; none if it leaves the file alone.
@@ -208,8 +227,20 @@ pub(super) fn links_and_page_for_tests(
         links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");
-    let count = |bytes: &[u8]| format::count(format, bytes, params, &moves);
-    let again = Again { scan: &again, count: &count, pulse: &|| Ok(()) };
+    let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
     let moved = rewrite(bytes, &found.values, &moves, again).expect("nothing stops it")?;
     Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
+}
+
+/// What a census says of an HTML page: its number of links, and the page with them moved; none if it leaves that to others.
+#[cfg(test)]
+pub(super) fn counted_page_for_tests(bytes: &[u8], params: &Params) -> Option<(u64, Vec<u8>)> {
+    let moves = Moves::compile(params).expect("the params mean something");
+    let census = |bytes: &[u8]| format::census(Format::Html, bytes, params, &moves);
+    let found = census(bytes)?;
+    if found.moving.is_empty() {
+        return Some((found.links, bytes.to_vec()));
+    }
+    let moved = rewrite_counted(bytes, &found, &moves, (&census, &|| Ok(()))).expect("nothing stops it")?;
+    Some((moved.links, moved.bytes?))
 }

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
+    census::Census,
     origin::{self, Moves, Rewrite},
     pieces::pieces,
     scan::{Pulse, Scan, Scanner},
@@ -24,13 +25,16 @@ pub(super) struct Moved {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
+/// Counts the links of some bytes, where that can be told quickly.
+pub(super) type Counter<'a> = &'a dyn Fn(&[u8]) -> Option<Census>;
+
 /// Reads other bytes in the way in which the values were found, and says whether to go on.
 #[derive(Clone, Copy)]
 pub(super) struct Again<'a> {
     /// Finds the values.
     pub(super) scan: Scanner<'a>,
-    /// Counts the links of bytes in which none moves, where that can be told quickly.
-    pub(super) count: &'a dyn Fn(&[u8]) -> Option<u64>,
+    /// Counts the links, where that can be told quickly.
+    pub(super) census: Counter<'a>,
     /// Whether to go on.
     pub(super) pulse: Pulse<'a>,
 }
@@ -38,11 +42,39 @@ pub(super) struct Again<'a> {
 /// Moves the links in `values`. What was written is read once more; none if it would be read as something else than what was
 /// meant.
 pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Again<'_>) -> Result<Option<Moved>, Error> {
+    let (mut moved, new) = write(bytes, values, moves, again.pulse)?;
+    if moved.updates > 0 {
+        let is_meant = new.is_plainly_meant(moved.links, again.census) || {
+            let found = (again.scan)(&new.bytes)?;
+            is_meant((bytes, values), (&new.bytes, &found), new.arrived, again.pulse)?
+        };
+        if !is_meant {
+            return Ok(None);
+        }
+        moved.bytes = Some(new.bytes);
+    }
+    Ok(Some(moved))
+}
+
+/// Moves the links that a census found. What was written is counted once more; none if somebody slower has to look.
+pub(super) fn rewrite_counted(
+    bytes: &[u8],
+    found: &Census,
+    moves: &Moves,
+    (census, pulse): (Counter<'_>, Pulse<'_>),
+) -> Result<Option<Moved>, Error> {
+    let (moved, new) = write(bytes, &found.moving, moves, pulse)?;
+    let is_meant = new.is_plainly_meant(found.links, census);
+    Ok(is_meant.then_some(Moved { links: found.links, updates: moved.updates, bytes: Some(new.bytes) }))
+}
+
+/// Writes the file with the links in `values` moved. The links that are counted are those in `values`.
+fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Result<(Moved, Written), Error> {
     let mut moved = Moved::default();
     let mut new = Written::default();
     for (n, value) in values.iter().enumerate() {
         if n % STRIDE == 0 {
-            (again.pulse)()?;
+            pulse()?;
         }
         let decoded = Decoded::new(&bytes[value.range.clone()], &value.escapes);
         let pieces = pieces(value.form, &decoded.text);
@@ -58,17 +90,8 @@ pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Agai
     }
     if moved.updates > 0 {
         new.bytes.extend_from_slice(&bytes[new.copied..]);
-        // Where each value by itself is what was meant, and there are as many links as before, all of them are.
-        let is_meant = (new.plain && (again.count)(&new.bytes) == Some(moved.links)) || {
-            let found = (again.scan)(&new.bytes)?;
-            is_meant((bytes, values), (&new.bytes, &found), new.arrived, again.pulse)?
-        };
-        if !is_meant {
-            return Ok(None);
-        }
-        moved.bytes = Some(new.bytes);
     }
-    Ok(Some(moved))
+    Ok((moved, new))
 }
 
 /// What is written of a file so far.
@@ -90,6 +113,12 @@ impl Default for Written {
 }
 
 impl Written {
+    /// True if each value by itself is what was meant and there are as many links as before, none of which moves: then all of
+    /// them are what was meant.
+    fn is_plainly_meant(&self, links: u64, census: Counter<'_>) -> bool {
+        self.plain && census(&self.bytes).is_some_and(|found| found.links == links && found.moving.is_empty())
+    }
+
     /// Writes a value with what becomes of its pieces, and everything before it.
     fn value(
         &mut self,
@@ -182,7 +211,7 @@ mod tests {
         let again = |bytes: &[u8]| format::scan(format, bytes, &params, &|| Ok(()));
         let found = again(bytes).unwrap();
         assert_eq!(found.skipped, None, "{}", String::from_utf8_lossy(bytes));
-        let again = Again { scan: &again, count: &|_| None, pulse: &|| Ok(()) };
+        let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
         rewrite(bytes, &found.values, &Moves::compile(&params).unwrap(), again).unwrap()
     }
 

@@ -67,6 +67,33 @@ fn changes_of_pages() {
 }
 
 #[test]
+fn changes_of_plain_pages() {
+    check(
+        "p.html",
+        "<p title='STAYS'  class=a>STAYS &amp; b</p><!-- STAYS -->\n<a href='OLD/1?a&amp;b#c'>STAYS</a><a href=\"OLD/2\">\
+         <img srcset='OLD/3 1x, OLD/4 2x' src=OLD/5?c&d><p data-x=STAYS><noscript><a href=/6></noscript>\n",
+        &[
+            ("  class", " class"),
+            ("class=a", "class='a'"),
+            ("<p ", "<P "),
+            ("&amp; b", "& b"),
+            ("1?a&amp;b", "1?a&b"),
+            ("#c", "#d"),
+            ("/1", "/2"),
+            ("1x", "3x"),
+            ("/6", "/7"),
+            ("<a href=\"https://new.example.com/2\">", ""),
+            ("com/2\">", "com/2\"><a href='https://new.example.com/6'>"),
+        ],
+    );
+    check(
+        "p.html",
+        "<p title='STAYS'>STAYS</p>\n<!-- STAYS --><a href=OLD>STAYS</a><a href=\"OLD/2\">\n",
+        &[("com/2", "com/3"), ("<p ", "<P "), ("STAYS".replace("STAYS", "old.example.com</a>").as_str(), "</a>")],
+    );
+}
+
+#[test]
 fn changes_of_markdown() {
     check(
         "p.md",

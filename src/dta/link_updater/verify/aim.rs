@@ -140,6 +140,24 @@ impl Aim {
         link.meaning().is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
     }
 
+    /// What has to become of a link if it and what replaces its head are written so plainly that they mean the same in every
+    /// place of HTML; else none.
+    pub(super) fn plain(&self, old: &Link) -> Option<Link> {
+        let goal = self.0.get(&old.meaning()?.origin().ascii_serialization())?;
+        let (scheme, authority) = goal.origin.split_once("://")?;
+        let parts = old.parts();
+        let start = match scheme == "https" && !parts.scheme.contains(&b':') {
+            true => parts.scheme.to_vec(),
+            false => format!("{scheme}://").into_bytes(),
+        };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%/:@[]".contains(&byte);
+        let written = [start.as_slice(), authority.as_bytes(), goal.prefix.as_bytes()];
+        let is_spelled = old.0.iter().any(|byte| *byte <= b' ') || !written.concat().into_iter().all(is_plain);
+        let [start, authority, prefix] = written;
+        let new = Link([start, parts.user, authority, prefix, parts.path, parts.rest].concat());
+        (!is_spelled && self.judge(old, &new).is_ok()).then_some(new)
+    }
+
     /// The pieces in which a link may differ from what it was; why it is not what should have become of it, if it is not.
     pub(super) fn judge(&self, old: &Link, new: &Link) -> Result<Vec<Edit>, Reason> {
         let meant = old.meaning().and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));

@@ -4,15 +4,31 @@ use std::collections::BTreeSet;
 
 use super::{nest::Opened, page::strip};
 
-/// A start tag as far as it was read.
+/// So many attributes are searched one after the other for a name.
+const FEW: usize = 16;
+
+/// An attribute of a start tag.
+#[derive(Debug, Default)]
+pub(super) struct Attribute {
+    /// In lower case.
+    pub(super) name: Vec<u8>,
+    /// Decoded.
+    pub(super) value: Vec<u8>,
+    /// Where the value stands as it is; none if it is spelled otherwise.
+    pub(super) place: Option<usize>,
+}
+
+/// A start tag as far as it was read. It is used for one tag after the other.
 #[derive(Debug, Default)]
 pub(super) struct Tag {
     /// In lower case.
     pub(super) name: Vec<u8>,
-    /// Names and values; of attributes that are there twice the first.
-    pub(super) attributes: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Every name.
-    pub(super) names: BTreeSet<Vec<u8>>,
+    /// Of attributes that are there twice the first.
+    pub(super) attributes: Vec<Attribute>,
+    /// Every name, if there are many.
+    names: BTreeSet<Vec<u8>>,
+    /// Attributes of earlier tags, whose memory is used again.
+    spare: Vec<Attribute>,
     /// True while the last attribute is one whose name was there before.
     pub(super) repeated: bool,
     /// Ends with `/>`.
@@ -20,8 +36,38 @@ pub(super) struct Tag {
 }
 
 impl Tag {
+    /// Begins another tag.
+    pub(super) fn begin(&mut self, name: &[u8]) {
+        self.name.clear();
+        self.name.extend_from_slice(name);
+        self.spare.append(&mut self.attributes);
+        self.spare.truncate(FEW);
+        self.names.clear();
+        (self.repeated, self.self_closing) = (false, false);
+    }
+
+    /// Takes the name of the next attribute.
+    pub(super) fn attribute(&mut self, name: &[u8]) {
+        if self.attributes.len() == FEW {
+            self.names = self.attributes.iter().map(|attribute| attribute.name.clone()).collect();
+        }
+        self.repeated = match self.attributes.len() < FEW {
+            true => self.get(name).is_some(),
+            false => !self.names.insert(name.to_vec()),
+        };
+        if !self.repeated {
+            let mut attribute = self.spare.pop().unwrap_or_default();
+            attribute.name.clear();
+            attribute.name.extend_from_slice(name);
+            attribute.value.clear();
+            attribute.place = None;
+            self.attributes.push(attribute);
+        }
+    }
+
     fn get(&self, name: &[u8]) -> Option<&[u8]> {
-        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
+        let attribute = self.attributes.iter().find(|attribute| attribute.name == name)?;
+        Some(attribute.value.as_slice())
     }
 
     /// True for a script that holds JSON-LD.
@@ -37,7 +83,7 @@ impl Tag {
         Opened {
             name: &self.name,
             closed: self.self_closing,
-            styled: [&b"color"[..], b"face", b"size"].iter().any(|name| self.names.contains(*name)),
+            styled: [&b"color"[..], b"face", b"size"].iter().any(|name| self.get(name).is_some()),
             holds_html: known.iter().any(|known| encoding.eq_ignore_ascii_case(known)),
         }
     }

@@ -6,7 +6,7 @@ use html5gum::{
 };
 
 use super::{
-    attribute::{Tag, urls},
+    attribute::{Attribute, Tag, urls},
     css, json,
     nest::{Nest, Space},
     page::{Page, Pulse},
@@ -34,12 +34,14 @@ pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<()
 fn read_part(bytes: &[u8], in_noscript: bool, pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     let mut unfinished = false;
     let reader = Reader {
+        bytes,
         page: &mut *page,
         in_noscript,
         pulse,
         events: 0,
         nest: Nest::default(),
-        tag: None,
+        tag: Tag::default(),
+        in_tag: false,
         text: Text::Plain,
         unfinished: &mut unfinished,
     };
@@ -67,20 +69,22 @@ enum Text {
 }
 
 struct Reader<'p> {
+    bytes: &'p [u8],
     page: &'p mut Page,
     in_noscript: bool,
     pulse: Pulse<'p>,
     /// How many there were, so that not each of them asks.
     events: u32,
     nest: Nest,
-    tag: Option<Tag>,
+    tag: Tag,
+    in_tag: bool,
     text: Text,
     /// True while something is open that would go on after the part that is read.
     unfinished: &'p mut bool,
 }
 
-impl Callback<Error, ()> for Reader<'_> {
-    fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<Error> {
+impl Callback<Error, usize> for Reader<'_> {
+    fn handle_event(&mut self, event: CallbackEvent<'_>, span: Span<usize>) -> Option<Error> {
         self.events = self.events.wrapping_add(1);
         if self.events.is_multiple_of(EVENTS)
             && let Err(stop) = (self.pulse)()
@@ -88,32 +92,28 @@ impl Callback<Error, ()> for Reader<'_> {
             return Some(stop);
         }
         match event {
-            CallbackEvent::OpenStartTag { name } => self.tag = Some(Tag { name: name.to_vec(), ..Tag::default() }),
+            CallbackEvent::OpenStartTag { name } => {
+                self.tag.begin(name);
+                self.in_tag = true;
+            }
             CallbackEvent::AttributeName { name } => {
-                if let Some(tag) = &mut self.tag {
-                    tag.repeated = !tag.names.insert(name.to_vec());
-                    if !tag.repeated {
-                        tag.attributes.push((name.to_vec(), Vec::new()));
-                    }
+                if self.in_tag {
+                    self.tag.attribute(name);
                 }
                 self.page.note(b'n', name);
             }
-            CallbackEvent::AttributeValue { value } => match &mut self.tag {
-                Some(tag) if !tag.repeated => {
-                    if let Some((_, kept)) = tag.attributes.last_mut() {
-                        kept.extend_from_slice(value);
-                    }
+            CallbackEvent::AttributeValue { value } => match self.tag.attributes.last_mut() {
+                Some(attribute) if self.in_tag && !self.tag.repeated => {
+                    let is_plain = self.bytes.get(span.start..span.end) == Some(value);
+                    attribute.place = Some(span.start).filter(|_| is_plain && !self.in_noscript);
+                    attribute.value.extend_from_slice(value);
                 }
                 Some(_) | None => self.page.note(b'd', value),
             },
             // The emitter around this one looks at the tag, then closes it.
-            CallbackEvent::CloseStartTag { self_closing } => {
-                if let Some(tag) = &mut self.tag {
-                    tag.self_closing = self_closing;
-                }
-            }
+            CallbackEvent::CloseStartTag { self_closing } => self.tag.self_closing = self_closing,
             CallbackEvent::EndTag { name } => {
-                self.tag = None;
+                self.in_tag = false;
                 self.text = Text::Plain;
                 self.page.note(b'e', name);
                 self.nest.end(name);
@@ -138,20 +138,27 @@ impl Callback<Error, ()> for Reader<'_> {
 impl Reader<'_> {
     /// A start tag is complete: follows the namespaces, takes its URLs, and says how to go on reading.
     fn start(&mut self) -> Option<State> {
-        let tag = self.tag.take()?;
+        if !std::mem::take(&mut self.in_tag) {
+            return None;
+        }
+        let tag = std::mem::take(&mut self.tag);
         let space = self.nest.start(tag.opened());
         self.check_nest();
         self.page.note(b's', &tag.name);
         // What hosts HTML has no links of its own.
         let in_svg = space == Space::Svg && !matches!(tag.name.as_slice(), b"desc" | b"title" | b"foreignobject");
-        for (name, value) in &tag.attributes {
-            match name.as_slice() {
-                b"style" => css::read(value, self.page),
-                _ => self.page.take(value, &urls(&tag, in_svg, name, value)),
+        for Attribute { name, value, place } in &tag.attributes {
+            if name == b"style" {
+                css::read(value, self.page);
+                continue;
             }
+            let urls = urls(&tag, in_svg, name, value);
+            self.page.take(value, &urls);
+            self.page.placed(*place, &urls);
         }
         let state = if space == Space::Html { self.raw_text(&tag) } else { None };
         *self.unfinished = state.is_some() || self.nest.in_select();
+        self.tag = tag;
         state
     }
 
@@ -186,13 +193,18 @@ impl Reader<'_> {
 }
 
 /// Tells the tokenizer what a tree would tell it.
-struct Switch<'p>(CallbackEmitter<Reader<'p>, Error>);
+struct Switch<'p>(CallbackEmitter<Reader<'p>, Error, usize>);
 
 impl ForwardingEmitter for Switch<'_> {
     type Token = Error;
 
     fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
         &mut self.0
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        // They tell what a noscript element leaves open; elsewhere nobody asks.
+        self.0.callback_mut().in_noscript
     }
 
     fn emit_current_tag(&mut self) -> Option<State> {

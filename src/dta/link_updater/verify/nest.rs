@@ -135,7 +135,7 @@ impl Nest {
     fn dropped(&mut self, name: &[u8], space: Space) {
         let text: &[&[u8]] = &[b"iframe", b"noembed", b"noscript", b"style", b"title", b"xmp", b"plaintext"];
         let reads_on = space != Space::Html || text.contains(&name);
-        let framed = self.elsewhere.contains(&b"frameset"[..]);
+        let framed = || self.elsewhere.contains(&b"frameset"[..]);
         match name {
             b"select" if self.select == Select::Closed => self.select = Select::Open,
             b"template" => {
@@ -147,8 +147,8 @@ impl Nest {
             b"table" | b"colgroup" => self.template_is_new = false,
             b"col" => self.doubtful |= self.template_is_new,
             b"noframes" => self.doubtful |= self.select != Select::Closed,
-            b"script" | b"textarea" => self.doubtful |= framed,
-            _ => self.doubtful |= reads_on && (framed || self.select != Select::Closed),
+            b"script" | b"textarea" => self.doubtful |= framed(),
+            _ => self.doubtful |= reads_on && (framed() || self.select != Select::Closed),
         }
     }
 

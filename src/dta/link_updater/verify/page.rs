@@ -11,17 +11,24 @@ pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 pub(super) struct Page {
     /// Every URL in a place for one, relative ones too, in the order in which they are read.
     pub(super) links: Vec<Link>,
+    /// Where each link stands in a page whose rest is not kept; none for one that is spelled out.
+    pub(super) places: Vec<Option<usize>>,
     /// Everything else: tags, text, comments, other attributes, what stands around the URLs.
     pub(super) rest: Vec<u8>,
     /// Why it was to be left alone, if it was.
     pub(super) doubt: Option<&'static str>,
     /// True if JSON-LD is looked at.
     pub(super) json_ld: bool,
+    /// True if only links and their places are wanted.
+    pub(super) is_brief: bool,
 }
 
 impl Page {
     /// Notes something that has to stay.
     pub(super) fn note(&mut self, kind: u8, bytes: &[u8]) {
+        if self.is_brief {
+            return;
+        }
         self.rest.push(kind);
         self.rest.extend((bytes.len() as u64).to_le_bytes());
         self.rest.extend_from_slice(bytes);
@@ -31,6 +38,15 @@ impl Page {
     pub(super) fn link(&mut self, text: &[u8]) {
         self.rest.push(b'l');
         self.links.push(Link(text.to_vec()));
+        self.places.push(None);
+    }
+
+    /// Says where the value stood whose URLs were taken last, each as it is written.
+    pub(super) fn placed(&mut self, at: Option<usize>, urls: &[(usize, usize)]) {
+        let first = self.places.len().saturating_sub(urls.len());
+        for (place, (start, _)) in self.places[first..].iter_mut().zip(urls) {
+            *place = at.map(|at| at + start);
+        }
     }
 
     /// Takes a link, if something stands there.
