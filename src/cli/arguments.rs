@@ -101,7 +101,7 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Run a workflow
     Run(RunArguments),
-    /// Run a workflow dry, and write what it would do to a file that can be reviewed and applied
+    /// Write what a workflow would do to a file, to be reviewed and applied
     Plan(PlanArguments),
     /// Apply a plan or patches: all of it or nothing
     Apply(ApplyArguments),

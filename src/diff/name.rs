@@ -180,6 +180,14 @@ pub(super) fn path(at: usize, name: &[u8]) -> Result<RepoPath, Error> {
         .detail("line", at + 1)
         .hint("rename the file first: paths are UTF-8"));
     };
+    if name.ends_with('/') {
+        return Err(Error::new(
+            Code::InvalidPath,
+            format!("line {} of the diff names the folder `{}`", at + 1, name.escape_debug()),
+        )
+        .detail("line", at + 1)
+        .hint("name the file that the hunks are about"));
+    }
     RepoPath::parse(name).map_err(|error| {
         let hint = error.hint_text().map(str::to_owned);
         let named = Error::new(error.code(), format!("line {} of the diff: {}", at + 1, error.message()));

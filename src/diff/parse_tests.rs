@@ -46,6 +46,7 @@ fn names_lose_as_many_folders_as_they_should() {
     names("/d/x", "/d/x", Strip::Guess, Err("is absolute"));
     names("x", "x", Strip::Exactly(1), Err("names no file after 1 leading folders"));
     names("a/../x", "b/../x", Strip::Guess, Err("leaves its folder with `..`"));
+    names("a/d/", "b/d/", Strip::Guess, Err("names the folder `d/`"));
     names("a/x", "b/x.orig", Strip::Guess, Ok("modify x"));
     names("a/x~", "b/x", Strip::Guess, Ok("modify x"));
 }

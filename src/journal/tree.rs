@@ -52,6 +52,8 @@ impl<'a> Folders<'a> {
 
     /// An error unless this user may make and remove files in the folder that holds a path, if there is one.
     pub(super) fn check_writable(&mut self, path: &RepoPath) -> Result<(), Error> {
+        // Another folder than the last one's has not been asked for yet.
+        self.find(path)?;
         if !self.is_writable {
             self.find(path)?.map_or(Ok(()), |folder| check_folder(folder, path))?;
             self.is_writable = true;
@@ -218,7 +220,7 @@ pub(super) fn check_access(at: Place<'_>) -> Result<(), Error> {
 /// An error unless this user may make and remove files in the folder of a path.
 fn check_folder(folder: &OwnedFd, path: &RepoPath) -> Result<(), Error> {
     may_write(place(folder, ".", path)).map_err(|errno| match errno {
-        Errno::ACCESS | Errno::ROFS | Errno::PERM => unwritable(path, "can't be replaced: its folder is read-only")
+        Errno::ACCESS | Errno::ROFS | Errno::PERM => unwritable(path, "can't be written: its folder is read-only")
             .hint("make the folder writable, or exclude it with `!`"),
         errno => refused(path, "can't be replaced", errno),
     })

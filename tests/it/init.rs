@@ -126,7 +126,7 @@ fn a_folder_that_can_not_be_written_is_an_error_and_nothing_is_half_done() {
         }
         let before = site.tree();
         site.mode(read_only, 0o555);
-        let ran = site.nrv(&["init"]).exits(1).says("Permission denied").says("nothing was changed");
+        let ran = site.nrv(&["init"]).exits(1).says("its folder is read-only").says("nothing was changed");
         assert!(ran.stdout.is_empty(), "{ran:?}");
         site.mode(read_only, 0o755);
         assert!(files(&site.tree()).is_empty() && files(&before).is_empty(), "{:?}", files(&site.tree()));

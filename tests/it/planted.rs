@@ -14,7 +14,7 @@ fn plant(site: &Site, path: &str, content: &str) {
     let run = ".runs/20200101T000000Z-0001";
     let before = json!({"sha256": Sha256::of(content.as_bytes()), "mode": 0o755, "length": content.len()});
     let intent = json!({
-        "place": [1, 1], "undoes": false, "transaction": "t1", "position": "1",
+        "place": [1, 1], "undoes": false, "apart": false, "transaction": "t1", "position": "1",
         "entries": [{"path": path, "before": before, "after": null}], "folders": [],
         "prefix": ".nrv-20200101T000000Z-0001-t1-",
     });

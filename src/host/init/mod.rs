@@ -69,7 +69,9 @@ pub fn propose_set_up(workspace: &Workspace) -> Result<SetUp, Error> {
 /// Writes what was proposed, all of it or nothing.
 pub fn set_up(workspace: &Workspace, proposed: &SetUp) -> Result<(), Error> {
     journal::set_up(workspace, &Target::of(&proposed.changes)).map_err(|error| match error.code() {
-        Code::Io => error.hint("nothing was changed; make the folder writable, or choose another one with `--root`"),
+        Code::Io | Code::Unwritable => {
+            error.hint("nothing was changed; make the folder writable, or choose another one with `--root`")
+        }
         _ => error,
     })
 }

@@ -91,7 +91,7 @@ fn what_may_not_be_written_to_is_refused_before_anything_is() {
     let remount = Command::new("mount").args(["-o", "remount,ro"]).arg(&place).output().unwrap();
     assert!(remount.status.success());
     let changes = || vec![edit(&bench, "a/1", b"new"), edit(&bench, "m/x", b"new")];
-    fails(&bench, changes(), Code::Unwritable, "`m/x` can't be replaced: its folder is read-only");
+    fails(&bench, changes(), Code::Unwritable, "`m/x` can't be written: its folder is read-only");
     fails(&bench, vec![make("m/new", b"x")], Code::Unwritable, "its folder is read-only");
 }
 

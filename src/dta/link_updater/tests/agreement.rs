@@ -99,7 +99,7 @@ fn the_time_for_a_file_grows_with_its_length_only() {
         assert_eq!(found.unwrap_or_default(), Vec::new(), "{}", &text[..10]);
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
         verify::left_for_tests(name(format), text.as_bytes(), &params::Params::parse(&params).unwrap());
-        assert!(clock.elapsed_ms() < 20_000, "{} ms for {}", clock.elapsed_ms(), &text[..10]);
+        assert!(clock.elapsed_ms() < 60_000, "{} ms for {}", clock.elapsed_ms(), &text[..10]);
     }
 }
 

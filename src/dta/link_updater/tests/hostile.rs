@@ -85,7 +85,7 @@ fn the_time_for_a_page_grows_with_its_length_only() {
         let clock = crate::clock::Stopwatch::start();
         let (_, _, report) = in_memory(page.as_bytes());
         assert!(report.passed, "{:#?}", report.failures);
-        assert!(clock.elapsed_ms() < 20_000, "{} ms for {}", clock.elapsed_ms(), &page[..40]);
+        assert!(clock.elapsed_ms() < 60_000, "{} ms for {}", clock.elapsed_ms(), &page[..40]);
     }
 }
 
