@@ -14,6 +14,16 @@ use crate::{
     error::{Code, Error},
 };
 
+/// A command as it is asked about: its words, or a line for a shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Command {
+    /// The program and its arguments.
+    Argv(Vec<String>),
+    /// A line for a shell.
+    Line(String),
+}
+
 /// A request to the host. The wire form is `{"name": "files.read", "args": {"path": "a.html"}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", deny_unknown_fields)]
@@ -182,6 +192,30 @@ pub enum Call {
         /// The full invocation.
         input: Value,
     },
+    /// What the gates say of a command.
+    #[serde(rename = "gate.evaluate_command")]
+    GateEvaluateCommand {
+        /// The command.
+        command: Command,
+    },
+    /// What the gates say of the use of a tool.
+    #[serde(rename = "gate.evaluate_tool_use")]
+    GateEvaluateToolUse {
+        /// The tool.
+        tool: String,
+        /// What it is given.
+        params: Value,
+    },
+    /// What the gates say of an edit.
+    #[serde(rename = "gate.evaluate_edit")]
+    GateEvaluateEdit {
+        /// The file.
+        path: String,
+        /// What it is to hold.
+        content: String,
+        /// How many lines it changes; the host counts them itself and takes the larger number.
+        diff_lines: u64,
+    },
     /// Approval of a subject by a person or by policy.
     #[serde(rename = "gate.confirm")]
     GateConfirm {
@@ -347,6 +381,9 @@ impl Call {
             Call::DtaPropose { .. } => "dta.propose",
             Call::DtaApply { .. } => "dta.apply",
             Call::DtaRun { .. } => "dta.run",
+            Call::GateEvaluateCommand { .. } => "gate.evaluate_command",
+            Call::GateEvaluateToolUse { .. } => "gate.evaluate_tool_use",
+            Call::GateEvaluateEdit { .. } => "gate.evaluate_edit",
             Call::GateConfirm { .. } => "gate.confirm",
             Call::GateRequire { .. } => "gate.require",
             Call::UiStep { .. } => "ui.step",

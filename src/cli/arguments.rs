@@ -8,7 +8,7 @@ use std::{
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
-use super::output::Mode;
+use super::{gate::GateArguments, output::Mode};
 
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
 const LARGEST_SEED: u64 = 1 << 53;
@@ -48,6 +48,7 @@ impl Cli {
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
             Command::Scripts
             | Command::Dta { .. }
+            | Command::Gate(_)
             | Command::Runs { .. }
             | Command::Rollback(_)
             | Command::Recover
@@ -114,6 +115,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Dta,
     },
+    /// Judge commands, tools and edits as runs are judged
+    Gate(GateArguments),
     /// Look at the records of runs
     #[command(after_help = "Example:\n  nrv runs show last")]
     Runs {
@@ -259,7 +262,7 @@ pub(super) struct ScriptArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
-    /// Run approved scripts only [no effect: this version has no approvals]
+    /// Block where the gates for commands and secrets would ask [approved scripts are not told from others yet]
     #[arg(long)]
     pub(super) locked: bool,
     /// Print the script's help, or this help without a script

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Here,
     arguments::DtaRunArguments,
-    output::{Mode, Output},
+    output::{Mode, Output, exact_line},
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     table,
     terminal::Terminal,
@@ -104,7 +104,8 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
             .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
             .and_then(|request| jsonl::answer(adapter, &ctx, &request));
         match answer {
-            Ok(answer) => out.json_line(&answer),
+            // New contents of files are what is asked for.
+            Ok(answer) => out.bytes(exact_line(&answer).as_bytes()),
             Err(error) => out.json_line(&json!({"id": id, "error": error})),
         }
     }

@@ -7,12 +7,14 @@ mod apply;
 mod arguments;
 mod doctor;
 mod dta;
+mod gate;
 mod hunk;
 mod init;
 mod meter;
 mod output;
 mod plan;
 mod recover;
+mod redact;
 mod run;
 mod runs;
 mod scripts;
@@ -91,6 +93,8 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Dta { command: Dta::Describe { name } } => dta::describe(name, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
+        Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
+        Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Runs { command: Runs::List } => runs::list(&here()?, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
@@ -155,7 +159,11 @@ impl Here {
             progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
         };
-        let context = Context::new(Workspace::open(&place.root)?, options)?;
+        let mut context = Context::new(Workspace::open(&place.root)?, options)?;
+        if matches!(&cli.command, Command::Run(arguments) if arguments.script.locked) {
+            context.policy = context.policy.locked()?;
+        }
+        redact::know(&context.rules);
         Ok(Here { place, context, meter })
     }
 
@@ -219,6 +227,6 @@ fn log_to_stderr(verbose: u8) {
         _ => tracing::Level::TRACE,
     };
     // A log that nobody can read must not end the process in the middle of its work.
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| redact::Log).with_target(false);
     log.log_internal_errors(false).init();
 }

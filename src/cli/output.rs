@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     arguments::{Cli, Color},
-    hunk,
+    hunk, redact,
 };
 use crate::{
     error::{Code, Error},
@@ -105,6 +105,8 @@ impl Output {
 
     /// Text to stdout, as it is.
     pub(super) fn data(&mut self, text: &str) {
+        let text = redact::text(text);
+        let text = text.as_ref();
         // A stream that takes colours out writes what is between them piece by piece.
         let plain = match self.stdout.current_choice() {
             ColorChoice::Never => Cow::Owned(strip_str(text).to_string()),
@@ -142,8 +144,12 @@ impl Output {
 
     /// A JSON document to stdout, indented.
     pub(super) fn document(&mut self, value: &impl Serialize) {
-        let text =
-            serde_json::to_string_pretty(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
+        let redacted = redact::value(value);
+        let text = match &redacted {
+            Some(value) => serde_json::to_string_pretty(value),
+            None => serde_json::to_string_pretty(value),
+        };
+        let text = text.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
         self.line(&text);
     }
 
@@ -161,17 +167,17 @@ impl Output {
 
     /// A sentence to stderr.
     pub(super) fn say(&mut self, text: &str) {
-        let _ = self.stderr.write_all(format!("{text}\n").as_bytes());
+        let _ = self.stderr.write_all(format!("{}\n", redact::text(text)).as_bytes());
     }
 
     /// A warning to stderr.
     pub(super) fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.stderr, "{}: {text}", "warning".yellow().bold());
+        let _ = writeln!(self.stderr, "{}: {}", "warning".yellow().bold(), redact::text(text));
     }
 
     /// Text to stderr without a line feed, for questions.
     pub(super) fn prompt(&mut self, text: &str) {
-        let _ = write!(self.stderr, "{text}").and_then(|()| self.stderr.flush());
+        let _ = write!(self.stderr, "{}", redact::text(text)).and_then(|()| self.stderr.flush());
     }
 
     /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
@@ -195,7 +201,7 @@ impl Output {
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
         let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));
-        let _ = writeln!(self.stderr, "{}", text.trim_end());
+        let _ = writeln!(self.stderr, "{}", redact::text(text.trim_end()));
         for file in error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten().take(50) {
             let _ = writeln!(self.stderr, "  {}", escape(file.as_str().unwrap_or_default()));
         }
@@ -212,7 +218,15 @@ fn is_about(error: &Error, name: &str) -> bool {
     within == Some(&format!("`{}`", name.escape_debug()))
 }
 
-/// A JSON document as one line.
+/// A JSON document as one line, without secrets.
 pub(super) fn json_line(value: &impl Serialize) -> String {
+    match redact::value(value) {
+        Some(value) => exact_line(&value),
+        None => exact_line(value),
+    }
+}
+
+/// A JSON document as one line, as it is.
+pub(super) fn exact_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string()) + "\n"
 }

@@ -49,7 +49,7 @@ pub(super) fn prepare(
         return Ok(None);
     };
     if arguments.locked {
-        out.warn("`--locked` has no effect, since this version has no approvals");
+        out.warn("`--locked` blocks what gates would ask for, but this version has no approvals of scripts");
     }
     let path = script_path(here, script)?;
     let loaded = script::load_script(&here.context, &path).map_err(|rejected| {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Decision, Domain, Finding, Gate, Subject};
+use super::{Decision, Domain, Finding, Gate, Rules, Subject};
 use crate::{
     call::Call,
     diff::Stat,
@@ -31,7 +31,7 @@ impl Gate for Adapters {
         "Only adapters that exist and are on the approved list are used, and they try no more links over the network than is permitted; under strict tools nothing else changes their files."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
             Subject::Call { call, adapters, .. } => {
                 let tool = tool(call)?;
@@ -40,12 +40,13 @@ impl Gate for Adapters {
             }
             Subject::Changes { domains: [], .. } => None,
             Subject::Changes { files, domains, .. } => Some(strict(files, domains, policy)),
+            Subject::Command { .. } | Subject::ToolUse { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
     }
 }
 
 /// The adapter that a call uses.
-fn tool(call: &Call) -> Option<&str> {
+pub(super) fn tool(call: &Call) -> Option<&str> {
     match call {
         Call::DtaDescribe { tool }
         | Call::DtaPropose { tool, .. }
@@ -66,6 +67,9 @@ fn tool(call: &Call) -> Option<&str> {
         | Call::ApplyPatch { .. }
         | Call::ApplyPlanned { .. }
         | Call::DtaList {}
+        | Call::GateEvaluateCommand { .. }
+        | Call::GateEvaluateToolUse { .. }
+        | Call::GateEvaluateEdit { .. }
         | Call::GateConfirm { .. }
         | Call::GateRequire { .. }
         | Call::UiStep { .. }
@@ -105,6 +109,7 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
                 policy.origin(STRICT_TOOLS)
             ),
             remediation: format!("use `nrv.dta(\"{adapter}\")`, or set `{STRICT_TOOLS}` to false"),
+            place: None,
         })
     };
     files.iter().filter_map(finding).collect()
@@ -118,7 +123,7 @@ fn samples(tool: &str, call: &Call, policy: &Policy) -> Option<Finding> {
 
 fn judge(tool: &str, existing: &[&str], policy: &Policy) -> Option<Finding> {
     let block = |code: Code, rule: &str, reason: String, remediation: String| {
-        Some(Finding { decision: Decision::Block, code, rule: rule.to_owned(), reason, remediation })
+        Some(Finding { decision: Decision::Block, code, rule: rule.to_owned(), reason, remediation, place: None })
     };
     if !existing.contains(&tool) {
         let remediation = match error::nearest(tool, existing.iter().copied()) {
@@ -156,8 +161,9 @@ mod tests {
             Call::DtaApply { tool: tool(), proposal: Value::Null },
             Call::DtaRun { tool: tool(), input: Value::Null },
         ] {
-            let verdict = decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, &policy);
-            assert_eq!(verdict.results.len(), 1);
+            let verdict =
+                decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, &policy, Rules::built_in());
+            assert!(verdict.results.iter().any(|result| result.gate_name == "adapters"));
             let error = verdict.into_error();
             let found = error.as_ref().map(|error| (error.code(), error.hint_text().unwrap_or_default()));
             assert_eq!(found, expected);
@@ -201,8 +207,10 @@ mod tests {
         let blocked = |policy: &str, path: &str, domains: &[Domain]| {
             let policy = Policy::parse(policy, FILE).unwrap();
             let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: crate::diff::Lines::default() }];
-            let subject = Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains };
-            decide(&subject, &policy).into_error().map(|error| (error.code(), error.message().to_owned()))
+            let subject = Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter: None, domains };
+            decide(&subject, &policy, Rules::built_in())
+                .into_error()
+                .map(|error| (error.code(), error.message().to_owned()))
         };
         let strict = "[adapters]\nstrict_tools = true";
         let (code, message) = blocked(strict, "a/b.html", &domains).unwrap();
@@ -222,7 +230,8 @@ mod tests {
         let rule = |policy: &Policy, samples: u64| {
             let input = json!({"params": {"http_samples": samples}});
             let call = Call::DtaRun { tool: "link_updater".to_owned(), input };
-            let verdict = decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, policy);
+            let verdict =
+                decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, policy, Rules::built_in());
             verdict.into_error().map(|error| (error.code(), error.hint_text().unwrap_or_default().to_owned()))
         };
         assert_eq!(rule(&policy, 3), None);

@@ -1,6 +1,6 @@
 //! The gate `calls`: of the calls that a program adds, only those that exist, are approved and are permitted are made.
 
-use super::{Decision, Finding, Gate, Offered, Subject};
+use super::{Decision, Finding, Gate, Offered, Rules, Subject};
 use crate::{
     call::Call,
     error::{self, Code},
@@ -19,12 +19,17 @@ impl Gate for Calls {
         "Calls that the program adds are made if they exist, the policy approves of them and the script's header permits them."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
             Subject::Call { call: Call::Custom { name, .. }, calls, .. } => {
                 Some(judge(name, calls, policy).into_iter().collect())
             }
-            Subject::Call { .. } | Subject::Changes { .. } => None,
+            Subject::Call { .. }
+            | Subject::Changes { .. }
+            | Subject::Command { .. }
+            | Subject::ToolUse { .. }
+            | Subject::Text { .. }
+            | Subject::Edit { .. } => None,
         }
     }
 }
@@ -45,6 +50,7 @@ fn judge(name: &str, offered: &[Offered<'_>], policy: &Policy) -> Option<Finding
         rule: "calls".to_owned(),
         reason: format!("there is no call `{}`", name.escape_debug()),
         remediation,
+        place: None,
     })
 }
 
@@ -65,7 +71,7 @@ mod tests {
     fn check(policy: &str, name: &str, offered: &[Offered<'_>], expected: Option<(Code, &str)>) {
         let policy = Policy::parse(policy, FILE).unwrap().tightened(&Ceiling::default()).unwrap();
         let call = Call::Custom { name: name.to_owned(), params: Value::Null };
-        let verdict = decide(&Subject::Call { call: &call, adapters: &[], calls: offered }, &policy);
+        let verdict = decide(&Subject::Call { call: &call, adapters: &[], calls: offered }, &policy, Rules::built_in());
         let error = verdict.into_error();
         let found = error.as_ref().map(|error| (error.code(), error.hint_text().unwrap_or_default()));
         assert_eq!(found, expected);

@@ -2,8 +2,8 @@
 //!
 //! A limit of N admits exactly N.
 
-use super::{Decision, Finding, Gate, Subject};
-use crate::{diff::Stat, error::Code, policy::Policy};
+use super::{Decision, Finding, Gate, Rules, Subject};
+use crate::{error::Code, policy::Policy, text::escape};
 
 /// See the module's documentation.
 pub(super) struct DiffSize;
@@ -17,24 +17,31 @@ impl Gate for DiffSize {
         "Changes with more lines than a person looks at warn or block, per file and over the whole run."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
-        match subject {
-            Subject::Call { .. } => None,
-            Subject::Changes { files, run_lines_so_far, .. } => Some(judge(files, *run_lines_so_far, policy)),
-        }
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
+        let so_far = match subject {
+            Subject::Changes { files, run_lines_so_far, .. } => {
+                let sizes: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.lines.total())).collect();
+                return Some(judge(&sizes, *run_lines_so_far, policy));
+            }
+            Subject::Edit { run_lines_so_far, .. } => *run_lines_so_far,
+            Subject::Call { .. } | Subject::Command { .. } | Subject::ToolUse { .. } | Subject::Text { .. } => 0,
+        };
+        let edits = subject.edits()?;
+        let sizes: Vec<_> = edits.iter().map(|edit| (&*edit.path, edit.diff_lines)).collect();
+        Some(judge(&sizes, so_far, policy))
     }
 }
 
-fn judge(files: &[Stat], so_far: u64, policy: &Policy) -> Vec<Finding> {
+fn judge(files: &[(&str, u64)], so_far: u64, policy: &Policy) -> Vec<Finding> {
     let limits = &policy.settings().gates.diff_size;
     let mut findings = Vec::new();
-    for file in files {
-        let lines = file.lines.total();
-        let what = format!("`{}` changes {lines} lines", file.path);
+    for (path, lines) in files {
+        let (path, lines) = (escape(path), *lines);
+        let what = format!("`{path}` changes {lines} lines");
         findings.extend(exceeds(lines, Limit::block("block_lines", limits.block_lines), &what, policy));
         findings.extend(exceeds(lines, Limit::warn("warn_lines", limits.warn_lines), &what, policy));
     }
-    let run = files.iter().fold(so_far, |sum, file| sum.saturating_add(file.lines.total()));
+    let run = files.iter().fold(so_far, |sum, (_, lines)| sum.saturating_add(*lines));
     let what = format!("the run would have changed {run} lines");
     findings.extend(exceeds(run, Limit::block("run_block_lines", limits.run_block_lines), &what, policy));
     findings.extend(exceeds(run, Limit::warn("run_warn_lines", limits.run_warn_lines), &what, policy));
@@ -66,14 +73,18 @@ fn exceeds(lines: u64, limit: Limit, what: &str, policy: &Policy) -> Option<Find
         Decision::Allow | Decision::Warn | Decision::RequireConfirmation => "look at the change closely".to_owned(),
         Decision::Block => format!("change less at once, or raise `{key}`"),
     };
-    Some(Finding { decision: limit.decision, code: Code::Blocked, rule: key, reason, remediation })
+    Some(Finding { decision: limit.decision, code: Code::Blocked, rule: key, reason, remediation, place: None })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::decide;
     use super::*;
-    use crate::{diff::Lines, path::RepoPath, policy::FILE};
+    use crate::{
+        diff::{Lines, Stat},
+        path::RepoPath,
+        policy::FILE,
+    };
 
     #[track_caller]
     fn check(files: &[(u64, u64)], so_far: u64, expected: Decision, rules: &[&str]) {
@@ -86,8 +97,9 @@ mod tests {
                 lines: Lines { added: *added, removed: *removed },
             })
             .collect();
-        let subject = Subject::Changes { files: &files, run_lines_so_far: so_far, adapter: None, domains: &[] };
-        let verdict = decide(&subject, &Policy::parse(text, FILE).unwrap());
+        let subject =
+            Subject::Changes { files: &files, texts: &[], run_lines_so_far: so_far, adapter: None, domains: &[] };
+        let verdict = decide(&subject, &Policy::parse(text, FILE).unwrap(), Rules::built_in());
         let found: Vec<&str> =
             verdict.results.iter().flat_map(|one| &one.triggered_rules).map(String::as_str).collect();
         let rules: Vec<String> = rules.iter().map(|rule| format!("gates.diff_size.{rule}")).collect();
@@ -117,8 +129,9 @@ mod tests {
         let decision = |added| {
             let files = [stat(added)];
             decide(
-                &Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] },
+                &Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter: None, domains: &[] },
                 &Policy::default(),
+                Rules::built_in(),
             )
             .decision
         };
@@ -132,9 +145,12 @@ mod tests {
     fn a_reason_names_file_numbers_and_source() {
         let files = [Stat { path: RepoPath::parse("a").unwrap(), lines: Lines { added: 2, removed: 1 } }];
         let policy = Policy::parse("[gates.diff_size]\nblock_lines = 2", FILE).unwrap();
-        let error =
-            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] }, &policy)
-                .into_error();
+        let error = decide(
+            &Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter: None, domains: &[] },
+            &policy,
+            Rules::built_in(),
+        )
+        .into_error();
         assert_eq!(
             error.unwrap().message(),
             "`a` changes 3 lines, more than the 2 of `gates.diff_size.block_lines` (line 2 of `nrv.toml`)"

@@ -5,22 +5,46 @@
 
 mod adapters;
 mod calls;
+mod commands;
+pub mod destructive;
 mod diff_size;
+mod explain;
+pub mod hook;
+pub mod jsonl;
+mod patch_text;
 mod paths;
+mod rules;
+mod secret_texts;
+pub mod secrets;
+mod subject;
+mod tool_use;
+mod tools;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+pub use self::{
+    explain::{Explained, explain},
+    rules::Rules,
+    subject::{Domain, Edit, Offered, Subject, Text},
+};
 use crate::{
-    call::Call,
-    diff::Stat,
     error::{Code, Error},
     hash::Sha256,
     json,
-    policy::{Policy, Refusal},
+    policy::{Objection, Policy, Refusal},
 };
 
 /// Every gate, sorted by name.
-pub const GATES: &[&dyn Gate] = &[&adapters::Adapters, &calls::Calls, &diff_size::DiffSize, &paths::Paths];
+pub const GATES: &[&dyn Gate] = &[
+    &adapters::Adapters,
+    &calls::Calls,
+    &commands::Commands,
+    &diff_size::DiffSize,
+    &paths::Paths,
+    &secret_texts::SecretTexts,
+    &tools::Tools,
+];
 
 /// What a gate says, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -49,49 +73,14 @@ impl Decision {
     }
 }
 
-/// What is judged.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject<'a> {
-    /// A call, before it is answered.
-    Call {
-        /// The call.
-        call: &'a Call,
-        /// The names of all adapters that exist.
-        adapters: &'a [&'a str],
-        /// The calls that the program adds to nrv's own.
-        calls: &'a [Offered<'a>],
-    },
-    /// A change, before it is applied.
-    Changes {
-        /// The files and how many lines of each change.
-        files: &'a [Stat],
-        /// Lines that the run has changed so far, added and removed together.
-        run_lines_so_far: u64,
-        /// The adapter that proposed it, if one did.
-        adapter: Option<&'a str>,
-        /// The files that only adapters may change, if the policy wants that.
-        #[serde(skip_serializing_if = "<[Domain]>::is_empty")]
-        domains: &'a [Domain],
-    },
-}
-
-/// The files that one adapter may change under strict tools.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Domain {
-    /// The adapter.
-    pub adapter: String,
-    /// Globs of its files.
-    pub globs: Vec<String>,
-}
-
-/// A call that the program adds, as far as gates have to know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Offered<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// True if a script's header has to permit it.
-    pub needs_permission: bool,
+impl From<Objection> for Decision {
+    fn from(objection: Objection) -> Self {
+        match objection {
+            Objection::Warn => Decision::Warn,
+            Objection::RequireConfirmation => Decision::RequireConfirmation,
+            Objection::Block => Decision::Block,
+        }
+    }
 }
 
 /// One gate. Implementations are unit structs in [`GATES`].
@@ -103,7 +92,7 @@ pub trait Gate: Sync {
     fn doc(&self) -> &'static str;
 
     /// What it finds; none if the subject is not its business, an empty list if it has no objection.
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>>;
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Option<Vec<Finding>>;
 }
 
 /// A rule that objects.
@@ -119,6 +108,19 @@ pub struct Finding {
     pub reason: String,
     /// What to do next.
     pub remediation: String,
+    /// Where in a file, if it is about a place in one.
+    pub place: Option<Place>,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: String,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The column, counted from 1.
+    pub column: u32,
 }
 
 impl From<Refusal> for Finding {
@@ -129,6 +131,7 @@ impl From<Refusal> for Finding {
             rule: refusal.rule,
             reason: refusal.reason,
             remediation: refusal.remediation,
+            place: None,
         }
     }
 }
@@ -143,7 +146,7 @@ pub struct GateResult {
     pub gate_name: String,
     /// Why, a sentence without final period.
     pub reason: String,
-    /// The rules that object, sorted.
+    /// The rules that object, or would but for an exception, sorted.
     pub triggered_rules: Vec<String>,
     /// What to do next; none if nothing objects.
     pub remediation: Option<String>,
@@ -167,21 +170,36 @@ pub struct Verdict {
 }
 
 /// Asks every gate that the subject concerns.
-pub fn decide(subject: &Subject<'_>, policy: &Policy) -> Verdict {
-    let mut input = None;
-    let mut results = Vec::new();
-    let mut cause: Option<Finding> = None;
-    for gate in GATES {
-        let Some(findings) = gate.judge(subject, policy) else { continue };
-        // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
-        let input = *input.get_or_insert_with(|| hash(subject));
-        let lead = lead(cause.iter().chain(&findings)).cloned();
-        results.push(result(*gate, &findings, policy.sha256(), input));
-        cause = lead;
-    }
+pub fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict {
+    let found = findings(subject, policy, rules);
+    // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
+    let input = if found.is_empty() { Sha256::of(b"") } else { hash(subject) };
+    let result = |(gate, findings): &(&dyn Gate, Vec<Finding>)| result(*gate, findings, policy.sha256(), input);
+    let results: Vec<GateResult> = found.iter().map(result).collect();
     let decision = evaluate(&results);
-    let code = cause.filter(|_| decision == Decision::Block).map(|finding| finding.code);
+    let lead = lead(found.iter().flat_map(|(_, findings)| findings));
+    let code = lead.filter(|_| decision == Decision::Block).map(|finding| finding.code);
     Verdict { decision, results, code }
+}
+
+/// What every gate that the subject concerns finds, in the order of their names.
+pub fn findings(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Vec<(&'static dyn Gate, Vec<Finding>)> {
+    GATES.iter().filter_map(|gate| Some((*gate, gate.judge(subject, policy, rules)?))).collect()
+}
+
+/// Judges a command that somebody wants to start.
+pub fn evaluate_command(command: destructive::Command<'_>, policy: &Policy, rules: &Rules) -> Verdict {
+    decide(&Subject::Command { command }, policy, rules)
+}
+
+/// Judges a tool that somebody wants to use.
+pub fn evaluate_tool_use(name: &str, params: &Value, policy: &Policy, rules: &Rules) -> Verdict {
+    decide(&Subject::ToolUse { name, params }, policy, rules)
+}
+
+/// Judges an edit that somebody wants to make.
+pub fn evaluate_edit(edit: &Edit<'_>, policy: &Policy, rules: &Rules) -> Verdict {
+    decide(&Subject::Edit { edit, run_lines_so_far: 0 }, policy, rules)
 }
 
 /// The strictest of some results; nothing allows.
@@ -203,9 +221,9 @@ impl Verdict {
         Some(error.hint(hints.join("; ")))
     }
 
-    /// The reasons of the gates that warn or want a confirmation.
+    /// The results that say something: of gates that object, and of those that make an exception.
     pub fn remarks(&self) -> impl Iterator<Item = &GateResult> {
-        self.results.iter().filter(|result| result.decision != Decision::Allow)
+        self.results.iter().filter(|result| !result.triggered_rules.is_empty())
     }
 }
 
@@ -231,7 +249,7 @@ fn result(gate: &dyn Gate, findings: &[Finding], config_sha256: Sha256, input_sh
         gate_name: gate.name().to_owned(),
         reason,
         triggered_rules: rules,
-        remediation: lead.map(|finding| finding.remediation.clone()),
+        remediation: lead.filter(|_| decision != Decision::Allow).map(|finding| finding.remediation.clone()),
         config_sha256,
         input_sha256,
     }
@@ -246,14 +264,19 @@ fn hash(subject: &Subject<'_>) -> Sha256 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diff::Lines, path::RepoPath, policy::FILE};
+    use crate::{
+        call::Call,
+        diff::{Lines, Stat},
+        path::RepoPath,
+        policy::FILE,
+    };
 
     fn stat(path: &str, added: u64) -> Stat {
         Stat { path: RepoPath::parse(path).unwrap(), lines: Lines { added, removed: 0 } }
     }
 
     fn changes<'a>(files: &'a [Stat]) -> Subject<'a> {
-        Subject::Changes { files, run_lines_so_far: 0, adapter: None, domains: &[] }
+        Subject::Changes { files, texts: &[], run_lines_so_far: 0, adapter: None, domains: &[] }
     }
 
     #[test]
@@ -277,9 +300,9 @@ mod tests {
     fn the_strictest_gate_wins_and_every_result_is_kept() {
         let policy = Policy::parse("[gates.diff_size]\nwarn_lines = 1", FILE).unwrap();
         let files = [stat("a", 2), stat(".git/x", 0)];
-        let verdict = decide(&changes(&files), &policy);
+        let verdict = decide(&changes(&files), &policy, Rules::built_in());
         let seen: Vec<_> = verdict.results.iter().map(|one| (one.gate_name.as_str(), one.decision)).collect();
-        assert_eq!(seen, [("diff-size", Decision::Warn), ("paths", Decision::Block)]);
+        assert_eq!(seen, [("diff-size", Decision::Warn), ("paths", Decision::Block), ("secrets", Decision::Allow)]);
         assert_eq!((verdict.decision, verdict.code), (Decision::Block, Some(Code::ProtectedPath)));
         assert!(verdict.results.iter().all(|one| one.config_sha256 == policy.sha256()));
         let error = verdict.into_error().unwrap();
@@ -290,7 +313,7 @@ mod tests {
     #[test]
     fn every_block_is_final_and_the_first_speaks() {
         let policy = Policy::parse("[paths]\nwrite = ['a']\n[gates.diff_size]\nblock_lines = 1", FILE).unwrap();
-        let code = |files: &[Stat]| decide(&changes(files), &policy).code;
+        let code = |files: &[Stat]| decide(&changes(files), &policy, Rules::built_in()).code;
         assert_eq!(code(&[stat("b", 0)]), Some(Code::PermissionDenied));
         assert_eq!(code(&[stat("b", 0), stat("nrv.toml", 0)]), Some(Code::ProtectedPath));
         assert_eq!(code(&[stat("b", 2)]), Some(Code::Blocked));
@@ -304,7 +327,7 @@ mod tests {
     #[test]
     fn an_allowed_change_has_no_error_and_no_rules() {
         let files = [stat("a", 1)];
-        let verdict = decide(&changes(&files), &Policy::default());
+        let verdict = decide(&changes(&files), &Policy::default(), Rules::built_in());
         assert_eq!((verdict.decision, verdict.code), (Decision::Allow, None));
         assert!(verdict.remarks().next().is_none());
         assert!(verdict.results.iter().all(|one| one.triggered_rules.is_empty() && one.remediation.is_none()));
@@ -313,22 +336,49 @@ mod tests {
 
     #[test]
     fn the_same_subject_has_the_same_hash_and_another_another() {
-        let input = |added| decide(&changes(&[stat("a", added)]), &Policy::default()).results[0].input_sha256;
+        let input = |added| {
+            decide(&changes(&[stat("a", added)]), &Policy::default(), Rules::built_in()).results[0].input_sha256
+        };
         assert_eq!(input(1), input(1));
         assert_ne!(input(1), input(2));
     }
 
     #[test]
+    fn the_hash_of_a_tool_use_covers_nested_params() {
+        let input = |params: Value| {
+            evaluate_tool_use("t", &params, &Policy::default(), Rules::built_in()).results[0].input_sha256
+        };
+        let one = serde_json::json!({"a": {"b": [1, {"c": 2}]}});
+        let other = serde_json::json!({"a": {"b": [1, {"c": 3}]}});
+        assert_eq!(input(one.clone()), input(one.clone()));
+        assert_ne!(input(one), input(other));
+    }
+
+    #[test]
+    fn the_order_of_results_changes_nothing() {
+        let files = [stat(".git/x", 400)];
+        let mut results = decide(&changes(&files), &Policy::default(), Rules::built_in()).results;
+        let decision = evaluate(&results);
+        for _ in 0..results.len() {
+            results.rotate_left(1);
+            assert_eq!(evaluate(&results), decision);
+        }
+        results.reverse();
+        assert_eq!(evaluate(&results), decision);
+    }
+
+    #[test]
     fn calls_without_an_effect_concern_no_gate() {
         let call = Call::UiStep { label: "x".to_owned() };
-        let verdict = decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &Policy::default());
+        let verdict =
+            decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &Policy::default(), Rules::built_in());
         assert_eq!((verdict.decision, verdict.results.len()), (Decision::Allow, 0));
     }
 
     #[test]
     fn a_verdict_survives_json() {
         let files = [stat(".git/x", 400)];
-        let verdict = decide(&changes(&files), &Policy::default());
+        let verdict = decide(&changes(&files), &Policy::default(), Rules::built_in());
         let wire = serde_json::to_value(&verdict).unwrap();
         assert_eq!(wire["code"], "protected_path");
         assert_eq!(serde_json::from_value::<Verdict>(wire).unwrap(), verdict);

@@ -1,7 +1,13 @@
 //! The gate `paths`: nothing protected, denied or unpermitted is written, and no secret is read.
 
-use super::{Decision, Finding, Gate, Subject};
-use crate::{call::Call, path::RepoPath, policy::Policy};
+use super::{Decision, Finding, Gate, Rules, Subject};
+use crate::{
+    call::Call,
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    policy::Policy,
+    text::escape,
+};
 
 /// See the module's documentation.
 pub(super) struct Paths;
@@ -15,13 +21,17 @@ impl Gate for Paths {
         "Only paths that the policy, the script's header and the adapter's settings allow are written or read."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Vec<Finding>> {
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
             Subject::Call { call, .. } => Some(judge_read(read(call)?, policy).into_iter().collect()),
             Subject::Changes { files, adapter, .. } => {
                 let refusal =
                     |path: &RepoPath| policy.write_refusal(path).or_else(|| policy.adapter_refusal((*adapter)?, path));
                 Some(files.iter().filter_map(|file| refusal(&file.path)).map(Finding::from).collect())
+            }
+            Subject::Command { .. } | Subject::Text { .. } => None,
+            Subject::ToolUse { .. } | Subject::Edit { .. } => {
+                Some(subject.edits()?.iter().filter_map(|edit| judge_edit(&edit.path, policy)).collect())
             }
         }
     }
@@ -49,6 +59,9 @@ fn read(call: &Call) -> Option<&str> {
         | Call::DtaPropose { .. }
         | Call::DtaApply { .. }
         | Call::DtaRun { .. }
+        | Call::GateEvaluateCommand { .. }
+        | Call::GateEvaluateToolUse { .. }
+        | Call::GateEvaluateEdit { .. }
         | Call::GateConfirm { .. }
         | Call::GateRequire { .. }
         | Call::UiStep { .. }
@@ -66,13 +79,48 @@ fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
     match RepoPath::parse(path) {
         Ok(path) => policy.read_refusal(&path).map(Finding::from),
         // What can't be parsed is refused.
-        Err(error) => Some(Finding {
-            decision: Decision::Block,
-            code: error.code(),
-            rule: "path".to_owned(),
-            reason: error.message().to_owned(),
-            remediation: error.hint_text().unwrap_or_default().to_owned(),
-        }),
+        Err(error) => Some(unusable(&error)),
+    }
+}
+
+/// An edit may be of a file outside of the workspace, of which the policy says nothing: what is protected is protected there too,
+/// anything else needs a confirmation.
+fn judge_edit(path: &str, policy: &Policy) -> Option<Finding> {
+    let outside = path.starts_with(['/', '~']) || path.split('/').next().is_some_and(|part| part.ends_with(':'));
+    let parsed = match RepoPath::parse(path.trim_start_matches('/')) {
+        Ok(parsed) => parsed,
+        Err(error) => return Some(unusable(&error)),
+    };
+    if !outside {
+        return policy.write_refusal(&parsed).map(Finding::from);
+    }
+    let shown = escape(path);
+    let protected =
+        protected::write_refusal(&parsed).map(|why| (Decision::Block, Code::ProtectedPath, "protected", why));
+    let (decision, code, rule, why) = protected.unwrap_or((
+        Decision::RequireConfirmation,
+        Code::Blocked,
+        "outside",
+        "it is outside of the workspace",
+    ));
+    Some(Finding {
+        decision,
+        code,
+        rule: rule.to_owned(),
+        reason: format!("`{shown}` is not written without more ado: {why}"),
+        remediation: "give a path inside the workspace".to_owned(),
+        place: None,
+    })
+}
+
+fn unusable(error: &Error) -> Finding {
+    Finding {
+        decision: Decision::Block,
+        code: error.code(),
+        rule: "path".to_owned(),
+        reason: error.message().to_owned(),
+        remediation: error.hint_text().unwrap_or_default().to_owned(),
+        place: None,
     }
 }
 
@@ -95,8 +143,11 @@ mod tests {
     #[track_caller]
     fn write(path: &str, adapter: Option<&str>, expected: Option<(&str, Code)>) {
         let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() }];
-        let verdict =
-            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter, domains: &[] }, &policy());
+        let verdict = decide(
+            &Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter, domains: &[] },
+            &policy(),
+            Rules::built_in(),
+        );
         let result = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
         let found = verdict.code.map(|code| (result.triggered_rules[0].as_str(), code));
         assert_eq!(found, expected, "{path}");
@@ -118,8 +169,11 @@ mod tests {
     fn many_refused_files_are_counted_and_rules_named_once() {
         let stat = |path: &str| Stat { path: RepoPath::parse(path).unwrap(), lines: Lines::default() };
         let files = [stat("a"), stat("b"), stat("site/old/c"), stat("site/ok")];
-        let verdict =
-            decide(&Subject::Changes { files: &files, run_lines_so_far: 0, adapter: None, domains: &[] }, &policy());
+        let verdict = decide(
+            &Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter: None, domains: &[] },
+            &policy(),
+            Rules::built_in(),
+        );
         let result: &GateResult = verdict.results.iter().find(|result| result.gate_name == "paths").unwrap();
         assert_eq!(result.triggered_rules, ["paths.deny", "paths.write"]);
         assert!(result.reason.starts_with("`a` may not be written") && result.reason.ends_with("(and 2 more like it)"));
@@ -134,7 +188,10 @@ mod tests {
             Call::FilesStat { path: path() },
             Call::FilesSha256 { path: path() },
         ] {
-            assert_eq!(decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &policy()).code, expected);
+            assert_eq!(
+                decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &policy(), Rules::built_in()).code,
+                expected
+            );
         }
     }
 

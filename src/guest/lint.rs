@@ -251,7 +251,12 @@ mod tests {
         );
         check("fn f() {\n  nrv.file.read(\"x\")\n}", &["2:7 `nrv.file` does not exist (did you mean `files`?)"]);
         check("nrv.dta(\"x\").propse(#{});", &["1:14 `nrv.dta(name).propse` does not exist (did you mean `propose`?)"]);
-        check("nrv.gate.zzzzzzzz();", &["1:10 `nrv.gate.zzzzzzzz` does not exist (`nrv.gate` has confirm, require)"]);
+        check(
+            "nrv.gate.zzzzzzzz();",
+            &[
+                "1:10 `nrv.gate.zzzzzzzz` does not exist (`nrv.gate` has confirm, evaluate_command, evaluate_edit, evaluate_tool_use, require)",
+            ],
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Host, Position, Sink, Work,
-    confirm::{Subject, altered},
+    confirm::{PERSON, Subject, altered},
     fresh::Seen,
     patch::Patch,
     samples,
@@ -223,7 +223,7 @@ impl Host<'_> {
             proposal: stored.id.clone(),
             files: stored.proposal.changes.len(),
         });
-        let patch = FileRef { path: stored.patch_path.clone(), sha256: Sha256::of(&stored.patch.bytes) };
+        let patch = self.folder.file_ref(&stored.patch_path)?;
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({"tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts});
         self.note_dta(position, "dta_proposed", data, files)?;
@@ -243,7 +243,7 @@ impl Host<'_> {
         let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
         let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
         let patch_path = format!("artifacts/{position}-{tool}.patch");
-        self.folder.write(&patch_path, &patch.bytes)?;
+        self.folder.write(&patch_path, &self.shown_patch(&patch))?;
         let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
         let mut stored =
             StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
@@ -262,13 +262,14 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        self.admit(Some(tool), &stored.patch.stats, sink)?;
+        let verdict = self.admit(Some(tool), &stored.patch, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
             self.budget.check_change(changes, &stored.patch.stats)?;
             return self.verify_preview(position, stored, sink);
         }
         self.budget.reserve_change(changes, &stored.patch.stats)?;
+        let gates = self.confirm_gates(position, &verdict, &stored.patch, sink)?;
         let by = self.consume(position, stored.subject(), sink)?;
         if dry {
             self.check_targets(changes)?;
@@ -281,7 +282,7 @@ impl Host<'_> {
             self.lock(&globs.prefixes())?;
         }
         // A person may have taken hours, and no lock was held meanwhile.
-        if held == Held::No || by == "person" {
+        if held == Held::No || by == PERSON || gates == PERSON {
             self.check_fresh(&stored.proposal.baseline.files, &stored.seen)?;
         }
         self.apply_and_verify(position, stored, sink)
@@ -390,8 +391,13 @@ impl Host<'_> {
         content: &impl Serialize,
     ) -> Result<FileRef, Error> {
         let path = format!("dta/{tool}/{}.{position}-{what}.json", self.folder.timestamp());
+        let mut content = to_value(content)?;
+        // The verifier reads the others, and no input with a secret comes so far.
+        if matches!(what, "verify" | "samples") {
+            content = self.redacted(content);
+        }
         let mut bytes =
-            serde_json::to_vec_pretty(content).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+            serde_json::to_vec_pretty(&content).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         bytes.push(b'\n');
         self.folder.write(&path, &bytes)?;
         Ok(FileRef { path, sha256: Sha256::of(&bytes) })

@@ -36,9 +36,10 @@ impl Host<'_> {
         };
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;
         let patch = self.render_proposed(&proposed)?;
-        self.admit(None, &patch.stats, sink)?;
+        let verdict = self.admit(None, &patch, sink)?;
         if request.writes() {
             self.budget.reserve_change(&proposed.changes, &patch.stats)?;
+            self.confirm_gates(position, &verdict, &patch, sink)?;
             if self.origin == Origin::Person {
                 self.consume(position, subject(&proposed, &patch)?, sink)?;
             }
@@ -67,7 +68,7 @@ impl Host<'_> {
     fn check_paths(&mut self, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
         let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
         let files: Vec<Stat> = request.targets().into_iter().map(stat).collect();
-        let verdict = self.judge(None, &files);
+        let verdict = self.judge(None, &files, &[]);
         if verdict.decision == Decision::Block {
             self.heed(&verdict, sink)?;
         }

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Host, Position, Recovery, Sink};
+use super::{Host, Position, Recovery, Sink, patch::Patch};
 use crate::{
     change::{ChangeSet, Entry},
     diff::Stat,
     dta::Adapter,
     error::{Code, Error},
-    gate::{self, Domain, Subject, Verdict},
+    gate::{self, Domain, Subject, Text, Verdict},
     journal::{self, Journal, Target, Transaction},
     ledger::{FileRef, Note, RunFolder},
     lock::Wait,
@@ -37,21 +37,27 @@ fn owned(globs: &[&str]) -> Vec<String> {
 
 impl Host<'_> {
     /// Judges a change, with the adapter that proposed it if one did. Nothing is written, and nothing is paid for yet.
-    pub(super) fn admit(&mut self, adapter: Option<&str>, stats: &[Stat], sink: &mut dyn Sink) -> Result<(), Error> {
-        let verdict = self.judge(adapter, stats);
-        self.heed(&verdict, sink)
+    pub(super) fn admit(
+        &mut self,
+        adapter: Option<&str>,
+        patch: &Patch,
+        sink: &mut dyn Sink,
+    ) -> Result<Verdict, Error> {
+        let verdict = self.judge(adapter, &patch.stats, &patch.texts());
+        self.heed(&verdict, sink)?;
+        Ok(verdict)
     }
 
     /// What the gates say of a change.
-    pub(super) fn judge(&self, adapter: Option<&str>, stats: &[Stat]) -> Verdict {
+    pub(super) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
         let adapters = self.context.options.adapters.all();
         // Whose files they are matters only if nobody else may change them.
         let strict = self.policy.settings().adapters.strict_tools && adapter.is_none();
         let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
         let domains: Vec<Domain> = adapters.iter().filter(|_| strict).map(domain).collect();
         let subject =
-            Subject::Changes { files: stats, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
-        gate::decide(&subject, &self.policy)
+            Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
+        gate::decide(&subject, &self.policy, &self.context.rules)
     }
 
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.

@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Answer, Event, Host, Position, Question, Sink};
+use super::{Answer, Event, Host, Position, Question, Sink, patch::Patch};
 use crate::{
+    call::Call,
     clock::Stopwatch,
     diff::Stat,
     error::{Code, Error},
+    gate::{Decision, GateResult, Verdict},
     hash::Sha256,
     json,
     ledger::Note,
     policy::ConfirmMode,
     text::escape,
 };
+
+/// Who granted what a person was asked.
+pub(super) const PERSON: &str = "person";
+
+/// What a confirmation is called that a gate asks for, where the policy grants it.
+const GATES: &str = "gates";
 
 /// The confirmations of a run.
 #[derive(Debug, Default)]
@@ -102,6 +110,50 @@ impl Host<'_> {
         }
     }
 
+    /// Asks for what gates want confirmed of a change: bound to the change and to what they say. Returns who granted it.
+    pub(super) fn confirm_gates(
+        &mut self,
+        position: &Position,
+        verdict: &Verdict,
+        patch: &Patch,
+        sink: &mut dyn Sink,
+    ) -> Result<String, Error> {
+        let Some(label) = asks(verdict) else { return Ok(String::new()) };
+        let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
+        let subject = Subject {
+            id: json::sha256(&bound)?.to_string(),
+            kind: GATES,
+            label,
+            shown: json!({"results": verdict.remarks().collect::<Vec<_>>()}),
+            files: patch.stats.clone(),
+            patch: patch.bytes.clone(),
+            empty: false,
+        };
+        self.consume(position, subject, sink)
+    }
+
+    /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
+    pub(super) fn confirm_call(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        verdict: &Verdict,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Some(label) = asks(verdict) else { return Ok(()) };
+        let call = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        let subject = Subject {
+            id: json::sha256(&json!({"call": json::exact(&call), "results": verdict.results}))?.to_string(),
+            kind: GATES,
+            label,
+            shown: json!({"call": call["name"], "results": verdict.remarks().collect::<Vec<_>>()}),
+            files: Vec::new(),
+            patch: Vec::new(),
+            empty: false,
+        };
+        self.consume(position, subject, sink).map(drop)
+    }
+
     fn grant(&mut self, position: &Position, subject: Subject, sink: &mut dyn Sink) -> Result<String, Error> {
         let Subject { kind, label, .. } = &subject;
         let (kind, label) = (*kind, label.clone());
@@ -119,7 +171,8 @@ impl Host<'_> {
         self.confirmations.asked += 1;
         let id = format!("c{}", self.confirmations.asked);
         let bound = self.bind(&id, &subject)?;
-        self.folder.write(&format!("confirmations/{id}.json"), bound.to_string().as_bytes())?;
+        let shown = self.redacted(bound.clone()).to_string();
+        self.folder.write(&format!("confirmations/{id}.json"), shown.as_bytes())?;
         let automatic = confirm.auto.iter().any(|auto| *auto == label || auto == kind);
         let by = match confirm.mode {
             ConfirmMode::Never => None,
@@ -127,7 +180,7 @@ impl Host<'_> {
             ConfirmMode::Policy => return Err(self.suspend(position, &id, &label, bound)),
             ConfirmMode::Ask if self.flags.yes => Some("--yes"),
             ConfirmMode::Ask => match self.ask_person(&id, subject, sink)? {
-                Answer::Yes => Some("person"),
+                Answer::Yes => Some(PERSON),
                 Answer::No => None,
                 Answer::Nobody => return Err(self.suspend(position, &id, &label, bound)),
             },
@@ -186,6 +239,13 @@ impl Host<'_> {
         let files = file.transpose()?.into_iter().collect();
         self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
     }
+}
+
+/// What is asked if gates want a confirmation; none if they don't.
+fn asks(verdict: &Verdict) -> Option<String> {
+    let wanted = |result: &&GateResult| result.decision == Decision::RequireConfirmation;
+    let result = verdict.results.iter().find(wanted).filter(|_| verdict.decision == Decision::RequireConfirmation)?;
+    Some(format!("{}: {}", result.gate_name, result.reason))
 }
 
 fn refused(label: &str, mode: ConfirmMode) -> Error {

@@ -15,6 +15,7 @@ use crate::{
     clock::Clock,
     dta::Adapters,
     error::{Code, Error},
+    gate::Rules,
     ledger::Runs,
     lock::Locks,
     path::RepoPath,
@@ -93,6 +94,8 @@ pub struct Context {
     pub workspace: Workspace,
     /// What runs may do, before a script's header tightens it.
     pub policy: Policy,
+    /// The rules of the gates, with those of the policy.
+    pub rules: Arc<Rules>,
     /// The records.
     pub runs: Runs,
     /// How runs are done.
@@ -133,8 +136,9 @@ impl Context {
     /// A workspace with a policy from elsewhere; its `nrv.toml` is not read.
     pub fn with_policy(workspace: Workspace, policy: Policy, options: Options) -> Result<Self, Error> {
         check_adapters(&policy, &options.adapters)?;
+        let rules = Arc::new(Rules::of(&policy)?);
         let runs = Runs::of(workspace.root());
-        Ok(Context { workspace, policy, runs, options })
+        Ok(Context { workspace, policy, rules, runs, options })
     }
 
     /// The locks of the workspace; `.runs` must be prepared.

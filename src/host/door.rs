@@ -43,7 +43,8 @@ impl Host<'_> {
         let Options { adapters, calls, .. } = &self.context.options;
         let (adapters, calls) = (adapters.all(), calls.offered());
         let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
-        let verdict = gate::decide(&Subject::Call { call: &call, adapters: &adapters, calls: &calls }, &self.policy);
+        let subject = Subject::Call { call: &call, adapters: &adapters, calls: &calls };
+        let verdict = gate::decide(&subject, &self.policy, &self.context.rules);
         let result = self.answer(position, &call, &verdict, sink);
         self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, watch })?;
         result
@@ -60,6 +61,7 @@ impl Host<'_> {
         // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
         self.budget.reserve_call()?;
         self.heed(verdict, sink)?;
+        self.confirm_call(position, call, verdict, sink)?;
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
             self.note_intent(position, call)?;
         }
@@ -68,7 +70,7 @@ impl Host<'_> {
 
     /// Tells warnings, remembers violations, and stops at a block.
     pub(super) fn heed(&mut self, verdict: &Verdict, sink: &mut dyn Sink) -> Result<(), Error> {
-        for result in verdict.remarks() {
+        for result in verdict.remarks().filter(|result| result.decision != Decision::Allow) {
             self.violations.push(result.clone());
             if result.decision == Decision::Warn {
                 sink.event(Event::Warning { result: result.clone() });
@@ -103,6 +105,9 @@ impl Host<'_> {
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
             Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
             Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),
+            Call::GateEvaluateCommand { command } => self.evaluate_command(command),
+            Call::GateEvaluateToolUse { tool, params } => self.evaluate_tool_use(tool, params),
+            Call::GateEvaluateEdit { path, content, diff_lines } => self.evaluate_edit(path, content, *diff_lines),
             Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
             Call::GateRequire { condition, message } => self.require(*condition, message),
             Call::UiStep { label } => tell(sink, Event::Step { label: label.clone() }),

@@ -202,8 +202,9 @@ impl Host<'_> {
         }
         let preview = self.all_previewed()?;
         let path = "artifacts/run.patch";
-        self.folder.write(path, &preview.patch.bytes)?;
-        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&preview.patch.bytes) };
+        let shown = self.shown_patch(&preview.patch);
+        self.folder.write(path, &shown)?;
+        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&shown) };
         Ok((Some(preview), Some(patch)))
     }
 

@@ -11,6 +11,7 @@ mod confirm;
 mod context;
 mod custom;
 mod door;
+mod evaluate;
 mod files;
 mod finish;
 mod fresh;
@@ -21,6 +22,7 @@ mod plan;
 mod preview;
 mod probe;
 mod recover;
+mod redact;
 mod reply;
 mod retention;
 mod rollback;
@@ -119,8 +121,9 @@ impl Host<'_> {
         &self.policy
     }
 
-    /// Appends an event to the run's record.
+    /// Appends an event to the run's record, without secrets.
     fn note(&mut self, note: Note) -> Result<(), Error> {
+        let note = self.redacted_note(note);
         self.chain.append(self.context.options.clock.now(), note).map(drop).map_err(unrecorded)
     }
 

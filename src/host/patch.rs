@@ -7,6 +7,7 @@ use crate::{
     change::{Change, Stamp},
     diff::{self, Side, Stat},
     error::{Code, Error},
+    gate::Text,
     path::RepoPath,
     workspace::{View, parallel_map_with},
 };
@@ -30,10 +31,61 @@ impl Patch {
         self.stats.push(stat);
     }
 
+    /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.
+    pub(super) fn texts(&self) -> Vec<Text<'_>> {
+        let text = |(part, stat): (&[u8], &'_ Stat)| {
+            let (before, after) = sides(part);
+            Text {
+                place: Some(stat.path.to_string().into()),
+                is_file: true,
+                before: before.into(),
+                after: after.into(),
+            }
+        };
+        self.parts().map(text).collect()
+    }
+
     /// The parts with their sizes, in the order of paths.
     pub(super) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
         self.parts.iter().map(|range| &self.bytes[range.clone()]).zip(&self.stats)
     }
+}
+
+/// What a part of a patch shows of the file before and after. Lines of the latter have the numbers that they have in the file.
+fn sides(part: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut in_hunk = false;
+    let mut next = 1;
+    for line in part.split_inclusive(|byte| *byte == b'\n') {
+        match line {
+            [b'@', b'@', ..] => {
+                in_hunk = true;
+                while next < first_line(line) {
+                    after.push(b'\n');
+                    next += 1;
+                }
+            }
+            [b'+', rest @ ..] if in_hunk => {
+                after.extend_from_slice(rest);
+                next += 1;
+            }
+            [b'-', rest @ ..] if in_hunk => before.extend_from_slice(rest),
+            [b' ', rest @ ..] if in_hunk => {
+                before.extend_from_slice(rest);
+                after.extend_from_slice(rest);
+                next += 1;
+            }
+            _ => {}
+        }
+    }
+    (before, after)
+}
+
+/// The number of the first line of a hunk in the post-image, from its head `@@ -1,2 +3,4 @@`.
+fn first_line(head: &[u8]) -> u64 {
+    let number = head.split(|byte| *byte == b'+').nth(1).unwrap_or_default();
+    let digits: Vec<u8> = number.iter().copied().take_while(u8::is_ascii_digit).collect();
+    String::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(1)
 }
 
 impl Host<'_> {
@@ -81,5 +133,18 @@ fn read(view: View<'_>, (path, limit): (&RepoPath, u64), buffer: &mut Vec<u8>) -
             Ok(Some(link.stamp()))
         }
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_shows_both_sides_and_the_numbers_of_lines() {
+        let part = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -3,2 +3,3 @@\n three\n-four\n+FOUR\n+and\n@@ -9 +10 @@ fn\n-++x\n+--y\n";
+        let (before, after) = sides(part);
+        assert_eq!(String::from_utf8(before).unwrap(), "three\nfour\n++x\n");
+        assert_eq!(String::from_utf8(after).unwrap(), "\n\nthree\nFOUR\nand\n\n\n\n\n--y\n");
     }
 }

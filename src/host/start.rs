@@ -19,6 +19,7 @@ use crate::{
     dta::{self, contract::Mode},
     error::{Code, Error},
     frame::Isolation,
+    gate::secrets,
     hash::Sha256,
     ledger::{Chain, FileRef, Note},
     policy::{OnFailure, Policy},
@@ -191,7 +192,7 @@ impl<'a> Host<'a> {
         let folder = context.runs.create(now_ms, std::process::id())?;
         // Without a lease nothing was written, and nobody would close the record.
         let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
-        let run = json!({
+        let mut run = json!({
             "run": folder.id(),
             "created": clock::rfc3339(now_ms),
             "version": env!("CARGO_PKG_VERSION"),
@@ -202,6 +203,7 @@ impl<'a> Host<'a> {
             "policy_sha256": request.policy.sha256(),
             "git_head": git.head,
         });
+        secrets::redact_json(&mut run, context.rules.secrets());
         let text = serde_json::to_vec_pretty(&run).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         folder.write(RUN_FILE, &text)?;
         let mut host = Host {

@@ -101,7 +101,18 @@ mod tests {
         for key in key::KEYS {
             let default = parse::defaults().unwrap();
             let path = key.path.replace('*', "x");
-            let samples = ["true", "false", "7", "[\"sample\"]", "\"keep\"", "\"never\""];
+            let samples = [
+                "true",
+                "false",
+                "7",
+                "[\"sample\"]",
+                "\"keep\"",
+                "\"never\"",
+                "\"block\"",
+                "[{id = \"a\", prefix = [\"b\"], reason = \"c\"}]",
+                "[{id = \"a\", regex = \"b\"}]",
+                "[{rule = \"a\", path = \"b\"}]",
+            ];
             let changed = samples.iter().any(|sample| {
                 let policy = Policy::parse(&format!("{path} = {sample}"), FILE);
                 policy.is_ok_and(|policy| serde_json::to_value(policy.settings()).unwrap() != default)

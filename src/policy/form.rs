@@ -2,9 +2,10 @@
 //!
 //! The same forms serve `nrv.toml`, a script's header and the JSON Schema for editors.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{glob, network};
+use crate::error;
 
 /// The largest number that is exact in JSON everywhere.
 const MAX: u64 = 1 << 53;
@@ -43,6 +44,24 @@ pub(super) enum Form {
     Hosts,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A list of words, of which each may be a list of alternatives.
+    Words,
+    /// Text that is not empty.
+    Text,
+    /// A number that is not negative.
+    Number,
+    /// Rules: tables with these columns.
+    Rows(&'static [Column]),
+}
+
+/// A key of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) form: Form,
+    pub(super) required: bool,
+    /// What it is for, a sentence.
+    pub(super) doc: &'static str,
 }
 
 /// What is wrong with a value: a phrase, and the place if it is an item of a list.
@@ -83,6 +102,28 @@ impl Form {
             Form::Word(words) => {
                 value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
             }
+            Form::Words => {
+                let word = |item: &Value| match item {
+                    Value::String(text) if !text.is_empty() => Some(json!([text])),
+                    Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => {
+                        Some(item.clone())
+                    }
+                    _ => None,
+                };
+                value.as_array().and_then(|items| items.iter().map(word).collect()).ok_or_else(expected)
+            }
+            Form::Text => value.as_str().filter(|text| !text.trim().is_empty()).map(Value::from).ok_or_else(expected),
+            Form::Number => value.as_f64().filter(|n| *n >= 0.0).map(|_| value.clone()).ok_or_else(expected),
+            Form::Rows(columns) => {
+                let rows = value.as_array().ok_or_else(expected)?;
+                let row = |(at, row)| {
+                    read_row(columns, row).map_err(|phrase| Wrong {
+                        item: Some(at),
+                        phrase: format!("has a rule {} that {phrase}", at + 1),
+                    })
+                };
+                rows.iter().enumerate().map(row).collect()
+            }
         }
     }
 
@@ -97,6 +138,10 @@ impl Form {
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
             Form::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            Form::Words => "a list of words such as [\"cargo\", [\"publish\", \"yank\"]]".to_owned(),
+            Form::Text => "text that is not empty".to_owned(),
+            Form::Number => "a number that is not negative".to_owned(),
+            Form::Rows(_) => "a list of tables: write `[[…]]` for each".to_owned(),
         }
     }
 
@@ -115,6 +160,14 @@ impl Form {
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
             Form::Word(words) => json!({"enum": words}),
+            Form::Words => {
+                let word = json!({"type": "string", "minLength": 1});
+                let either = json!({"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]});
+                json!({"type": "array", "items": either})
+            }
+            Form::Text => json!({"type": "string", "pattern": "[^ ]"}),
+            Form::Number => json!({"type": "number", "minimum": 0}),
+            Form::Rows(columns) => json!({"type": "array", "items": row_schema(columns)}),
         }
     }
 
@@ -125,6 +178,39 @@ impl Form {
             _ => value.clone(),
         }
     }
+}
+
+/// Checks a rule; an error is a phrase that goes on after "a rule that".
+fn read_row(columns: &[Column], row: &Value) -> Result<Value, String> {
+    let map = row.as_object().ok_or_else(|| format!("is no table but {}", shown(row)))?;
+    let mut read = Map::new();
+    for (name, value) in map {
+        let Some(column) = columns.iter().find(|column| column.name == name) else {
+            let names = || columns.iter().map(|column| column.name);
+            let advice = match error::nearest(name, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+            };
+            return Err(format!("has an unknown key, `{}`: {advice}", name.escape_debug()));
+        };
+        let value = column.form.read(value).map_err(|wrong| format!("is wrong: `{name}` {}", wrong.phrase))?;
+        read.insert(name.clone(), value);
+    }
+    match columns.iter().find(|column| column.required && !map.contains_key(column.name)) {
+        Some(column) => Err(format!("lacks `{}`", column.name)),
+        None => Ok(Value::Object(read)),
+    }
+}
+
+fn row_schema(columns: &[Column]) -> Value {
+    let property = |column: &Column| {
+        let mut schema = column.form.schema();
+        schema["description"] = json!(column.doc);
+        (column.name.to_owned(), schema)
+    };
+    let properties: Map<String, Value> = columns.iter().map(property).collect();
+    let required: Vec<&str> = columns.iter().filter(|column| column.required).map(|column| column.name).collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
 /// The phrase for a feature that does not exist yet.

@@ -2,7 +2,7 @@
 //!
 //! `*` in a path stands for a name that the user chooses.
 
-use super::form::Form;
+use super::form::{Column, Form};
 
 /// A key that the policy knows.
 #[derive(Debug)]
@@ -18,6 +18,56 @@ pub(super) struct Key {
 const fn key(path: &'static str, form: Form, doc: &'static str) -> Key {
     Key { path, form, doc }
 }
+
+const fn column(name: &'static str, form: Form, required: bool, doc: &'static str) -> Column {
+    Column { name, form, required, doc }
+}
+
+/// What a gate may say where a rule objects.
+const OBJECTIONS: Form = Form::Word(&["warn", "require-confirmation", "block"]);
+
+/// The keys of a rule on commands.
+const COMMAND_RULE: &[Column] = &[
+    column("id", Form::Text, true, "The rule's name in results."),
+    column(
+        "prefix",
+        Form::Words,
+        false,
+        "The program and the words that follow it; a list stands for alternatives, as in [\"cargo\", [\"publish\", \"yank\"]].",
+    ),
+    column("tokens", Form::Names, false, "Words of the command that must all occur, wherever they stand."),
+    column("decision", OBJECTIONS, false, "What follows; without it, a confirmation is required."),
+    column("reason", Form::Text, true, "Why, a sentence without final period."),
+    column("match", Form::Names, false, "Commands that the rule must catch; checked when the policy is read."),
+    column("not_match", Form::Names, false, "Commands that the rule must not catch; checked when the policy is read."),
+];
+
+/// The keys of a rule on secrets.
+const SECRET_RULE: &[Column] = &[
+    column("id", Form::Text, true, "The rule's name in results."),
+    column(
+        "regex",
+        Form::Text,
+        true,
+        "What a secret looks like; a group named `secret` says which part of it is secret.",
+    ),
+    column(
+        "keywords",
+        Form::Names,
+        false,
+        "Words of which one stands in every match; without them, the plain characters with which the pattern begins.",
+    ),
+    column("entropy", Form::Number, false, "Bits per byte that the secret must have at least."),
+    column("match", Form::Names, false, "Texts in which the rule must find a secret; checked when the policy is read."),
+    column("not_match", Form::Names, false, "Texts in which the rule must find none; checked when the policy is read."),
+];
+
+/// The keys of an exception for secrets.
+const ALLOWED_SECRET: &[Column] = &[
+    column("rule", Form::Text, true, "The rule whose findings are allowed."),
+    column("path", Form::Text, false, "A glob of files in which they are allowed."),
+    column("hash", Form::Text, false, "The first hex digits of the secret's hash, as findings show it."),
+];
 
 /// All keys, sorted.
 pub(super) const KEYS: &[Key] = &[
@@ -53,6 +103,13 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("confirm.yes_flag", Form::Flag, "Whether `--yes` may answer confirmations."),
     key(
+        "gates.destructive.decision",
+        OBJECTIONS,
+        "What follows from a destructive command, unless its rule blocks or only warns.",
+    ),
+    key("gates.destructive.enabled", Form::Flag, "Whether commands are judged."),
+    key("gates.destructive.rule", Form::Rows(COMMAND_RULE), "Rules of your own on commands, beside the built-in ones."),
+    key(
         "gates.diff_size.block_lines",
         Form::Count(0),
         "Blocks a file whose change has more lines; without it, none is.",
@@ -64,6 +121,24 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("gates.diff_size.run_warn_lines", Form::Count(0), "Warns when the run has changed more lines."),
     key("gates.diff_size.warn_lines", Form::Count(0), "Warns about a file whose change has more lines."),
+    key(
+        "gates.secrets.allow",
+        Form::Rows(ALLOWED_SECRET),
+        "Findings that are no secrets: by rule, and by path or hash.",
+    ),
+    key(
+        "gates.secrets.decision",
+        OBJECTIONS,
+        "What follows from a secret in a change, a command or the params of a tool.",
+    ),
+    key("gates.secrets.enabled", Form::Flag, "Whether secrets are searched for."),
+    key("gates.secrets.rule", Form::Rows(SECRET_RULE), "Rules of your own on secrets, beside the built-in ones."),
+    key(
+        "gates.tools.allowed",
+        Form::Names,
+        "Names of the tools that may be used; `prefix*` stands for all that begin so.",
+    ),
+    key("gates.tools.enabled", Form::Flag, "Whether only tools of the list may be used; with an empty list, none may."),
     key(
         "net.hosts",
         Form::Hosts,
@@ -113,9 +188,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("confirm.approvers", "signed approvals do not exist"),
     ("confirm.expires", "confirmations do not expire"),
     ("exec", "runs can't start commands"),
-    ("gates.destructive", "the gate for destructive commands does not exist"),
-    ("gates.secrets", "the gate for secrets does not exist"),
-    ("gates.tools", "the gate for tools does not exist"),
     ("llm", "model requests do not exist"),
 ];
 
@@ -127,7 +199,10 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
     ("confirm", "How confirmations are answered."),
     ("gates", "Settings of the gates."),
+    ("gates.destructive", "Commands that destroy what can't be brought back."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
+    ("gates.secrets", "Keys, tokens and passwords in what is written, called or run."),
+    ("gates.tools", "Which tools may be used: adapters, calls of a program, and what other programs ask about."),
     ("net", "What may be reached over the network: for samples of new links; scripts reach nothing."),
     ("paths", "What may be written and read. Protected paths, such as `.git`, are never writable."),
     ("retention", "How long the records of runs are kept. Only `nrv runs gc` removes any."),

@@ -21,8 +21,8 @@ pub use self::{
     describe::json_schema,
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, DiffSize, Gates, Net, OnFailure, Paths, Run, Script,
-        Settings,
+        Adapter, Adapters, AllowedSecret, Budget, Calls, CommandRule, Confirm, ConfirmMode, Destructive, DiffSize,
+        Gates, Net, Objection, OnFailure, Paths, Run, Script, SecretRule, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};
@@ -30,6 +30,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     json,
+    path::RepoPath,
 };
 
 /// The name of the policy's file, in the workspace's root.
@@ -45,6 +46,8 @@ pub struct Policy {
     deny: PathSet,
     read_deny: PathSet,
     adapters: BTreeMap<String, PathSet>,
+    /// For each of `gates.secrets.allow` its files; none: whatever file it is.
+    allowed_secrets: Vec<Option<PathSet>>,
     net: HostSet,
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
@@ -73,6 +76,8 @@ enum Origin {
     Line(usize),
     /// The script's header.
     Header,
+    /// A run that is locked down.
+    Locked,
 }
 
 impl Policy {
@@ -95,9 +100,20 @@ impl Policy {
                 adapters.insert(name.clone(), PathSet::new(paths).map_err(wrong)?);
             }
         }
+        let allowed_secrets = settings.gates.secrets.allow.iter().map(|allowed| match (&allowed.path, &allowed.hash) {
+            (Some(glob), _) => PathSet::denied(std::slice::from_ref(glob)).map(Some).map_err(&wrong),
+            (None, Some(_)) => Ok(None),
+            (None, None) => {
+                let message =
+                    format!("an exception of `gates.secrets.allow` for `{}` has no path and no hash", allowed.rule);
+                Err(Error::new(Code::InvalidPolicy, message).hint("say in which files, or which secret by its hash"))
+            }
+        });
+        let allowed_secrets = allowed_secrets.collect::<Result<_, _>>()?;
         let sha256 = hash(&settings, &[])?;
         Ok(Policy {
             sha256,
+            allowed_secrets,
             write: PathSet::new(&settings.paths.write).map_err(wrong)?,
             deny: PathSet::denied(&settings.paths.deny).map_err(wrong)?,
             read_deny: PathSet::denied(&settings.paths.read_deny).map_err(wrong)?,
@@ -124,7 +140,7 @@ impl Policy {
     pub fn line_of(&self, key: &str) -> Option<usize> {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => Some(*line),
-            Some(Origin::Header) | None => None,
+            Some(Origin::Header | Origin::Locked) | None => None,
         }
     }
 
@@ -133,6 +149,7 @@ impl Policy {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => format!("line {line} of `{}`", self.file),
             Some(Origin::Header) => "the script's header".to_owned(),
+            Some(Origin::Locked) => "a locked run".to_owned(),
             None => "a built-in default".to_owned(),
         }
     }
@@ -142,10 +159,43 @@ impl Policy {
         self.sha256
     }
 
+    /// This policy locked down: where a gate would ask for a confirmation of a command or a secret, it blocks.
+    pub fn locked(&self) -> Result<Policy, Error> {
+        let mut policy = self.clone();
+        let gates = &mut policy.settings.gates;
+        let decisions = [("destructive", &mut gates.destructive.decision), ("secrets", &mut gates.secrets.decision)];
+        for (gate, decision) in decisions {
+            if *decision < Objection::Block {
+                *decision = Objection::Block;
+                policy.origins.insert(format!("gates.{gate}.decision"), Origin::Locked);
+            }
+        }
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        Ok(policy)
+    }
+
+    /// The line of the file, or other place, in words, that allows the findings of a rule in a file or of a secret's hash.
+    pub fn secret_allowance(&self, rule: &str, path: Option<&RepoPath>, hash: &str) -> Option<String> {
+        let rows = self.settings.gates.secrets.allow.iter().zip(&self.allowed_secrets).enumerate();
+        let covers = |allowed: &AllowedSecret, set: &Option<PathSet>| {
+            allowed.rule == rule
+                && set.as_ref().is_none_or(|set| path.is_some_and(|path| set.covering(path).is_some()))
+                && allowed.hash.as_ref().is_none_or(|prefix| is_prefix(prefix, hash))
+        };
+        let (at, _) = rows.into_iter().find(|(_, (allowed, set))| covers(allowed, set))?;
+        Some(self.origin(&format!("gates.secrets.allow.{at}")))
+    }
+
     /// What each header permits to write, to call and to reach.
     fn permissions(&self) -> Vec<[&[String]; 3]> {
         self.ceilings.iter().map(|header| [&header.write[..], &header.calls, &header.network]).collect()
     }
+}
+
+/// True if one of two hex prefixes of hashes is the beginning of the other; too short ones would allow too much.
+fn is_prefix(one: &str, other: &str) -> bool {
+    let length = one.len().min(other.len());
+    length >= 8 && one.as_bytes()[..length].eq_ignore_ascii_case(&other.as_bytes()[..length])
 }
 
 fn hash(settings: &Settings, ceilings: &[[&[String]; 3]]) -> Result<Sha256, Error> {
@@ -190,6 +240,31 @@ mod tests {
         assert_eq!(policy.origin("paths.write"), "line 2 of `nrv.toml`");
         assert_eq!(policy.origin("paths.deny"), "a built-in default");
         assert_eq!((policy.line_of("paths.write"), policy.line_of("paths.deny")), (Some(2), None));
+    }
+
+    #[test]
+    fn a_locked_policy_blocks_where_it_would_ask() {
+        let policy = Policy::parse("[gates.secrets]\ndecision = 'warn'", FILE).unwrap();
+        let locked = policy.locked().unwrap();
+        let gates = &locked.settings().gates;
+        assert_eq!((gates.destructive.decision, gates.secrets.decision), (Objection::Block, Objection::Block));
+        assert_ne!(locked.sha256(), policy.sha256());
+        assert_eq!(locked.origin("gates.secrets.decision"), "a locked run");
+    }
+
+    #[test]
+    fn a_finding_is_allowed_by_rule_and_by_path_or_hash() {
+        let text = "[gates.secrets]\nallow = [{rule = 'a', path = 'tests/**'},\n{rule = 'b', hash = '12345678'}]";
+        let policy = Policy::parse(text, FILE).unwrap();
+        let allowed = |rule: &str, path: &str, hash: &str| {
+            policy.secret_allowance(rule, Some(&RepoPath::parse(path).unwrap()), hash).is_some()
+        };
+        assert!(allowed("a", "tests/x/y", "00000000") && allowed("b", "src/x", "12345678"));
+        assert!(!allowed("a", "src/x", "12345678") && !allowed("b", "tests/x", "12345679"));
+        assert_eq!(policy.secret_allowance("a", None, "00000000"), None);
+        assert_eq!(policy.secret_allowance("b", None, "1234567890"), Some("line 3 of `nrv.toml`".to_owned()));
+        let error = Policy::parse("[gates.secrets]\nallow = [{rule = 'a'}]", FILE).unwrap_err();
+        assert!(error.message().contains("has no path and no hash"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Reads the text of `nrv.toml` into settings. Every refusal names the key, the line and what to write instead.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, TableLike};
 
 use super::{
-    form::{self, Wrong},
+    form::{self, Form, Wrong},
     key::{self, Key},
     settings::Settings,
 };
@@ -142,10 +142,16 @@ impl Reader<'_> {
 
     fn value(&mut self, key: &Key, item: &Item, place: &Place, offset: usize) -> Result<(), Error> {
         let value = key.form.read(&plain(item)).map_err(|wrong| {
-            let item = wrong.item.and_then(|at| item.as_array()?.get(at)?.span());
-            self.wrong(place, item.map_or(offset, |span| span.start), &wrong)
+            let row = wrong.item.and_then(|at| span_of(item, at));
+            self.wrong(place, row.map_or(offset, |span| span.start), &wrong)
         })?;
         self.lines.insert(place.shown(), self.source.line(offset));
+        if let (Form::Rows(_), Some(rows)) = (key.form, value.as_array()) {
+            for at in 0..rows.len() {
+                let start = span_of(item, at).map_or(offset, |span| span.start);
+                self.lines.insert(format!("{}.{at}", place.shown()), self.source.line(start));
+            }
+        }
         set(&mut self.values, &place.names, value);
         Ok(())
     }
@@ -187,12 +193,22 @@ fn set(values: &mut Value, names: &[String], value: Value) {
     *target = value;
 }
 
+/// Where an item of a list or one of several tables stands.
+fn span_of(item: &Item, at: usize) -> Option<Range<usize>> {
+    match item {
+        Item::Value(value) => value.as_array()?.get(at)?.span(),
+        Item::ArrayOfTables(tables) => tables.get(at)?.span(),
+        Item::None | Item::Table(_) => None,
+    }
+}
+
 /// A TOML value as JSON. Dates and numbers that JSON has not are null, which no key takes.
 fn plain(item: &Item) -> Value {
     match item {
         Item::None => Value::Null,
         Item::Value(value) => plain_value(value),
-        Item::Table(_) | Item::ArrayOfTables(_) => Value::Object(Map::new()),
+        Item::Table(table) => plain_table(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| plain_table(table)).collect(),
     }
 }
 
@@ -204,13 +220,17 @@ fn plain_value(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Boolean(flag) => Value::from(*flag.value()),
         toml_edit::Value::Datetime(_) => Value::Null,
         toml_edit::Value::Array(items) => items.iter().map(plain_value).collect(),
-        toml_edit::Value::InlineTable(_) => Value::Object(Map::new()),
+        toml_edit::Value::InlineTable(table) => plain_table(table),
     }
+}
+
+fn plain_table(table: &dyn TableLike) -> Value {
+    table.iter().map(|(name, item)| (name.to_owned(), plain(item))).collect::<Map<_, _>>().into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::settings::Objection, *};
 
     #[track_caller]
     fn refused(text: &str, line: usize, column: usize, message: &str, hint: &str) {
@@ -245,6 +265,34 @@ mod tests {
         let parsed = parse("\n[paths]\n\ndeny = [\n 'x' ]\n[adapters.a]\nmax_files = 1\n", "nrv.toml").unwrap();
         let lines: Vec<_> = parsed.lines.iter().map(|(key, line)| (key.as_str(), *line)).collect();
         assert_eq!(lines, [("adapters.a", 6), ("adapters.a.max_files", 7), ("paths.deny", 4)]);
+    }
+
+    #[test]
+    fn rules_are_read_with_the_lines_on_which_they_begin() {
+        let one = "[gates.destructive]\n\n[[gates.destructive.rule]]\nid = 'a'\nprefix = ['x']\nreason = 'r'\nmatch = ['x y']\n";
+        let two = format!("{one}[[gates.destructive.rule]]\nid = 'b'\nreason = 'r'\ndecision = 'block'\n");
+        let parsed = parse(&two, "nrv.toml").unwrap();
+        let rules = &parsed.settings.gates.destructive.rule;
+        assert_eq!((rules[0].matches[0].as_str(), rules[1].decision), ("x y", Objection::Block));
+        assert_eq!((parsed.lines["gates.destructive.rule.0"], parsed.lines["gates.destructive.rule.1"]), (3, 8));
+        let inline = "[gates.secrets]\nallow = [\n  {rule = 'a', hash = '12345678'},\n  {rule = 'b', path = 'x'},\n]";
+        let parsed = parse(inline, "nrv.toml").unwrap();
+        assert_eq!(parsed.settings.gates.secrets.allow[1].path.as_deref(), Some("x"));
+        assert_eq!(parsed.lines["gates.secrets.allow.1"], 4);
+    }
+
+    #[test]
+    fn a_wrong_rule_says_which_one_and_what_is_wrong() {
+        let rule = |rest: &str| {
+            format!("[[gates.destructive.rule]]\nid = 'a'\nreason = 'r'\n[[gates.destructive.rule]]\n{rest}")
+        };
+        let start = "is refused: `gates.destructive.rule` has a rule 2 that";
+        refused(&rule("id = 'b'"), 4, 1, &format!("{start} lacks `reason`"), "");
+        let unknown = format!("{start} has an unknown key, `reasn`: did you mean `reason`?");
+        refused(&rule("reasn = 'b'"), 4, 1, &unknown, "");
+        let words = "\"warn\" or \"require-confirmation\" or \"block\"";
+        let wrong = format!("{start} is wrong: `decision` must be {words}, not \"no\"");
+        refused(&rule("decision = 'no'"), 4, 1, &wrong, "");
     }
 
     #[test]

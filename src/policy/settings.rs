@@ -84,8 +84,124 @@ impl Default for Adapter {
 /// Settings of the gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gates {
+    /// `[gates.destructive]`.
+    pub destructive: Destructive,
     /// `[gates.diff_size]`.
     pub diff_size: DiffSize,
+    /// `[gates.secrets]`.
+    pub secrets: Secrets,
+    /// `[gates.tools]`.
+    pub tools: Tools,
+}
+
+/// What a gate says where a rule objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objection {
+    /// Go on and tell.
+    Warn,
+    /// Go on when it was confirmed.
+    #[default]
+    RequireConfirmation,
+    /// Stop.
+    Block,
+}
+
+/// How commands are judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Destructive {
+    /// True if they are judged at all.
+    pub enabled: bool,
+    /// What follows from a rule that neither blocks nor only warns.
+    pub decision: Objection,
+    /// Rules beside the built-in ones.
+    pub rule: Vec<CommandRule>,
+}
+
+impl Default for Destructive {
+    fn default() -> Self {
+        Destructive { enabled: true, decision: Objection::RequireConfirmation, rule: Vec::new() }
+    }
+}
+
+/// A rule on commands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommandRule {
+    /// Its name.
+    pub id: String,
+    /// The program and the words that follow it, of each the alternatives.
+    pub prefix: Vec<Vec<String>>,
+    /// Words that must all occur.
+    pub tokens: Vec<String>,
+    /// What follows.
+    pub decision: Objection,
+    /// Why.
+    pub reason: String,
+    /// Commands that it must catch.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// Commands that it must not catch.
+    pub not_match: Vec<String>,
+}
+
+/// How secrets are searched for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Secrets {
+    /// True if they are searched for at all.
+    pub enabled: bool,
+    /// What follows from one.
+    pub decision: Objection,
+    /// Findings that are no secrets.
+    pub allow: Vec<AllowedSecret>,
+    /// Rules beside the built-in ones.
+    pub rule: Vec<SecretRule>,
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Secrets { enabled: true, decision: Objection::RequireConfirmation, allow: Vec::new(), rule: Vec::new() }
+    }
+}
+
+/// Findings that are no secrets: those of a rule, in some files or of one hash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AllowedSecret {
+    /// The rule.
+    pub rule: String,
+    /// A glob of files.
+    pub path: Option<String>,
+    /// The first digits of the secret's hash.
+    pub hash: Option<String>,
+}
+
+/// A rule on secrets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SecretRule {
+    /// Its name.
+    pub id: String,
+    /// What a secret looks like.
+    pub regex: String,
+    /// Words of which one must stand near.
+    pub keywords: Vec<String>,
+    /// Bits per byte that the secret must have at least.
+    pub entropy: Option<f64>,
+    /// Texts in which it must find one.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// Texts in which it must find none.
+    pub not_match: Vec<String>,
+}
+
+/// Which tools may be used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tools {
+    /// True if only those of the list may.
+    pub enabled: bool,
+    /// Names; `prefix*` stands for all that begin so.
+    pub allowed: Vec<String>,
 }
 
 /// How many changed lines are too many; a limit of N admits exactly N.

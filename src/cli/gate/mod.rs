@@ -1,0 +1,219 @@
+//! `nrv gate`: what the gates say of commands, tools and edits. Nothing is started, written or recorded.
+
+mod arguments;
+mod hook;
+mod sarif;
+
+use std::{
+    io::{BufRead, Read},
+    path::Path,
+};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use self::arguments::{CommandArguments, EditArguments, Explained, Gate, ToolArguments};
+pub(super) use self::{arguments::GateArguments, hook::hook};
+use super::{Here, output::Output, run::parse_json};
+use crate::{
+    diff,
+    error::{Code, Error},
+    gate::{self, Decision, Edit, Rules, Subject, Verdict, destructive, jsonl},
+    policy::Policy,
+};
+
+/// What judges: the policy, tightened on demand, and the rules.
+struct Bench<'a> {
+    policy: Policy,
+    rules: &'a Rules,
+}
+
+impl Bench<'_> {
+    fn new<'a>(here: &'a Here, arguments: &GateArguments) -> Result<Bench<'a>, Error> {
+        let policy = &here.context.policy;
+        let policy = if arguments.locked { policy.locked()? } else { policy.clone() };
+        Ok(Bench { policy, rules: &here.context.rules })
+    }
+
+    fn decide(&self, subject: &Subject<'_>) -> Verdict {
+        gate::decide(subject, &self.policy, self.rules)
+    }
+
+    fn explain(&self, subject: &Subject<'_>) -> Value {
+        let verdict = self.decide(subject);
+        json!({"decision": verdict.decision, "rules": gate::explain(subject, &self.policy, self.rules)})
+    }
+}
+
+pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> Result<u8, Error> {
+    let bench = Bench::new(here, arguments)?;
+    match &arguments.command {
+        None => answer_lines(&bench, out),
+        Some(_) if arguments.jsonl => {
+            Err(Error::new(Code::Usage, "`--jsonl` takes what is judged from stdin, not from a subcommand"))
+        }
+        Some(Gate::Command(command)) => Ok(command_subject(command, |subject| conclude(bench.decide(subject), out))),
+        Some(Gate::Tool(tool)) => tool_subject(here, tool, |subject| conclude(bench.decide(subject), out)),
+        Some(Gate::Edit(edit)) => edits(here, &bench, edit, out),
+        Some(Gate::Explain { subject }) => explain(here, &bench, subject, out),
+        Some(Gate::Hook) => Err(Error::new(Code::Internal, "the hook is answered elsewhere")),
+    }
+}
+
+/// Writes a verdict and gives its exit code.
+fn conclude(verdict: Verdict, out: &mut Output) -> u8 {
+    out.document(&verdict);
+    exit_code(verdict.decision)
+}
+
+fn exit_code(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow | Decision::Warn => 0,
+        Decision::RequireConfirmation | Decision::Block => Code::Blocked.exit_code(),
+    }
+}
+
+fn command_subject<T>(arguments: &CommandArguments, take: impl FnOnce(&Subject<'_>) -> T) -> T {
+    let command = match &arguments.line {
+        Some(line) => destructive::Command::Line(line),
+        None => destructive::Command::Argv(&arguments.argv),
+    };
+    take(&Subject::Command { command })
+}
+
+fn tool_subject<T>(here: &Here, arguments: &ToolArguments, take: impl FnOnce(&Subject<'_>) -> T) -> Result<T, Error> {
+    let params = match &arguments.params {
+        Some(file) => parse_json(&here.read_input(file)?, file)?,
+        None => Value::Null,
+    };
+    Ok(take(&Subject::ToolUse { name: &arguments.name, params: &params }))
+}
+
+/// One file with the content that it has, or is to have.
+fn edit_subject<T>(
+    here: &Here,
+    path: &Path,
+    content: Option<&Path>,
+    take: impl FnOnce(&Subject<'_>) -> T,
+) -> Result<T, Error> {
+    let place = here.in_workspace(&here.absolute(path));
+    let (before, after) = match content {
+        Some(content) => (here.read_bytes(path).unwrap_or_default(), here.read_bytes(content)?),
+        // Nothing changes, but all of it is looked at.
+        None => (Vec::new(), here.read_bytes(path)?),
+    };
+    let diff_lines = content.map_or(0, |_| diff::count(&before, &after).total());
+    let edit = Edit { path: place.into(), before: before.into(), after: after.into(), diff_lines };
+    Ok(take(&Subject::Edit { edit: &edit, run_lines_so_far: 0 }))
+}
+
+#[derive(Serialize)]
+struct Judged<'a> {
+    path: &'a str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+fn edits(here: &Here, bench: &Bench<'_>, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {
+    let content = content_of_one(arguments)?;
+    let mut judged = Vec::new();
+    let mut found = Vec::new();
+    for path in &arguments.paths {
+        let (verdict, findings) = edit_subject(here, path, content, |subject| {
+            let findings =
+                if arguments.sarif { gate::findings(subject, &bench.policy, bench.rules) } else { Vec::new() };
+            (bench.decide(subject), findings)
+        })?;
+        let place = here.in_workspace(&here.absolute(path));
+        found.extend(findings.into_iter().map(|(gate, findings)| (place.clone(), gate.name(), findings)));
+        judged.push((place, verdict));
+    }
+    let strictest = judged.iter().map(|(_, verdict)| verdict.decision).max().unwrap_or_default();
+    if arguments.sarif {
+        out.document(&sarif::document(&found));
+    } else if let [(_, verdict)] = &judged[..] {
+        out.document(verdict);
+    } else {
+        let rows: Vec<_> = judged.iter().map(|(path, verdict)| Judged { path, verdict }).collect();
+        out.document(&rows);
+    }
+    Ok(exit_code(strictest))
+}
+
+fn content_of_one(arguments: &EditArguments) -> Result<Option<&Path>, Error> {
+    if arguments.content.is_some() && arguments.paths.len() != 1 {
+        return Err(Error::new(Code::Usage, "`--content` is what one file is to hold, and several are given"));
+    }
+    Ok(arguments.content.as_deref())
+}
+
+fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output) -> Result<u8, Error> {
+    let explanation = match subject {
+        Explained::Command(command) => command_subject(command, |subject| bench.explain(subject)),
+        Explained::Tool(tool) => tool_subject(here, tool, |subject| bench.explain(subject))?,
+        Explained::Edit(edit) => {
+            let content = content_of_one(edit)?;
+            let one = |path: &std::path::PathBuf| edit_subject(here, path, content, |subject| bench.explain(subject));
+            let mut all = edit.paths.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+            if all.len() == 1 { all.remove(0) } else { Value::Array(all) }
+        }
+    };
+    out.document(&explanation);
+    Ok(0)
+}
+
+/// Answers requests, one a line, until stdin ends.
+fn answer_lines(bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
+    for line in std::io::stdin().lock().split(b'\n') {
+        let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let id = || serde_json::from_slice::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
+        let answer = serde_json::from_slice::<jsonl::Request>(&line)
+            .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
+            .and_then(|request| jsonl::answer(&request, &bench.policy, bench.rules));
+        match answer {
+            Ok(answer) => out.json_line(&answer),
+            // Whoever only looks at the decision must not take an error for a permission.
+            Err(error) => out.json_line(&json!({"id": id(), "decision": Decision::Block, "error": error})),
+        }
+    }
+    Ok(0)
+}
+
+/// Bytes of stdin that the hook reads at most.
+const MAX_INPUT: u64 = 64 << 20;
+
+impl Here {
+    /// A path as the policy speaks of it: relative to the workspace if it is in it, through whatever links lead there, else absolute.
+    fn in_workspace(&self, path: &Path) -> String {
+        let root = self.context.workspace.root();
+        let real = real_path(path);
+        let relative = real.strip_prefix(root).or_else(|_| path.strip_prefix(&self.place.root));
+        relative.unwrap_or(&real).to_string_lossy().into_owned()
+    }
+}
+
+fn read_stdin() -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MAX_INPUT {
+        true => Err(std::io::Error::other("it is longer than 64 MiB")),
+        false => Ok(bytes),
+    }
+}
+
+/// The path with the links of the folders that exist resolved.
+fn real_path(path: &Path) -> std::path::PathBuf {
+    for ancestor in path.ancestors() {
+        if let Ok(real) = std::fs::canonicalize(ancestor) {
+            return match path.strip_prefix(ancestor) {
+                Ok(rest) if rest.as_os_str().is_empty() => real,
+                Ok(rest) => real.join(rest),
+                Err(_) => real,
+            };
+        }
+    }
+    path.to_path_buf()
+}

@@ -1,0 +1,208 @@
+//! The arguments of one command as its program would take them apart: options, their values, operands.
+
+/// The arguments of one command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arguments<'a> {
+    pub(super) flags: Vec<Flag<'a>>,
+    pub(super) operands: Vec<&'a str>,
+}
+
+/// An option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flag<'a> {
+    /// With its dashes; several letters after one dash may be several options.
+    pub(super) name: &'a str,
+    pub(super) value: Option<&'a str>,
+    /// True if it may be several letters behind one dash.
+    joined: bool,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes arguments apart. `valued` are the options that take the next argument as their value.
+    pub(super) fn parse(words: &'a [String], valued: &[String]) -> Self {
+        let mut arguments = Arguments::default();
+        let mut words = words.iter().map(String::as_str);
+        let is_valued = |name: &str| valued.iter().any(|known| known == name);
+        while let Some(word) = words.next() {
+            if word == "--" {
+                arguments.operands.extend(words);
+                return arguments;
+            }
+            if !word.starts_with('-') || word.len() < 2 {
+                arguments.operands.push(word);
+                continue;
+            }
+            let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+            let flag = if value.is_some() || word.starts_with("--") || is_valued(word) {
+                let value = value.or_else(|| is_valued(name).then(|| words.next()).flatten());
+                Flag { name, value, joined: false }
+            } else {
+                // Of joined letters the first that takes a value has what is left, or the next argument.
+                let letters = word.char_indices().skip(1);
+                let mut taking = letters.filter(|(_, letter)| {
+                    valued.iter().any(|known| known.strip_prefix('-').is_some_and(|known| known.chars().eq([*letter])))
+                });
+                match (valued.is_empty(), taking.next()) {
+                    (false, Some((at, letter))) => {
+                        let (joined, rest) = word.split_at(at + letter.len_utf8());
+                        let value = if rest.is_empty() { words.next() } else { Some(rest) };
+                        Flag { name: joined, value, joined: true }
+                    }
+                    _ => Flag {
+                        name: word,
+                        value: None,
+                        joined: word[1..].bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                    },
+                }
+            };
+            arguments.flags.push(flag);
+        }
+        arguments
+    }
+
+    /// The values that an option has been given.
+    pub(super) fn values(&self, spec: &'a str) -> impl Iterator<Item = &'a str> {
+        let spec = Spec::new(spec);
+        self.flags.iter().filter(move |flag| spec.names(flag, false)).filter_map(|flag| flag.value)
+    }
+
+    /// Whether one of `alternatives` is given, in any spelling.
+    pub(super) fn has(&self, alternatives: &[String], lenient: bool) -> bool {
+        alternatives.iter().any(|spec| self.has_one(spec, lenient))
+    }
+
+    /// Whether an option is given: `-f` alone or joined with others, `--force`, `-X=DELETE` with that value, `/s`.
+    pub(super) fn has_one(&self, spec: &str, lenient: bool) -> bool {
+        if spec.starts_with('/') {
+            return self.operands.iter().any(|operand| is_switch(operand, spec));
+        }
+        let (name, value) = spec.split_once('=').map_or((spec, None), |(name, value)| (name, Some(value)));
+        let spec = Spec::new(name);
+        self.flags.iter().filter(|flag| spec.names(flag, lenient)).any(|flag| match (value, flag.value) {
+            (None, given) => !given.is_some_and(is_off),
+            (Some(wanted), Some(given)) => wanted.split(';').any(|wanted| matches(wanted, &given.to_ascii_lowercase())),
+            (Some(_), None) => false,
+        })
+    }
+
+    /// Whether an option is there that makes the command harmless. One that is given and taken back does not.
+    pub(super) fn excuses(&self, alternatives: &[String]) -> bool {
+        // What is said last counts.
+        self.flags
+            .iter()
+            .rev()
+            .find_map(|flag| alternatives.iter().find_map(|one| excused(one, flag)))
+            .unwrap_or_default()
+            || alternatives.iter().any(|one| self.operands.iter().any(|operand| is_switch(operand, one)))
+    }
+}
+
+/// Whether a flag says what an excuse asks for, or takes it back; none if it is another flag.
+fn excused(excuse: &str, flag: &Flag<'_>) -> Option<bool> {
+    let (name, value) = excuse.split_once('=').map_or((excuse, None), |(name, value)| (name, Some(value)));
+    if flag.name.strip_prefix("--no-").is_some_and(|rest| name.strip_prefix("--") == Some(rest)) {
+        return Some(false);
+    }
+    Spec::new(name).names(flag, false).then(|| match (value, flag.value) {
+        (None, given) => !given.is_some_and(|given| given == "0" || is_off(given)),
+        (Some(wanted), given) => given.is_some_and(|given| wanted.split(';').any(|wanted| matches(wanted, given))),
+    })
+}
+
+/// Whether an operand is a switch as Windows has them: `/s`, or one of `/s/q`.
+fn is_switch(operand: &str, spec: &str) -> bool {
+    let Some(name) = spec.strip_prefix('/') else { return false };
+    operand.strip_prefix('/').is_some_and(|given| given.split('/').any(|given| given.eq_ignore_ascii_case(name)))
+}
+
+fn is_off(value: &str) -> bool {
+    ["false", "no", "none", "off"].iter().any(|off| value.eq_ignore_ascii_case(off))
+}
+
+/// The name of an option in a rule.
+#[derive(Clone, Copy)]
+struct Spec<'s> {
+    name: &'s str,
+    letter: Option<char>,
+}
+
+impl<'s> Spec<'s> {
+    fn new(name: &'s str) -> Self {
+        let mut letters = name.strip_prefix('-').unwrap_or_default().chars();
+        let letter = letters.next().filter(|letter| *letter != '-' && letters.next().is_none());
+        Spec { name, letter }
+    }
+
+    /// Whether a flag is this option. `lenient` takes what a long name begins with for the name.
+    fn names(self, flag: &Flag<'_>, lenient: bool) -> bool {
+        if flag.name == self.name {
+            return true;
+        }
+        match self.letter {
+            Some(letter) => flag.joined && flag.name.chars().skip(1).any(|given| given == letter),
+            None if self.name.starts_with("--") => lenient && flag.name.len() > 2 && self.name.starts_with(flag.name),
+            // Go's programs take one dash or two.
+            None => flag.name.strip_prefix('-') == Some(self.name),
+        }
+    }
+}
+
+/// Whether a text fits a pattern, in which `*` is any text.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    // Most don't fit, and their first character says so.
+    let first = pattern.as_bytes().first();
+    if first != Some(&b'*') && first != text.as_bytes().first() {
+        return false;
+    }
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut left) = text.strip_prefix(start) else { return false };
+    let mut pieces = rest.split('*').peekable();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return left.ends_with(piece);
+        }
+        let Some(at) = left.find(piece) else { return false };
+        left = &left[at + piece.len()..];
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn has(line: &str, valued: &str, spec: &str) -> bool {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let valued: Vec<String> = valued.split(' ').map(str::to_owned).collect();
+        Arguments::parse(&words, &valued).has_one(spec, true)
+    }
+
+    #[test]
+    fn an_option_is_found_however_it_is_spelt() {
+        for line in ["-f", "-xf", "-fx", "--force", "--forc", "a -f b"] {
+            assert!(has(line, "", if line.contains("--") { "--force" } else { "-f" }), "{line}");
+        }
+        for line in ["-- -f", "f", "--fx", "-x"] {
+            assert!(!has(line, "", "-f"), "{line}");
+        }
+        assert!(has("-XDELETE", "-X", "-X=delete") && has("-X delete", "-X", "-X=delete"));
+        assert!(has("-sX DELETE", "-X", "-X=delete") && has("--request=DELETE", "", "--request=delete"));
+        assert!(!has("-n -f", "-n", "-f"), "the value of an option is none");
+        assert!(has("--auto-approve", "", "-auto-approve") && !has("-force=false", "", "-force"));
+        assert!(has("/S", "", "/s") && has("/q/s", "", "/s"));
+    }
+
+    #[test]
+    fn patterns_fit_text() {
+        for (pattern, text, fits) in [
+            ("delete-*", "delete-stack", true),
+            ("delete-*", "undelete-stack", false),
+            ("*", "", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a command line would destroy, told from the command line alone.
+//!
+//! The line is parsed as a shell would parse it; programs that run other programs are looked through; what is then run
+//! is held against [`Rules`]. Nothing is run, read or looked up here. Data in quotes is data: only what would be executed
+//! counts. What can't be parsed is said to be so, and is never taken as harmless.
+
+mod arguments;
+mod check;
+mod code;
+mod describe;
+mod place;
+mod programs;
+mod rule;
+mod run;
+mod shell;
+mod sql;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod wrapper;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use self::walk::{Context, Walk};
+pub use self::{
+    describe::Described,
+    rule::{OwnRule, Rules},
+};
+
+/// A command, in one of the two forms that it may come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// A program and its arguments, as they are.
+    Argv(&'a [String]),
+    /// A line that a shell would take apart.
+    Line(&'a str),
+}
+
+/// What follows from a rule, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// It is worth a word.
+    Warn,
+    /// Somebody has to confirm it.
+    #[default]
+    Confirm,
+    /// Nobody wants it.
+    Block,
+}
+
+/// What is found in a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Examined {
+    /// The rules that it breaks, in the order in which the commands stand, each rule once for each command.
+    pub hits: Vec<Hit>,
+    /// Why it, or a part of it, can't be parsed; then it may do more than `hits` say.
+    pub unparsed: Option<String>,
+}
+
+/// A rule that a command breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hit {
+    /// The rule.
+    pub rule: String,
+    /// What follows from it.
+    pub severity: Severity,
+    /// Why, a sentence without final period.
+    pub reason: String,
+    /// What to do instead.
+    pub remediation: String,
+    /// The command that it is about, without what runs it; long ones are cut off.
+    pub argv: Vec<String>,
+}
+
+/// Holds a command against rules.
+pub fn examine(command: Command<'_>, rules: &Rules) -> Examined {
+    let ctx = Context { elsewhere: false, input: None };
+    let walk = match command {
+        Command::Argv(argv) => {
+            let mut walk = Walk::new(rules, argv.iter().map(String::len).sum());
+            walk.command(argv, ctx);
+            walk
+        }
+        Command::Line(line) => {
+            let mut walk = Walk::new(rules, line.len());
+            match sql::bare(line) {
+                Some(language) => {
+                    walk.statements(line, language, &[line.to_owned()], ctx);
+                    walk.guess(line, ctx);
+                }
+                None => walk.line(line, ctx),
+            }
+            // Where folders are told apart by backslashes, a shell of ours would drop them.
+            if [":\\", "HOME\\", "%\\", "PROFILE\\"].iter().any(|sign| line.contains(sign)) {
+                walk.guess(&line.replace('\\', "/"), ctx);
+            }
+            walk
+        }
+    };
+    Examined { hits: walk.hits, unparsed: walk.unparsed }
+}
+
+/// The name of a program without its folder, and as Windows has it, without its ending.
+fn program(word: &str) -> Cow<'_, str> {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let ending = name.len().checked_sub(4).filter(|at| name.is_char_boundary(*at));
+    let name = match ending.map(|at| name.split_at(at)) {
+        Some((stem, ".exe" | ".EXE" | ".jar" | ".cmd" | ".bat" | ".com")) if !stem.is_empty() => stem,
+        _ => name,
+    };
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() }
+}

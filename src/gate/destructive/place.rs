@@ -1,0 +1,360 @@
+//! Where an operand points, told from how it is written: nothing is looked up.
+
+/// A kind of place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A whole tree that nobody throws away: `/`, a home, a system folder, a drive, or everything here.
+    Root,
+    /// Below a folder of the system.
+    System,
+    /// Below somebody's home.
+    Home,
+    /// Upwards from here, or another absolute path.
+    Outside,
+    /// An entry of a folder for temporary files.
+    Temporary,
+    /// Dependencies and caches, which are made again.
+    Cache,
+    /// A disk or a part of one.
+    Device,
+    /// What the line does not tell: a variable, or what a command prints.
+    Unknown,
+    /// A relative path that goes down.
+    Inside,
+}
+
+/// Folders that belong to the system.
+const SYSTEM: &[&str] = &[
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "lib",
+    "lib32",
+    "lib64",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "home",
+    "Users",
+    "Library",
+    "System",
+    "Applications",
+    "private",
+    "Volumes",
+    "mnt",
+    "media",
+    "data",
+];
+
+/// Names of files and folders that a build or an install makes again.
+const CACHES: &[&str] = &[
+    ".angular",
+    ".astro",
+    ".aws-sam",
+    ".cache",
+    ".coverage",
+    ".dart_tool",
+    ".docusaurus",
+    ".eggs",
+    ".eslintcache",
+    ".expo",
+    ".gradle",
+    ".hypothesis",
+    ".ipynb_checkpoints",
+    ".jest-cache",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".nuxt",
+    ".nyc_output",
+    ".output",
+    ".parcel-cache",
+    ".pnpm-store",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".sass-cache",
+    ".serverless",
+    ".stylelintcache",
+    ".svelte-kit",
+    ".swc",
+    ".tox",
+    ".turbo",
+    ".venv",
+    ".vite",
+    ".webpack",
+    ".yarn-cache",
+    "DerivedData",
+    "__pycache__",
+    "bower_components",
+    "bun.lock",
+    "bun.lockb",
+    "coverage",
+    "htmlcov",
+    "node_modules",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "tsconfig.tsbuildinfo",
+    "venv",
+    "yarn.lock",
+];
+
+/// Ends of paths of files and folders that hold credentials.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".aws/credentials",
+    ".aws/config",
+    ".git-credentials",
+    ".kube/config",
+    ".kube",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".npmrc",
+    ".pypirc",
+    ".docker/config.json",
+    ".config/gh/hosts.yml",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    "etc/shadow",
+    "etc/gshadow",
+    "etc/sudoers",
+    ".vault-token",
+    ".azure",
+    ".config/gcloud",
+    "application_default_credentials.json",
+    ".password-store",
+    ".local/share/keyrings",
+    "login.keychain-db",
+    "library/keychains",
+    ".terraform.d/credentials.tfrc.json",
+    ".config/rclone/rclone.conf",
+    ".s3cfg",
+    ".boto",
+    "kubernetes.io/serviceaccount/token",
+    "wallet.dat",
+    ".bash_history",
+    ".zsh_history",
+    ".config/hub",
+    "login data",
+    "logins.json",
+    "key4.db",
+    ".electrum/wallets",
+    ".ethereum/keystore",
+    "proc/self/environ",
+    ".gnupg/secring.gpg",
+    "config/master.key",
+    "secrets.yml",
+    ".databrickscfg",
+    ".config/op",
+    ".snowsql/config",
+    "terraform.tfstate",
+];
+
+/// What stands for the folder of temporary files.
+const TEMPORARY: &[&str] = &[
+    "$TMPDIR/",
+    "${TMPDIR}/",
+    "$TMP/",
+    "${TMP}/",
+    "$TEMP/",
+    "${TEMP}/",
+    "%TEMP%/",
+    "%TMP%/",
+    "$env:TEMP/",
+    "$Env:TEMP/",
+];
+
+/// What stands for a home.
+const HOMES: &[&str] = &["$HOME", "${HOME}", "%USERPROFILE%", "$env:USERPROFILE", "~"];
+
+impl Place {
+    /// The place of an operand.
+    pub(super) fn of(operand: &str) -> Self {
+        let operand = operand.trim_matches('"');
+        if is_device(operand) {
+            return Place::Device;
+        }
+        let path = operand.replace('\\', "/");
+        let path = path.as_str();
+        if let Some(place) = of_variable(path) {
+            return place;
+        }
+        // A process number and a random one don't lead anywhere.
+        let told = path.replace("$$", "").replace("$RANDOM", "").replace("$PPID", "");
+        let unknown = told.contains(['$', '`']) || told.contains("<(");
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+        let upwards = names.contains(&"..");
+        let drive = names.first().is_some_and(|name| name.len() == 2 && name.ends_with(':'));
+        if path.starts_with('/') || drive {
+            return absolute(if drive { &names[1..] } else { &names }, upwards, unknown);
+        }
+        match names.as_slice() {
+            _ if upwards && names.iter().all(|name| matches!(*name, ".." | "*")) => Place::Root,
+            _ if upwards => Place::Outside,
+            _ if unknown => Place::Unknown,
+            [] if path.is_empty() => Place::Inside,
+            [] | ["*" | ".*" | "**" | "*.*" | "{*,.*}" | ".[!.]*"] => Place::Root,
+            _ if names.iter().any(|name| is_cache(name)) => Place::Cache,
+            _ => Place::Inside,
+        }
+    }
+
+    /// Whether what lies there is worth keeping.
+    pub(super) fn is_kept(self) -> bool {
+        !matches!(self, Place::Temporary | Place::Cache)
+    }
+}
+
+/// Whether a name is one of dependencies or caches.
+pub(super) fn is_cache(name: &str) -> bool {
+    CACHES.binary_search(&name).is_ok() || name.ends_with(".egg-info") || name.ends_with(".pyc")
+}
+
+/// Whether a path is that of a file that holds credentials, or of a folder full of them.
+pub(super) fn is_secret(operand: &str) -> bool {
+    let operand = operand.rsplit(['@', '=']).next().unwrap_or(operand);
+    let path = operand.replace('\\', "/").to_ascii_lowercase();
+    let path = path.trim_end_matches(['/', '*']);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ends = SECRETS.iter().any(|secret| {
+        path.strip_suffix(secret).is_some_and(|before| before.is_empty() || before.ends_with(['/', ':']))
+    });
+    let key =
+        name.starts_with("id_") && ["rsa", "dsa", "ecdsa", "ed25519"].iter().any(|kind| name[3..].starts_with(kind));
+    let env = name == ".env"
+        || name.starts_with(".env.") && !["example", "sample", "template", "dist", "test"].contains(&&name[5..]);
+    let folders = ["/.ssh/", "/.aws/", "/.gnupg/", "/.azure/", "/.password-store/"];
+    let open = ["config", "known_hosts", "known_hosts.old", "allowed_signers", "environment"];
+    let inside = folders.iter().any(|folder| path.contains(folder)) && !name.contains(".pub") && !open.contains(&name);
+    ends && path != "credentials" || inside || key && !name.contains(".pub") || env
+}
+
+fn of_variable(path: &str) -> Option<Place> {
+    if let Some(rest) = TEMPORARY.iter().find_map(|start| path.strip_prefix(start)) {
+        let plain = !rest.trim_matches(['/', '*', '.']).is_empty() && !rest.contains(['$', '`']);
+        return Some(if plain && !rest.split('/').any(|name| name == "..") {
+            Place::Temporary
+        } else {
+            Place::Unknown
+        });
+    }
+    let rest = HOMES.iter().find_map(|home| path.strip_prefix(home))?;
+    match rest.trim_end_matches(['/', '*', '.']) {
+        "" if rest.is_empty() || rest.starts_with('/') => Some(Place::Root),
+        _ if rest.starts_with('/') => Some(Place::Home),
+        user if path.starts_with('~') && !user.contains('/') => Some(Place::Root),
+        _ if path.starts_with('~') => Some(Place::Home),
+        _ => Some(Place::Unknown),
+    }
+}
+
+fn absolute(names: &[&str], upwards: bool, unknown: bool) -> Place {
+    // `/tmp/../etc` is `/etc`, unless `tmp` is a link.
+    let mut down: Vec<&str> = Vec::new();
+    for name in names {
+        match *name {
+            ".." => drop(down.pop()),
+            name => down.push(name),
+        }
+    }
+    let below = |rest: &[&str]| !rest.is_empty() && !unknown && !upwards;
+    match down.as_slice() {
+        [] | ["*" | ".*"] => Place::Root,
+        // Sockets and files of running programs lie in `/tmp` itself.
+        ["tmp"] | ["tmp", "*" | ".*"] | ["private", "tmp"] | ["private", "tmp", "*" | ".*"] => Place::System,
+        ["tmp", rest @ ..] | ["var" | "private", "tmp", rest @ ..] | ["private", "var", "tmp", rest @ ..]
+            if below(rest) =>
+        {
+            Place::Temporary
+        }
+        ["var", "folders", rest @ ..] | ["private", "var", "folders", rest @ ..] | ["dev", "shm", rest @ ..]
+            if below(rest) =>
+        {
+            Place::Temporary
+        }
+        ["home" | "Users" | "Windows" | "Program Files"] | ["home" | "Users", _] | ["home" | "Users", _, "*"] => {
+            Place::Root
+        }
+        ["home" | "Users", ..] => Place::Home,
+        [top] | [top, "*"] if SYSTEM.contains(top) => Place::Root,
+        [top, ..] if SYSTEM.contains(top) || matches!(*top, "Windows" | "Program Files" | "ProgramData") => {
+            Place::System
+        }
+        _ if unknown => Place::Unknown,
+        _ => Place::Outside,
+    }
+}
+
+fn is_device(operand: &str) -> bool {
+    let kinds = [
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "loop", "sr", "nbd", "zd",
+        "mem", "kmem", "port", "zvol/", "rsd", "ram", "vg", "bcache", "fd0", "block/", "drbd",
+    ];
+    match operand.strip_prefix("/dev/") {
+        Some(name) => kinds.iter().any(|kind| name.starts_with(kind)),
+        None => operand.to_ascii_lowercase().starts_with(r"\\.\physicaldrive"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_from_how_they_are_written() {
+        for (operand, place) in [
+            ("/", Place::Root),
+            ("//", Place::Root),
+            ("/*", Place::Root),
+            ("/.", Place::Root),
+            ("~", Place::Root),
+            ("~/", Place::Root),
+            ("~/*", Place::Root),
+            ("${HOME}/", Place::Root),
+            ("~root", Place::Root),
+            (".", Place::Root),
+            ("./", Place::Root),
+            ("*", Place::Root),
+            ("../../", Place::Root),
+            (concat!("/ho", "me/me"), Place::Root),
+            (r"C:\", Place::Root),
+            ("/etc", Place::Root),
+            ("/tmp/../etc/x", Place::System),
+            ("/tmp", Place::System),
+            ("~/x", Place::Home),
+            ("$HOME/x", Place::Home),
+            ("../x", Place::Outside),
+            ("/tmp/x", Place::Temporary),
+            ("/var/tmp/*", Place::Temporary),
+            ("$TMPDIR/x", Place::Temporary),
+            ("$TMPDIR/../x", Place::Unknown),
+            ("$TMPDIR", Place::Unknown),
+            ("/tmp/$X", Place::Unknown),
+            ("/tmp/x.$$", Place::Temporary),
+            ("/tmp/foo..bar", Place::Temporary),
+            ("node_modules", Place::Cache),
+            ("./a/node_modules/", Place::Cache),
+            ("../node_modules", Place::Outside),
+            ("~/node_modules", Place::Home),
+            ("src", Place::Inside),
+            ("build", Place::Inside),
+            ("$X", Place::Unknown),
+            ("/dev/sda1", Place::Device),
+        ] {
+            assert_eq!(Place::of(operand), place, "{operand}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Programs that need more than words to be judged: what they run, what they are fed with, what the line learns from them.
+
+use super::{
+    arguments::Arguments,
+    check, code,
+    place::{self, Place},
+    program,
+    run::is_shell,
+    sql,
+    walk::{Context, UNKNOWN, Value, Walk, fetches},
+    wrapper,
+};
+
+impl Walk<'_> {
+    /// Programs that need more than words to be judged.
+    pub(super) fn special(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv)) {
+            self.hit(id, argv);
+        }
+        if let Some(language) = code::language(name) {
+            return self.interpreter(name, argv, language, ctx);
+        }
+        match name {
+            "xargs" | "gxargs" | "parallel" => self.xargs(argv, ctx),
+            "find" | "gfind" | "bfs" | "fd" | "fdfind" => self.find(argv, ctx),
+            "cd" | "pushd" | "popd" | "chdir" | "set-location" => self.go(name, argv),
+            "alias" => self.alias(argv),
+            "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
+            "read" | "mapfile" | "readarray" => self.read(argv, ctx),
+            "trap" => {
+                if let Some(line) = argv.get(1).filter(|line| !line.starts_with('-')) {
+                    self.line(line, ctx);
+                }
+            }
+            "at" | "batch" => self.input(argv, ctx),
+            "." | "source" => {
+                if let Some(path) = argv.get(1) {
+                    self.script_file(path, argv, ctx);
+                }
+            }
+            "awk" | "gawk" | "mawk" => self.awk(argv, ctx),
+            "rm" | "unlink" | "srm" | "rimraf" | "del-cli" | "trash" => self.elsewhere_deletes(argv, ctx),
+            _ if fetches(name) => self.fetch(name, argv),
+            "heroku" if argv.get(1).is_some_and(|word| word == "pg:psql") => self.database("psql", &argv[1..], ctx),
+            _ if sql::console(name).is_some() => self.database(name, argv, ctx),
+            _ if self.files.contains_key(&argv[0]) => {
+                let path = argv[0].clone();
+                self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
+            }
+            _ if !wrapper::is_data(name) && !name.starts_with("get-") && !self.rules.knows(name) => {
+                // A program that nobody knows may run what follows.
+                if let Some(at) = argv.iter().position(|word| word == "--").filter(|at| at + 1 < argv.len()) {
+                    return self.command(&argv[at + 1..], Context { elsewhere: true, ..ctx });
+                }
+                let next = argv.get(1).map(|next| program(next).into_owned());
+                let runs = |next: &str| is_shell(next) || wrapper::is_known(next) || code::language(next).is_some();
+                if next.is_some_and(|next| self.rules.knows(&next) || runs(&next)) {
+                    self.command(&argv[1..], Context { elsewhere: true, ..ctx });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn elsewhere_deletes(&mut self, argv: &[String], ctx: Context<'_>) {
+        if ctx.elsewhere && argv.iter().skip(1).any(|word| !word.starts_with('-')) {
+            self.hit("files.delete-elsewhere", argv);
+        }
+    }
+
+    /// An interpreter: code in its arguments, a script, or its input.
+    fn interpreter(&mut self, name: &str, argv: &[String], language: code::Language, ctx: Context<'_>) {
+        let words = argv.get(1..).unwrap_or_default();
+        let start =
+            usize::from(words.first().is_some_and(|word| matches!(word.as_str(), "eval" | "run")) && name != "php");
+        let arguments = Arguments::parse(&words[start..], language.valued());
+        let mut has_code = false;
+        for flag in &arguments.flags {
+            let letter = flag.name.chars().last();
+            let is_code = language.takes_code(flag.name, letter);
+            if let Some(code) = flag.value.filter(|_| is_code) {
+                has_code = true;
+                if code.starts_with("$(") || code == UNKNOWN {
+                    self.hit("shell.output", argv);
+                }
+                self.code(code, language, argv, ctx);
+            }
+        }
+        if start == 1 && words.first().is_some_and(|word| word == "eval") {
+            for code in &arguments.operands {
+                self.code(code, language, argv, ctx);
+            }
+            return;
+        }
+        let module = arguments.values("-m").next();
+        if let Some(module) = module.filter(|_| name.starts_with("py")) {
+            let command =
+                [vec![module.to_owned()], arguments.operands.iter().map(|word| (*word).to_owned()).collect()].concat();
+            self.judge(&command, module, ctx);
+            let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
+            let reads =
+                matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");
+            if fetched && !reads {
+                self.hit("shell.fetched", argv);
+            }
+            return;
+        }
+        match arguments.operands.first() {
+            _ if has_code => {}
+            None | Some(&"-" | &"/dev/stdin") => self.input(argv, ctx),
+            Some(path) => self.script_file(path, argv, ctx),
+        }
+    }
+
+    /// `xargs`, with what it is fed as arguments as far as that is known.
+    fn xargs(&mut self, argv: &[String], ctx: Context<'_>) {
+        let valued = [
+            "-I",
+            "-n",
+            "-P",
+            "-L",
+            "-s",
+            "-d",
+            "-E",
+            "-a",
+            "-j",
+            "-S",
+            "--max-args",
+            "--max-procs",
+            "--max-lines",
+            "--replace",
+            "--delimiter",
+            "--arg-file",
+            "--jobs",
+        ];
+        let (mut at, mut replaced) = (1, None);
+        while let Some(word) = argv.get(at).filter(|word| word.starts_with('-')) {
+            if matches!(word.as_str(), "-I" | "--replace" | "-J") {
+                replaced = argv.get(at + 1).cloned();
+            } else if let Some(mark) = word.strip_prefix("-I").or_else(|| word.strip_prefix("--replace=")) {
+                replaced = Some(mark.to_owned());
+            } else if word == "-i" {
+                replaced = Some("{}".to_owned());
+            }
+            at += if valued.contains(&word.as_str()) { 2 } else { 1 };
+        }
+        let mut inner: Vec<String> = argv.get(at..).unwrap_or_default().to_vec();
+        let mut fed = match ctx.input {
+            Some(Value::Text(text)) => text.split_ascii_whitespace().take(256).map(str::to_owned).collect(),
+            Some(Value::Output { .. }) | None => vec![UNKNOWN.to_owned()],
+        };
+        if let Some(separator) = inner.iter().position(|word| matches!(word.as_str(), ":::" | ":::+" | "::::")) {
+            fed = inner.split_off(separator).split_off(1);
+        }
+        if inner.first().is_some_and(|first| argv[0].ends_with("parallel") && first.contains(' ')) {
+            let line = inner.join(" ").replace("{}", fed.first().map_or("", String::as_str));
+            return self.line(&format!("{line} {}", fed.join(" ")), ctx);
+        }
+        let Some(mark) = replaced.or_else(|| inner.iter().any(|word| word == "{}").then(|| "{}".to_owned())) else {
+            inner.extend(fed);
+            return self.command(&inner, Context { input: None, ..ctx });
+        };
+        for one in fed.iter().take(8) {
+            let argv: Vec<String> = inner.iter().map(|word| word.replace(&mark, one)).collect();
+            self.command(&argv, Context { input: None, ..ctx });
+        }
+    }
+
+    /// `find` and its like: what they delete, and what they run for each file.
+    fn find(&mut self, argv: &[String], ctx: Context<'_>) {
+        let starts = argv.iter().skip(1).skip_while(|word| matches!(word.as_str(), "-H" | "-L" | "-P"));
+        let starts: Vec<&String> = starts.take_while(|word| !word.starts_with(['-', '(', '!'])).collect();
+        let value = |option: &str| {
+            let at = argv.iter().position(|word| word == option)?;
+            argv.get(at + 1)
+        };
+        let is_down = |start: &&String| {
+            matches!(Place::of(start), Place::Inside | Place::Cache | Place::Temporary) || *start == "."
+        };
+        let chosen = argv.iter().any(|word| matches!(word.as_str(), "-o" | "-or" | "!" | "-not" | ","));
+        let cached = value("-name").filter(|name| place::is_cache(name) && !chosen && starts.iter().all(is_down));
+        let down = starts.iter().all(|start| Place::of(start) == Place::Temporary) && !starts.is_empty();
+        let harmless = !ctx.elsewhere && !self.moved && (cached.is_some() || down);
+        if argv.iter().any(|word| word == "-delete") && !harmless {
+            self.hit("files.find-delete", argv);
+        }
+        if argv.iter().any(|word| matches!(word.as_str(), "-fprint" | "-fprintf" | "-fls" | "-fprint0")) {
+            let options = ["-fprint", "-fprintf", "-fls", "-fprint0"];
+            if options
+                .iter()
+                .filter_map(|option| value(option))
+                .any(|path| matches!(Place::of(path), Place::System | Place::Device))
+            {
+                self.hit("files.write-system", argv);
+            }
+        }
+        let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+        let mut rest = argv;
+        while let Some(at) = rest.iter().position(|word| runs.contains(&word.as_str())) {
+            let inner = &rest[at + 1..];
+            let end = inner.iter().position(|word| matches!(word.as_str(), ";" | "+")).unwrap_or(inner.len());
+            let found = cached.map_or(UNKNOWN, String::as_str);
+            let command: Vec<String> = inner[..end].iter().map(|word| word.replace("{}", found)).collect();
+            let deletes = command
+                .first()
+                .is_some_and(|first| matches!(&*program(first), "rm" | "unlink" | "shred" | "rmdir" | "srm"));
+            if deletes && (!harmless || inner[..end].iter().any(|word| word.contains(".."))) {
+                self.hit("files.find-delete", argv);
+            }
+            let leaves = inner[..end].iter().any(|word| word.contains(".."));
+            if !(deletes && harmless && !leaves) {
+                self.command(&command, Context { input: None, ..ctx });
+            }
+            rest = &inner[end..];
+        }
+    }
+
+    /// A change of folder; in one that is not below, nobody knows what a relative path means.
+    fn go(&mut self, name: &str, argv: &[String]) {
+        let to = argv.iter().skip(1).find(|word| !word.starts_with('-') || *word == "-");
+        let place = to.map_or(Place::Root, |to| Place::of(to));
+        let is_told = to.is_some_and(|to| to == "." || to != "-" && !matches!(place, Place::Root | Place::Unknown));
+        self.moved |= name == "popd" || !is_told;
+    }
+
+    fn alias(&mut self, argv: &[String]) {
+        for word in &argv[1..] {
+            if let Some((name, value)) = word.split_once('=') {
+                self.aliases.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+
+    fn export(&mut self, argv: &[String]) {
+        for (name, value) in argv[1..].iter().filter_map(|word| word.split_once('=')) {
+            self.variables.insert(name.to_owned(), Value::Text(value.to_owned()));
+        }
+    }
+
+    fn read(&mut self, argv: &[String], ctx: Context<'_>) {
+        let Some(input) = ctx.input else { return };
+        for name in argv[1..].iter().filter(|word| !word.starts_with('-')) {
+            let value = match input {
+                Value::Text(text) => Value::Text(text.lines().next().unwrap_or_default().to_owned()),
+                Value::Output { .. } => input.clone(),
+            };
+            self.variables.insert(name.clone(), value);
+        }
+    }
+
+    fn awk(&mut self, argv: &[String], ctx: Context<'_>) {
+        for word in argv.iter().skip(1).filter(|word| word.contains("system(") || word.contains('|')) {
+            for line in code::strings(word) {
+                self.deeper(|walk| walk.guess(&line, ctx));
+            }
+        }
+    }
+
+    /// Remembers which files are fetched.
+    fn fetch(&mut self, name: &str, argv: &[String]) {
+        for (at, word) in argv.iter().enumerate() {
+            let to = match (name, word.as_str()) {
+                ("curl", "-o" | "--output" | "-fsSLo" | "-sLo" | "-Lo" | "-so" | "-sSLo" | "-fLo") => {
+                    argv.get(at + 1).cloned()
+                }
+                ("wget", "-O" | "--output-document" | "-qO" | "-q0") => argv.get(at + 1).cloned(),
+                (_, url) if url.contains("://") => url.rsplit('/').next().map(str::to_owned),
+                _ => None,
+            };
+            if let Some(path) = to.filter(|path| path != "-" && !path.is_empty()) {
+                self.files.insert(path, Value::Output { fetched: true });
+            }
+        }
+    }
+
+    fn database(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+        let Some(console) = sql::console(name) else { return };
+        let arguments = Arguments::parse(argv.get(1..).unwrap_or_default(), self.rules.valued(name, argv));
+        let mut texts: Vec<String> = Vec::new();
+        for option in console.options {
+            texts.extend(arguments.values(option).map(str::to_owned));
+        }
+        // What was meant as one word may have lost its quotes.
+        if let Some(last) = texts.last_mut().filter(|_| console.language == sql::Language::Sql && !console.second) {
+            last.push(' ');
+            last.push_str(&arguments.operands.join(" "));
+        }
+        if console.operands {
+            texts.push(arguments.operands.join(" "));
+        } else if console.second {
+            texts.extend(arguments.operands.iter().skip(1).map(|text| (*text).to_owned()));
+        }
+        for file in arguments.values("-f").chain(arguments.values("--file")) {
+            if let Some(Value::Text(text)) = self.files.get(file) {
+                texts.push(text.clone());
+            }
+        }
+        if let Some(Value::Text(text)) = ctx.input {
+            texts.push(text.clone());
+        }
+        for text in texts {
+            self.statements(&text, console.language, argv, ctx);
+        }
+    }
+
+    /// Statements for a database.
+    pub(super) fn statements(&mut self, text: &str, language: sql::Language, argv: &[String], ctx: Context<'_>) {
+        let found = sql::scan(text, language);
+        for id in found.rules {
+            self.hit(id, argv);
+        }
+        for line in found.commands {
+            self.deeper(|walk| walk.guess(&line, ctx));
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! One command: what it runs in turn, what it is fed with, and whether it breaks rules itself.
+
+use super::{
+    code, place, program,
+    walk::{Context, UNKNOWN, Value, Walk},
+    wrapper::{self, Runs},
+};
+
+/// Programs that run their input, or a script, line by line.
+const SHELLS: &[&str] = &[
+    "ash",
+    "bash",
+    "cmd",
+    "csh",
+    "dash",
+    "elvish",
+    "fish",
+    "ksh",
+    "mksh",
+    "nu",
+    "oksh",
+    "osh",
+    "posh",
+    "powershell",
+    "pwsh",
+    "rbash",
+    "rc",
+    "sh",
+    "tcsh",
+    "xonsh",
+    "yash",
+    "zsh",
+];
+
+/// Programs that show, copy or send the files that they are given.
+const READERS: &[&str] = &[
+    ".",
+    "7z",
+    "ag",
+    "awk",
+    "aws",
+    "b2",
+    "base64",
+    "bat",
+    "batcat",
+    "cat",
+    "cmp",
+    "code",
+    "column",
+    "copy-item",
+    "cp",
+    "croc",
+    "curl",
+    "cut",
+    "dd",
+    "diff",
+    "docker",
+    "dog",
+    "egrep",
+    "fgrep",
+    "find",
+    "fold",
+    "gc",
+    "get-content",
+    "gh",
+    "gist",
+    "glab",
+    "grep",
+    "gsutil",
+    "gzip",
+    "head",
+    "hexdump",
+    "http",
+    "install",
+    "jq",
+    "kubectl",
+    "less",
+    "ln",
+    "mail",
+    "more",
+    "mutt",
+    "mv",
+    "nano",
+    "nc",
+    "nl",
+    "node",
+    "od",
+    "openssl",
+    "paste",
+    "perl",
+    "podman",
+    "pr",
+    "python",
+    "python3",
+    "rclone",
+    "rev",
+    "rg",
+    "rsync",
+    "ruby",
+    "s3cmd",
+    "scp",
+    "sed",
+    "select-string",
+    "sendmail",
+    "sftp",
+    "sort",
+    "source",
+    "split",
+    "strings",
+    "tac",
+    "tail",
+    "tar",
+    "tee",
+    "transfer",
+    "type",
+    "uniq",
+    "uuencode",
+    "vi",
+    "view",
+    "vim",
+    "wget",
+    "wormhole",
+    "xh",
+    "xxd",
+    "yq",
+    "zcat",
+    "zip",
+];
+
+/// Output that is made to be evaluated.
+const SETTINGS: &[&str] = &[
+    "asdf",
+    "atuin",
+    "aws",
+    "basher",
+    "brew",
+    "cargo",
+    "conda",
+    "dircolors",
+    "direnv",
+    "docker-machine",
+    "fasd",
+    "fnm",
+    "getopt",
+    "gh",
+    "goenv",
+    "gpg-agent",
+    "helm",
+    "hub",
+    "jenv",
+    "keychain",
+    "kubectl",
+    "lesspipe",
+    "luarocks",
+    "minikube",
+    "mise",
+    "nodenv",
+    "npm",
+    "opam",
+    "perl",
+    "pip",
+    "pip3",
+    "pipenv",
+    "pyenv",
+    "rbenv",
+    "register-python-argcomplete",
+    "resize",
+    "rustup",
+    "ssh-agent",
+    "starship",
+    "terraform",
+    "thefuck",
+    "tmuxifier",
+    "zoxide",
+];
+
+impl Walk<'_> {
+    /// One command, as its arguments are.
+    pub(super) fn command(&mut self, argv: &[String], ctx: Context<'_>) {
+        let Some(first) = argv.first() else { return };
+        if is_open(first) {
+            return self.open(argv, ctx);
+        }
+        // zsh has `=name` for the path of a program.
+        let first = first.strip_prefix('=').unwrap_or(first);
+        let name = program(first).into_owned();
+        let name = name.as_str();
+        self.judge(argv, name, ctx);
+        if READERS.binary_search(&name).is_ok()
+            && argv.iter().skip(1).any(|word| place::is_secret(word))
+            && !is_quiet(name, argv)
+        {
+            self.hit("secrets.read", argv);
+        }
+        self.deeper(|walk| {
+            if let Some((runs, elsewhere)) = wrapper::runs(name, argv) {
+                walk.wrapped(name, argv, runs, Context { elsewhere: ctx.elsewhere || elsewhere, ..ctx });
+            } else if is_shell(name) {
+                walk.shell(name, argv, ctx);
+            } else {
+                walk.special(name, argv, ctx);
+            }
+        });
+    }
+
+    fn wrapped(&mut self, name: &str, argv: &[String], runs: Runs, ctx: Context<'_>) {
+        if let Runs::Argv(from) = runs {
+            for (variable, value) in argv.iter().take(from).filter_map(|word| word.split_once('=')) {
+                self.variable_command(variable, value, ctx);
+            }
+        }
+        match runs {
+            Runs::Argv(from) => {
+                let inner = argv.get(from..).unwrap_or_default();
+                match inner.first().map(String::as_str) {
+                    None => {
+                        if is_login(name, argv) {
+                            self.input(argv, ctx);
+                        }
+                    }
+                    // A login shell runs the command that follows.
+                    Some("-") => self.command(&inner[1..], ctx),
+                    Some(line) if inner.len() == 1 && line.contains(' ') => self.line(line, ctx),
+                    // `npx name@version`
+                    Some(first) if first.find('@').is_some_and(|at| at > 0 && !first.contains(['/', '$'])) => {
+                        let name = first.split('@').next().unwrap_or(first).to_owned();
+                        self.command(&[vec![name], inner[1..].to_vec()].concat(), ctx);
+                    }
+                    Some(_) => self.command(inner, ctx),
+                }
+            }
+            Runs::Line(line) => {
+                if matches!(name, "eval" | "iex" | "invoke-expression") {
+                    return self.evaluate(&line, argv, ctx);
+                }
+                self.line(&line, ctx);
+            }
+            Runs::Input
+                if matches!(name, "ssh" | "su" | "iex" | "invoke-expression" | "wsl") || is_login(name, argv) =>
+            {
+                self.input(argv, ctx);
+            }
+            Runs::Input => {}
+        }
+    }
+
+    /// Variables whose value is a command for somebody else.
+    pub(super) fn variable_command(&mut self, name: &str, value: &str, ctx: Context<'_>) {
+        let known = [
+            "GIT_SSH_COMMAND",
+            "GIT_SSH",
+            "GIT_EDITOR",
+            "GIT_SEQUENCE_EDITOR",
+            "GIT_PAGER",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_ASKPASS",
+            "GIT_PROXY_COMMAND",
+            "EDITOR",
+            "VISUAL",
+            "PAGER",
+            "MANPAGER",
+            "BROWSER",
+            "LESSOPEN",
+            "PROMPT_COMMAND",
+            "SSH_ASKPASS",
+            "KUBE_EDITOR",
+            "RSYNC_RSH",
+            "CARGO_BUILD_RUSTC_WRAPPER",
+            "RUSTC_WRAPPER",
+            "NPM_CONFIG_SCRIPT_SHELL",
+        ];
+        if known.contains(&name) {
+            self.deeper(|walk| walk.guess(value, ctx));
+        }
+    }
+
+    /// A word in the place of a program that only the run tells: what follows is judged as what somebody else runs.
+    fn open(&mut self, argv: &[String], ctx: Context<'_>) {
+        if argv[0] == UNKNOWN && argv.len() == 1 {
+            return self.hit("shell.output", argv);
+        }
+        self.deeper(|walk| walk.command(&argv[1..], Context { elsewhere: true, ..ctx }));
+    }
+
+    fn evaluate(&mut self, line: &str, argv: &[String], ctx: Context<'_>) {
+        let inner = line.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+        match inner {
+            Some(inner) => {
+                let first = inner.split_ascii_whitespace().next().unwrap_or_default();
+                if SETTINGS.binary_search(&&*program(first)).is_err() {
+                    self.hit("shell.output", argv);
+                }
+            }
+            None => self.line(line, ctx),
+        }
+    }
+
+    /// A shell: a line in its arguments, a script, or its input.
+    fn shell(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+        let windows = matches!(name, "powershell" | "pwsh" | "cmd");
+        let (mut takes_line, mut at) = (false, 1);
+        while let Some(word) = argv.get(at) {
+            let lower = word.to_ascii_lowercase();
+            let bare = lower.trim_start_matches(['-', '/']);
+            if windows && bare.len() != lower.len() && !bare.is_empty() && "encodedcommand".starts_with(bare)
+                || bare == "ec"
+            {
+                return self.hit("shell.encoded", argv);
+            }
+            let is_line = match (windows, lower.starts_with("--")) {
+                (true, _) => {
+                    bare.len() != lower.len() && ("command".starts_with(bare) && !bare.is_empty() || bare == "k")
+                }
+                (false, true) => matches!(bare, "command" | "commands"),
+                (false, false) => word.starts_with('-') && word.contains('c'),
+            };
+            if windows && is_line {
+                return self.line(&argv[at + 1..].join(" "), ctx);
+            }
+            if let Some(line) = word.strip_prefix("--command=").or_else(|| word.strip_prefix("--commands=")) {
+                return self.line(line, ctx);
+            }
+            takes_line |= is_line;
+            let valued = ["-o", "-O", "+O", "+o", "--rcfile", "--init-file", "-file", "-executionpolicy", "-ep"];
+            let is_option = (word.starts_with(['-', '+']) || windows && word.starts_with('/')) && word.len() > 1;
+            if !is_option && word != "-" {
+                break;
+            }
+            at += if valued.contains(&word.as_str()) && !(windows && bare == "file") { 2 } else { 1 };
+        }
+        let Some(operand) = argv.get(at) else { return self.input(argv, ctx) };
+        if takes_line {
+            for (at, argument) in argv[at + 1..].iter().enumerate().take(9) {
+                self.variables.insert(at.to_string(), Value::Text(argument.clone()));
+            }
+            return match operand == UNKNOWN {
+                true => self.hit("shell.output", argv),
+                false => self.evaluate(operand, argv, ctx),
+            };
+        }
+        if matches!(operand.as_str(), "/dev/stdin" | "/dev/fd/0") {
+            return self.input(argv, ctx);
+        }
+        self.script_file(operand, argv, ctx);
+    }
+
+    /// A script that the line itself has written or fetched.
+    pub(super) fn script_file(&mut self, path: &str, argv: &[String], ctx: Context<'_>) {
+        if path.starts_with("<(") {
+            return match path.contains("curl") || path.contains("wget") || !path.contains("echo") {
+                true => self.hit("shell.output", argv),
+                false => self.line(path.trim_start_matches("<(").trim_end_matches(')'), ctx),
+            };
+        }
+        let known = self.files.get(path).or_else(|| self.files.get(path.trim_start_matches("./"))).cloned();
+        match known {
+            Some(Value::Text(text)) => self.fed(&text, argv, ctx),
+            Some(Value::Output { fetched: true }) => self.hit("shell.fetched", argv),
+            Some(Value::Output { fetched: false }) | None => {}
+        }
+    }
+
+    /// A program that runs what it reads.
+    pub(super) fn input(&mut self, argv: &[String], ctx: Context<'_>) {
+        match ctx.input.cloned() {
+            Some(Value::Text(text)) => self.fed(&text, argv, Context { input: None, ..ctx }),
+            Some(Value::Output { fetched: true }) => self.hit("shell.fetched", argv),
+            Some(Value::Output { fetched: false }) => self.hit("shell.output", argv),
+            None => {}
+        }
+    }
+
+    /// A text that a program runs: a shell its commands, an interpreter its code.
+    fn fed(&mut self, text: &str, argv: &[String], ctx: Context<'_>) {
+        let name = argv.first().map(|first| program(first).into_owned()).unwrap_or_default();
+        match code::language(&name) {
+            Some(language) => self.code(text, language, argv, ctx),
+            None => self.line(text, ctx),
+        }
+    }
+
+    pub(super) fn code(&mut self, text: &str, language: code::Language, argv: &[String], ctx: Context<'_>) {
+        let found = code::scan(text, language);
+        for id in found.rules {
+            self.hit(id, argv);
+        }
+        for line in found.commands {
+            self.deeper(|walk| walk.guess(&line, ctx));
+        }
+    }
+}
+
+/// A word that only the run tells.
+fn is_open(word: &str) -> bool {
+    let is_whole = word.starts_with("$(") && word.ends_with(')') || word.starts_with('`');
+    let is_variable = word.starts_with('$') && !word.contains('/') && !word.starts_with("$(") && !word.contains('.');
+    let name = word.rsplit('/').next().unwrap_or(word);
+    is_whole
+        || is_variable
+        || name.contains(['*', '?']) && name.len() > 1 && !name.contains("?.") && !name.contains('=')
+}
+
+/// Whether a program runs its input line by line.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.binary_search(&name).is_ok()
+}
+
+/// A search that shows no line.
+fn is_quiet(name: &str, argv: &[String]) -> bool {
+    let quiet = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(['q', 'l', 'c', 'L']);
+    matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "ag") && argv.iter().skip(1).any(quiet)
+}
+
+/// A wrapper that starts a shell when it is given no command.
+fn is_login(name: &str, argv: &[String]) -> bool {
+    let shell = ["-s", "-i", "--shell", "--login", "-l", "-"];
+    name == "su" || argv.iter().skip(1).any(|word| shell.contains(&word.as_str()))
+}

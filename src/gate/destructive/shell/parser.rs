@@ -1,0 +1,515 @@
+//! The grammar: lists, pipelines, compound commands, redirections and the bodies of here-documents.
+
+use std::{cell::OnceCell, rc::Rc};
+
+use super::{Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word};
+
+/// Words that end a list where a command could begin.
+const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
+
+/// Reads one text from left to right.
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    pub(super) depth: u32,
+    pending: Vec<Pending>,
+    /// How often it may still read something again as something else.
+    retries: u32,
+}
+
+/// A here-document whose text has not come yet.
+struct Pending {
+    delimiter: String,
+    literal: bool,
+    tabs: bool,
+    text: Rc<OnceCell<Word>>,
+}
+
+type Parsed<T> = Result<T, &'static str>;
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str, depth: u32) -> Self {
+        Parser { text, bytes: text.as_bytes(), at: 0, depth, pending: Vec::new(), retries: 16 }
+    }
+
+    /// The whole text.
+    pub(super) fn all(mut self) -> Parsed<Script> {
+        let script = self.list()?;
+        if self.at < self.bytes.len() {
+            return Err("something is closed that was not opened");
+        }
+        Ok(script)
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    pub(super) fn ahead(&self, text: &str) -> bool {
+        self.bytes[self.at..].starts_with(text.as_bytes())
+    }
+
+    /// Goes past `text` if it is next.
+    pub(super) fn take(&mut self, text: &str) -> bool {
+        let ahead = self.ahead(text);
+        if ahead {
+            self.at += text.len();
+        }
+        ahead
+    }
+
+    /// Runs `inner` one level deeper.
+    pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= DEPTH {
+            return Err("it is nested too deeply");
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Goes back to read what was no arithmetic as commands. Were there no limit, nesting would double the work each time.
+    pub(super) fn again(&mut self, start: usize) -> Parsed<()> {
+        self.at = start;
+        self.retries = self.retries.checked_sub(1).ok_or("it is nested too deeply")?;
+        Ok(())
+    }
+
+    /// Blanks, continued lines and comments.
+    pub(super) fn blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r' | 0x0b | 0x0c) => self.at += 1,
+                Some(b'\\') if self.ahead("\\\n") => self.at += 2,
+                Some(b'\\') if self.ahead("\\\r\n") => self.at += 3,
+                Some(b'#') => {
+                    let rest = &self.bytes[self.at..];
+                    self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Blanks and line ends, with the here-documents that begin there.
+    fn lines(&mut self) -> Parsed<()> {
+        loop {
+            self.blanks();
+            if self.peek() != Some(b'\n') {
+                return Ok(());
+            }
+            self.newline()?;
+        }
+    }
+
+    pub(super) fn newline(&mut self) -> Parsed<()> {
+        self.at += 1;
+        for pending in std::mem::take(&mut self.pending) {
+            let start = self.at;
+            let mut end = self.bytes.len();
+            while self.at < self.bytes.len() {
+                let rest = &self.bytes[self.at..];
+                let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                let line = &self.text[self.at..self.at + length];
+                let line = if pending.tabs { line.trim_start_matches('\t') } else { line };
+                let here = self.at;
+                self.at = (self.at + length + 1).min(self.bytes.len());
+                if line.trim_end_matches('\r') == pending.delimiter {
+                    end = here;
+                    break;
+                }
+            }
+            let text = &self.text[start..end.max(start)];
+            let word = match pending.literal {
+                true => Word::literal(text),
+                false => self.deeper(|parser| Parser::new(text, parser.depth).here_document())?,
+            };
+            // Each is filled once: what is pending was taken off the list.
+            let _ = pending.text.set(word);
+        }
+        Ok(())
+    }
+
+    /// Commands until something closes the list.
+    pub(super) fn list(&mut self) -> Parsed<Script> {
+        let mut script = Script::default();
+        loop {
+            self.lines()?;
+            while self.peek() == Some(b';') && !self.ahead(";;") && !self.ahead(";&") {
+                self.at += 1;
+                self.lines()?;
+            }
+            if matches!(self.peek(), None | Some(b')')) || self.ahead(";;") || self.ahead(";&") || self.closer() {
+                return Ok(script);
+            }
+            let mut pipeline = self.pipeline()?;
+            self.blanks();
+            if self.ahead("&&") || self.ahead("||") {
+                self.at += 2;
+                self.lines()?;
+                if self.peek().is_none() || self.closer() {
+                    return Err("a command is missing after `&&` or `||`");
+                }
+            } else if self.peek() == Some(b'&') {
+                self.at += 1;
+                pipeline.background = true;
+            } else if !matches!(self.peek(), None | Some(b';' | b'\n' | b')')) {
+                return Err("a command does not end where it should");
+            }
+            script.pipelines.push(pipeline);
+        }
+    }
+
+    /// The unquoted word that comes next, without going past it.
+    fn keyword(&self) -> &'a str {
+        let rest = &self.bytes[self.at..];
+        if !rest.first().is_some_and(|first| b"!{}cdefistuw".contains(first)) {
+            return "";
+        }
+        let ends = |byte: &u8| b" \t\r\n;&|<>()".contains(byte);
+        let length = rest.iter().take(9).position(ends).unwrap_or(rest.len().min(9));
+        self.text.get(self.at..self.at + length).unwrap_or_default()
+    }
+
+    fn closer(&self) -> bool {
+        CLOSERS.contains(&self.keyword())
+    }
+
+    fn expect(&mut self, keyword: &'static str, otherwise: &'static str) -> Parsed<()> {
+        self.lines()?;
+        if self.keyword() != keyword {
+            return Err(otherwise);
+        }
+        self.at += keyword.len();
+        Ok(())
+    }
+
+    fn pipeline(&mut self) -> Parsed<Pipeline> {
+        let mut pipeline = Pipeline::default();
+        loop {
+            self.blanks();
+            while matches!(self.keyword(), "!" | "time" | "coproc") {
+                self.at += self.keyword().len();
+                self.blanks();
+                if self.take("-p ") {
+                    self.blanks();
+                }
+            }
+            if matches!(self.peek(), None | Some(b';' | b'\n')) && pipeline.stages.is_empty() {
+                return Ok(pipeline);
+            }
+            let stage = self.deeper(Self::command)?;
+            pipeline.stages.push(stage);
+            self.blanks();
+            if self.peek() != Some(b'|') || self.ahead("||") {
+                return Ok(pipeline);
+            }
+            self.at += if self.ahead("|&") { 2 } else { 1 };
+            self.lines()?;
+            if self.peek().is_none() {
+                return Err("a command is missing after `|`");
+            }
+        }
+    }
+
+    fn command(&mut self) -> Parsed<Stage> {
+        let group = match self.keyword() {
+            _ if self.peek() == Some(b'(') => Some(self.parenthesis()?),
+            "{" => Some(self.braces()?),
+            "if" => Some(self.conditional()?),
+            "while" | "until" => Some(self.while_loop()?),
+            "case" => Some(self.case()?),
+            _ => None,
+        };
+        let body = match (group, self.keyword()) {
+            (Some(script), _) => Body::Group(script),
+            (None, "for" | "select") => self.for_loop()?,
+            (None, "function") => {
+                self.at += "function".len();
+                self.blanks();
+                let name = self.word()?.bare().map(str::to_owned).ok_or("a function has no name")?;
+                self.blanks();
+                if self.take("(") {
+                    self.blanks();
+                    self.close(")")?;
+                }
+                self.function(name)?
+            }
+            (None, keyword) if CLOSERS.contains(&keyword) => return Err("something is closed that was not opened"),
+            (None, _) => return self.simple(),
+        };
+        let mut redirects = Vec::new();
+        loop {
+            self.blanks();
+            if matches!(body, Body::Function { .. }) || !self.redirect(&mut redirects)? {
+                return Ok(Stage { body, redirects });
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, text: &'static str) -> Parsed<()> {
+        if self.take(text) { Ok(()) } else { Err("something is opened and not closed") }
+    }
+
+    /// `( … )`, or `(( … ))`, whose contents only compute.
+    fn parenthesis(&mut self) -> Parsed<Script> {
+        if self.ahead("((") {
+            let start = self.at;
+            self.at += 2;
+            if let Ok(word) = self.arithmetic() {
+                return Ok(holder(vec![word]));
+            }
+            self.again(start)?;
+        }
+        self.at += 1;
+        let script = self.list()?;
+        self.close(")")?;
+        Ok(script)
+    }
+
+    /// `{ … }`; zsh needs no blank after the first brace.
+    fn braces(&mut self) -> Parsed<Script> {
+        self.close("{")?;
+        let script = self.list()?;
+        self.close("}")?;
+        Ok(script)
+    }
+
+    fn conditional(&mut self) -> Parsed<Script> {
+        self.at += "if".len();
+        let mut script = self.list()?;
+        loop {
+            self.expect("then", "`if` has no `then`")?;
+            script.pipelines.extend(self.list()?.pipelines);
+            match self.keyword() {
+                "elif" => {
+                    self.at += "elif".len();
+                    script.pipelines.extend(self.list()?.pipelines);
+                }
+                "else" => {
+                    self.at += "else".len();
+                    script.pipelines.extend(self.list()?.pipelines);
+                    self.expect("fi", "`if` has no `fi`")?;
+                    return Ok(script);
+                }
+                _ => {
+                    self.expect("fi", "`if` has no `fi`")?;
+                    return Ok(script);
+                }
+            }
+        }
+    }
+
+    fn while_loop(&mut self) -> Parsed<Script> {
+        self.at += "while".len();
+        let mut script = self.list()?;
+        script.pipelines.extend(self.body()?.pipelines);
+        Ok(script)
+    }
+
+    /// `do … done`, or a group in braces.
+    fn body(&mut self) -> Parsed<Script> {
+        self.lines()?;
+        if self.keyword() == "{" {
+            return self.braces();
+        }
+        self.expect("do", "a loop has no `do`")?;
+        let script = self.list()?;
+        self.expect("done", "a loop has no `done`")?;
+        Ok(script)
+    }
+
+    fn for_loop(&mut self) -> Parsed<Body> {
+        self.at += self.keyword().len();
+        self.blanks();
+        let (mut name, mut words) = (String::new(), Vec::new());
+        if self.take("((") {
+            words.push(self.arithmetic()?);
+        } else {
+            name = self.word()?.bare().map(str::to_owned).ok_or("a loop has no variable")?;
+            self.lines()?;
+            if self.keyword() == "in" {
+                self.at += "in".len();
+                self.blanks();
+                while !matches!(self.peek(), None | Some(b';' | b'\n' | b'&' | b'|' | b')')) {
+                    words.push(self.word()?);
+                    self.blanks();
+                }
+            }
+        }
+        self.blanks();
+        self.take(";");
+        Ok(Body::Loop { name, words, body: self.body()? })
+    }
+
+    fn case(&mut self) -> Parsed<Script> {
+        self.at += "case".len();
+        self.blanks();
+        let mut script = holder(vec![self.word()?]);
+        self.expect("in", "`case` has no `in`")?;
+        loop {
+            self.lines()?;
+            if self.keyword() == "esac" {
+                self.at += "esac".len();
+                return Ok(script);
+            }
+            self.take("(");
+            loop {
+                self.blanks();
+                self.word()?;
+                self.blanks();
+                if !self.take("|") {
+                    break;
+                }
+            }
+            self.close(")")?;
+            script.pipelines.extend(self.list()?.pipelines);
+            if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.keyword() != "esac" {
+                return Err("`case` has no `esac`");
+            }
+        }
+    }
+
+    fn function(&mut self, name: String) -> Parsed<Body> {
+        self.lines()?;
+        let body = match self.peek() {
+            Some(b'{') => self.braces()?,
+            Some(_) => {
+                let stage = self.deeper(Self::command)?;
+                Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+            }
+            None => return Err("a function has no body"),
+        };
+        Ok(Body::Function { name, body: Rc::new(body) })
+    }
+
+    fn simple(&mut self) -> Parsed<Stage> {
+        let (mut simple, mut redirects) = (Simple::default(), Vec::new());
+        let mut test = false;
+        loop {
+            self.blanks();
+            if !test && self.redirect(&mut redirects)? {
+                continue;
+            }
+            match self.peek() {
+                Some(b'(') if simple.words.len() == 1 && simple.assignments.is_empty() && !test => {
+                    self.at += 1;
+                    self.blanks();
+                    self.close(")").map_err(|_| "a parenthesis stands where none may")?;
+                    let name = simple.words[0].bare().map(str::to_owned).ok_or("a function has no name")?;
+                    return Ok(Stage { body: self.function(name)?, redirects });
+                }
+                Some(byte) if test && b"()<>&|".contains(&byte) => self.at += 1,
+                Some(b'\n') if test => self.newline()?,
+                Some(b'(') => return Err("a parenthesis stands where none may"),
+                None | Some(b';' | b'&' | b'|' | b'\n' | b')') => break,
+                Some(_) => {
+                    if simple.words.is_empty() && self.assignment(&mut simple)? {
+                        continue;
+                    }
+                    let word = self.word()?;
+                    test = (test || simple.words.is_empty() && word.bare() == Some("[[")) && word.bare() != Some("]]");
+                    simple.words.push(word);
+                }
+            }
+        }
+        if test {
+            return Err("`[[` has no `]]`");
+        }
+        Ok(Stage { body: Body::Simple(simple), redirects })
+    }
+
+    /// `NAME=`, `NAME+=`, `NAME[…]=`, with a value or a list in parentheses.
+    fn assignment(&mut self, simple: &mut Simple) -> Parsed<bool> {
+        let rest = &self.bytes[self.at..];
+        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        if name == 0 || rest[0].is_ascii_digit() {
+            return Ok(false);
+        }
+        let mut end = name;
+        if rest.get(end) == Some(&b'[') {
+            let Some(close) = rest.iter().take(end + 200).position(|byte| *byte == b']') else { return Ok(false) };
+            end = close + 1;
+        }
+        end += usize::from(rest.get(end) == Some(&b'+'));
+        if rest.get(end) != Some(&b'=') {
+            return Ok(false);
+        }
+        let label = self.text[self.at..self.at + name].to_owned();
+        self.at += end + 1;
+        if self.take("(") {
+            loop {
+                self.lines()?;
+                if self.take(")") {
+                    return Ok(true);
+                }
+                let word = self.word()?;
+                simple.assignments.push((label.clone(), word));
+            }
+        }
+        let ends = |byte: u8| b" \t\r\n;&|<>()".contains(&byte);
+        let word = if self.peek().is_none_or(ends) { Word::default() } else { self.word()? };
+        simple.assignments.push((label, word));
+        Ok(true)
+    }
+
+    /// One redirection, if one is next.
+    fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> Parsed<bool> {
+        let rest = &self.bytes[self.at..];
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let after = &rest[digits..];
+        let both = digits == 0 && after.starts_with(b"&>");
+        if !both && !matches!(after.first(), Some(b'<' | b'>')) || after.starts_with(b"<(") || after.starts_with(b">(")
+        {
+            return Ok(false);
+        }
+        self.at += digits + usize::from(both);
+        if self.ahead("<<") && !self.ahead("<<<") {
+            self.here(redirects)?;
+            return Ok(true);
+        }
+        let kinds = [
+            ("<<<", Direction::Text),
+            (">>", Direction::Append),
+            (">&", Direction::Duplicate),
+            ("<&", Direction::Duplicate),
+            (">|", Direction::Write),
+            ("<>", Direction::Write),
+            (">!", Direction::Write),
+            (">", Direction::Write),
+            ("<", Direction::Read),
+        ];
+        let kind = kinds.into_iter().find(|(text, _)| self.take(text)).map_or(Direction::Read, |(_, kind)| kind);
+        self.blanks();
+        let target = self.word()?;
+        let number = target.bare().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
+        let kind = if kind == Direction::Duplicate && !number { Direction::Write } else { kind };
+        redirects.push(Redirect { kind, target });
+        Ok(true)
+    }
+
+    fn here(&mut self, redirects: &mut Vec<Redirect>) -> Parsed<()> {
+        self.at += 2;
+        let tabs = self.take("-");
+        self.blanks();
+        let start = self.at;
+        self.word()?;
+        let source = &self.text[start..self.at];
+        let literal = source.contains(['\'', '"', '\\']);
+        let delimiter = source.replace(['\'', '"', '\\'], "");
+        let text = Rc::new(OnceCell::new());
+        self.pending.push(Pending { delimiter, literal, tabs, text: Rc::clone(&text) });
+        redirects.push(Redirect { kind: Direction::Here(text), target: Word::default() });
+        Ok(())
+    }
+}
+
+/// A command that does nothing but hold words, whose substitutions run.
+fn holder(mut words: Vec<Word>) -> Script {
+    words.insert(0, Word::literal(":"));
+    let body = Body::Simple(Simple { assignments: Vec::new(), words });
+    let stage = Stage { body, redirects: Vec::new() };
+    Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+}

@@ -1,0 +1,333 @@
+//! Statements for databases: SQL, Redis and MongoDB, in arguments, on the input, or as a line of a console.
+
+/// A language of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    Sql,
+    Redis,
+    Mongo,
+}
+
+/// A program that takes statements.
+pub(super) struct Console {
+    pub(super) language: Language,
+    /// Options whose value is a statement.
+    pub(super) options: &'static [&'static str],
+    /// True if all operands together are one.
+    pub(super) operands: bool,
+    /// True if the operands after the first are.
+    pub(super) second: bool,
+}
+
+/// What statements do.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) rules: Vec<&'static str>,
+    pub(super) commands: Vec<String>,
+}
+
+/// How the program takes statements, if it does.
+pub(super) fn console(program: &str) -> Option<Console> {
+    let sql = |options| Console { language: Language::Sql, options, operands: false, second: false };
+    Some(match program {
+        "psql" | "pgcli" | "cockroach" | "ysqlsh" | "vsql" | "gsql" => sql(&["-c", "--command", "-e", "--execute"]),
+        "mysql" | "mariadb" | "mycli" | "cqlsh" | "ycqlsh" | "trino" | "presto" | "impala-shell" | "hive"
+        | "beeline" => sql(&["-e", "--execute", "--init-command"]),
+        "sqlcmd" | "snowsql" | "clickhouse-client" | "clickhouse" | "usql" | "osql" | "spark-sql" => {
+            sql(&["-Q", "-q", "--query", "-c", "-e"])
+        }
+        "sqlite3" | "sqlite" | "duckdb" => {
+            Console { language: Language::Sql, options: &["-cmd", "-c", "-s"], operands: false, second: true }
+        }
+        "bq" | "sqlplus" | "db2" | "turso" | "wrangler" | "supabase" | "influx" | "isql" => Console {
+            language: Language::Sql,
+            options: &["--command", "--query", "-execute"],
+            operands: false,
+            second: true,
+        },
+        "redis-cli" | "valkey-cli" | "keydb-cli" => {
+            Console { language: Language::Redis, options: &[], operands: true, second: false }
+        }
+        "mongo" | "mongosh" => {
+            Console { language: Language::Mongo, options: &["--eval"], operands: false, second: false }
+        }
+        _ => return None,
+    })
+}
+
+/// What statements make, change and drop.
+const OBJECTS: &[&str] = &[
+    "TABLE",
+    "DATABASE",
+    "SCHEMA",
+    "INDEX",
+    "VIEW",
+    "USER",
+    "ROLE",
+    "FUNCTION",
+    "TRIGGER",
+    "SEQUENCE",
+    "TYPE",
+    "KEYSPACE",
+    "PROCEDURE",
+    "EXTENSION",
+    "MATERIALIZED",
+    "UNIQUE",
+    "TEMPORARY",
+    "OR",
+    "SYSTEM",
+    "POLICY",
+    "DOMAIN",
+    "TABLESPACE",
+    "OWNED",
+    "COLLECTION",
+    "PUBLICATION",
+    "SUBSCRIPTION",
+    "EVENT",
+    "SERVER",
+    "COLUMN",
+    "WAREHOUSE",
+    "STAGE",
+    "STREAM",
+];
+
+/// Whether a whole line is a statement rather than a command.
+pub(super) fn bare(line: &str) -> Option<Language> {
+    let line = line.trim();
+    let mut words = line.split_ascii_whitespace();
+    let first = words.next()?.trim_end_matches(';').to_ascii_uppercase();
+    let second = words.next().unwrap_or_default().trim_end_matches(';').to_ascii_uppercase();
+    let is_sql = match first.as_str() {
+        "DROP" | "ALTER" | "CREATE" => OBJECTS.contains(&second.as_str()) || second.starts_with("/*"),
+        "DELETE" => line.to_ascii_uppercase().contains(" FROM "),
+        "RESET" => matches!(second.as_str(), "MASTER" | "SLAVE" | "REPLICA" | "BINARY"),
+        "COPY" => line.to_ascii_uppercase().contains(" PROGRAM "),
+        "INSERT" => second == "INTO",
+        "TRUNCATE" => !line.contains(" -"),
+        "UPDATE" => line.to_ascii_uppercase().contains(" SET "),
+        "SELECT" | "WITH" | "GRANT" | "REVOKE" | "VACUUM" | "REINDEX" | "MERGE" | "PURGE" | "REPLACE" => {
+            !second.is_empty()
+        }
+        _ => false,
+    };
+    if is_sql {
+        return Some(Language::Sql);
+    }
+    let start = line.split(['.', '(', '[']).next().unwrap_or_default();
+    let calls = line.contains('(')
+        && (line.starts_with("db.") || line.starts_with("db[") || line.starts_with("rs.") || line.starts_with("sh."));
+    if calls || (line.contains(".getCollection(") || line.contains(".getSiblingDB(")) && start.len() < 20 {
+        return Some(Language::Mongo);
+    }
+    let upper =
+        line.split_ascii_whitespace().next().is_some_and(|word| !word.bytes().any(|byte| byte.is_ascii_lowercase()));
+    let redis = match first.as_str() {
+        "FLUSHALL" | "FLUSHDB" | "SWAPDB" | "REPLICAOF" | "SLAVEOF" => true,
+        "SCRIPT" | "FUNCTION" | "CONFIG" | "CLUSTER" | "DEBUG" | "ACL" | "XGROUP" | "SHUTDOWN" | "EVAL" | "UNLINK"
+        | "DEL" => upper,
+        _ => false,
+    };
+    redis.then_some(Language::Redis)
+}
+
+/// Looks through statements.
+pub(super) fn scan(text: &str, language: Language) -> Found {
+    let mut found = Found::default();
+    match language {
+        Language::Sql => sql(text, &mut found),
+        Language::Redis => text.lines().for_each(|line| redis(line, &mut found)),
+        Language::Mongo => mongo(text, &mut found),
+    }
+    found.rules.sort_unstable();
+    found.rules.dedup();
+    found
+}
+
+/// The words of SQL in capitals; each string is one word `'`, comments are left out, `;`, `(`, `)`, `=` and `,` stand alone.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if let Some(comment) = rest.strip_prefix("--") {
+            rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            // MySQL runs what stands in `/*! … */`.
+            rest = match comment.strip_prefix('!') {
+                Some(run) => run.trim_start_matches(|character: char| character.is_ascii_digit()),
+                None => comment.split_once("*/").map_or("", |(_, rest)| rest),
+            };
+        } else if first == '\'' {
+            rest = rest[1..].split_once('\'').map_or("", |(_, rest)| rest);
+            tokens.push("'".to_owned());
+        } else if first.is_alphanumeric() || matches!(first, '_' | '"' | '`' | '[' | '.' | '\\' | '@' | '$') {
+            let end = rest.find(|c: char| {
+                !(c.is_alphanumeric() || matches!(c, '_' | '"' | '`' | '[' | ']' | '.' | '\\' | '@' | '$' | '!'))
+            });
+            let (word, left) = rest.split_at(end.unwrap_or(rest.len()));
+            tokens.push(word.to_uppercase());
+            rest = left;
+        } else {
+            if matches!(first, ';' | '(' | ')' | '=' | ',') {
+                tokens.push(first.to_string());
+            }
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    tokens
+}
+
+fn sql(text: &str, found: &mut Found) {
+    for line in text.lines() {
+        let line = line.trim_start();
+        // Consoles run what follows in a shell.
+        for start in ["\\!", ".shell ", ".system ", "system ", "\\sh ", "!!", "host "] {
+            if let Some(command) = line.strip_prefix(start) {
+                found.commands.push(command.to_owned());
+            }
+        }
+    }
+    // psql runs what a query gives.
+    if text.contains("\\gexec") {
+        found.rules.push("sql.server");
+    }
+    let tokens = tokens(text);
+    let words: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    for statement in words.split(|word| *word == ";") {
+        for at in 0..statement.len() {
+            let before = at.checked_sub(1).map_or("", |at| statement[at]);
+            if let Some(id) = verb(&statement[at..], before) {
+                found.rules.push(id);
+            }
+        }
+    }
+}
+
+/// What a statement that begins here does.
+fn verb(words: &[&str], before: &str) -> Option<&'static str> {
+    let starts = matches!(before, "" | "(" | "AS" | "BEGIN" | "THEN" | "EXPLAIN" | "ANALYZE" | "DO" | "ELSE");
+    // A statement that is longer is judged by how it begins.
+    let words = &words[..words.len().min(256)];
+    let next = words.get(1).copied().unwrap_or_default();
+    let has = |word: &str| words.contains(&word);
+    // MySQL lets options and tables stand before `FROM`.
+    let deletes = words.iter().take(12).any(|word| *word == "FROM");
+    let is_bound = || {
+        let at = words.iter().position(|word| *word == "WHERE");
+        at.is_some_and(|at| {
+            !matches!(&words[at + 1..], ["1" | "TRUE"] | ["1", "=", "1", ..] | ["'", "=", "'", ..] | ["TRUE", ..])
+        })
+    };
+    match words.first().copied()? {
+        "DROP" if starts && !next.is_empty() => Some("sql.drop"),
+        "TRUNCATE" if starts => Some("sql.truncate"),
+        "DELETE" if starts && (before == "THEN" || deletes && !is_bound()) => Some("sql.delete-all"),
+        "UPDATE" if starts && !matches!(before, "THEN" | "DO") && has("SET") && !is_bound() => Some("sql.update-all"),
+        "ALTER" if starts && (has("DROP") || next == "SYSTEM") => Some("sql.alter-drop"),
+        "ALTER" if starts && matches!(next, "USER" | "ROLE" | "LOGIN") => Some("sql.grant"),
+        "GRANT" if starts && (next == "ALL" || has("SUPER") || has("OPTION") || has("SUPERUSER")) => Some("sql.grant"),
+        "REVOKE" if starts => Some("sql.grant"),
+        "VACUUM" if starts && (next == "FULL" || words.get(2) == Some(&"FULL")) => Some("sql.server"),
+        "RESET" if starts && matches!(next, "MASTER" | "SLAVE" | "REPLICA" | "BINARY") => Some("sql.server"),
+        "PURGE" if starts && matches!(next, "BINARY" | "MASTER") => Some("sql.server"),
+        "FLUSH" if starts && matches!(next, "PRIVILEGES" | "LOGS" | "TABLES") => Some("sql.server"),
+        "REASSIGN" | "SHUTDOWN" if starts => Some("sql.server"),
+        "PG_TERMINATE_BACKEND" | "PG_CANCEL_BACKEND" | "LO_UNLINK" | "PG_DROP_REPLICATION_SLOT" | "DBLINK_EXEC" => {
+            Some("sql.server")
+        }
+        "XP_CMDSHELL" => Some("sql.server"),
+        "COPY" if starts && has("PROGRAM") => Some("sql.server"),
+        _ => None,
+    }
+}
+
+fn redis(line: &str, found: &mut Found) {
+    let upper = line.trim().to_ascii_uppercase();
+    let words: Vec<&str> = upper.split_ascii_whitespace().collect();
+    let next = words.get(1).copied().unwrap_or_default();
+    let Some(first) = words.first() else { return };
+    let is_hit = match *first {
+        "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "SWAPDB" | "REPLICAOF" | "SLAVEOF" | "FAILOVER" | "MIGRATE" => true,
+        "UNLINK" | "DEL" => true,
+        "SCRIPT" | "FUNCTION" => matches!(next, "FLUSH" | "KILL" | "DELETE"),
+        "CONFIG" => matches!(next, "SET" | "REWRITE" | "RESETSTAT"),
+        "CLUSTER" => matches!(next, "RESET" | "FLUSHSLOTS" | "FORGET" | "FAILOVER" | "DELSLOTS"),
+        "DEBUG" => !matches!(next, "OBJECT" | "HELP"),
+        "ACL" => matches!(next, "DELUSER" | "SETUSER" | "LOAD"),
+        "XGROUP" => next == "DESTROY",
+        "CLIENT" => next == "KILL",
+        "EVAL" => ["FLUSHALL", "FLUSHDB", "'DEL'", "UNLINK", "SHUTDOWN"].iter().any(|word| upper.contains(word)),
+        _ => false,
+    };
+    if is_hit {
+        found.rules.push("redis.destroy");
+    }
+}
+
+fn mongo(text: &str, found: &mut Found) {
+    let plain: String = without_strings(text).split_whitespace().collect();
+    let calls = [
+        ".drop(",
+        ".dropDatabase(",
+        ".deleteMany({})",
+        ".remove({})",
+        ".remove()",
+        ".deleteMany()",
+        ".shutdownServer(",
+        ".dropIndexes(",
+        ".dropIndex(",
+        ".dropUser(",
+        ".dropAllUsers",
+        ".dropRole(",
+        ".dropAllRoles",
+        ".removeUser(",
+        ".reIndex(",
+        ".convertToCapped(",
+        ".fsyncLock(",
+        ".updateMany({}",
+        ".replSetReconfig",
+        "rs.reconfig(",
+        "rs.stepDown(",
+        "rs.remove(",
+        "sh.removeShard",
+        "{dropDatabase:",
+        "{drop:",
+        "{shutdown:",
+        "{dropIndexes:",
+        ".findAndModify({remove:true",
+        ".repairDatabase(",
+        ".update({},",
+        ".resetErrors(",
+        "{convertToCapped:",
+        "{dropUser:",
+        ".dropSearchIndex(",
+        "{delete:\"\",deletes:[{q:{},",
+        "rs.initiate({",
+    ];
+    if calls.iter().any(|call| plain.contains(call)) || plain.contains(".renameCollection(") && plain.contains(",true)")
+    {
+        found.rules.push("mongo.destroy");
+    }
+}
+
+/// Code with its strings emptied.
+fn without_strings(text: &str) -> String {
+    let (mut plain, mut quote) = (String::with_capacity(text.len()), None);
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(_), '\\') => drop(characters.next()),
+            (Some(open), _) => {
+                if open == character {
+                    quote = None;
+                    plain.push('"');
+                }
+            }
+            (None, '\'' | '"' | '`') => {
+                quote = Some(character);
+                plain.push('"');
+            }
+            (None, _) => plain.push(character),
+        }
+    }
+    plain
+}

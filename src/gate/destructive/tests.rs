@@ -1,0 +1,331 @@
+//! Properties of the whole, and the examples of every rule.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn examined(line: &str) -> Examined {
+    examine(Command::Line(line), Rules::built_in())
+}
+
+fn hits(line: &str) -> Vec<String> {
+    examined(line).hits.into_iter().map(|hit| hit.rule).collect()
+}
+
+/// How strictly a line is judged; what can't be parsed has to be confirmed.
+fn strictness(line: &str) -> Option<Severity> {
+    let examined = examined(line);
+    let unparsed = examined.unparsed.map(|_| Severity::Confirm);
+    examined.hits.into_iter().map(|hit| hit.severity).chain(unparsed).max()
+}
+
+#[test]
+fn every_rule_hits_its_examples_and_misses_its_counterexamples() {
+    let rules = Rules::built_in();
+    let tried = rules.all().iter().map(|rule| rules.try_examples(&rule.id));
+    let wrong: Vec<String> = tried.filter_map(|tried| tried.err().map(|error| error.to_string())).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_says_why_and_what_to_do_and_has_examples() {
+    for rule in Rules::built_in().all() {
+        let complete = !rule.reason.is_empty() && !rule.remediation.is_empty() && !rule.reason.ends_with('.');
+        assert!(complete && !rule.examples.is_empty() && !rule.counterexamples.is_empty(), "{}", rule.id);
+    }
+}
+
+#[test]
+fn data_is_no_command() {
+    for line in [
+        "echo 'rm -rf is bad'",
+        "grep -rn 'rm -rf /' src",
+        "git commit -m 'drop table users'",
+        "git commit -m \"git reset --hard\"",
+        "echo \"git reset --hard\"",
+        "git push --force-with-lease origin main",
+        "password=\"${DB_PASS}\"",
+        "cat <<EOF\nrm -rf /\nEOF",
+        "printf '%s' 'rm -rf /' > notes.txt",
+        "# rm -rf /",
+        "ls # && rm -rf /",
+        "",
+        "rm -rf node_modules && npm install",
+        "f() { git push -f; }",
+    ] {
+        let examined = examined(line);
+        assert!(examined.hits.is_empty() && examined.unparsed.is_none(), "{line}: {examined:?}");
+    }
+}
+
+#[test]
+fn what_runs_is_found_wherever_it_hides() {
+    for line in [
+        "rm -fr /",
+        "git push -f",
+        "find . -delete",
+        "DELETE FROM x;",
+        "if true; then rm -rf src; fi",
+        "while read x; do rm -rf \"$x\"; done < list",
+        "case $1 in a) rm -rf src ;; esac",
+        "f() { rm -rf src; }; f",
+        "x=rm; $x -rf src",
+        "alias d='rm -rf'; d src",
+        "echo $(rm -rf src)",
+        "echo `rm -rf src`",
+        "echo \"`rm -rf src`\"",
+        "echo ${x:-$(rm -rf src)}",
+        "cat <<EOF\n$(rm -rf src)\nEOF",
+        "cat <(rm -rf src)",
+        "(cd a && { rm -rf src; })",
+        "true && ! rm -rf src",
+        "r''m -rf src",
+        "$'\\x72m' -rf src",
+        "r\\\nm -rf src",
+        "{rm,-rf,src}",
+        "echo 'rm -rf src' | bash",
+        "bash <<< 'rm -rf src'",
+        "bash <<'EOF'\nrm -rf src\nEOF",
+        "echo 'rm -rf src' > x.sh; sh x.sh",
+        "trap 'rm -rf src' EXIT",
+        "sudo -u me env A=b nice -n 5 timeout -s KILL 10 xargs -n1 rm -rf",
+        "bash -lc 'sh -c \"rm -rf src\"'",
+        "python3 -c 'import os; os.system(\"rm -rf src\")'",
+        "perl -e 'system(\"rm\", \"-rf\", \"src\")'",
+        "ruby -e '`rm -rf src`'",
+        "node -e 'require(\"child_process\").execSync(\"rm -rf src\")'",
+        "psql -c '\\! rm -rf src'",
+        "A=b rm -rf src",
+        "nobody-knows rm -rf src",
+        "nobody-knows sudo rm -rf src",
+        "nobody-knows -x -- rm -rf src",
+        "let x=1; [[ -n $(rm -rf src) ]]",
+        "for ((i=0; i<3; i++)); do rm -rf src; done",
+    ] {
+        assert!(!hits(line).is_empty(), "{line}: {:?}", examined(line));
+    }
+}
+
+#[test]
+fn what_cannot_be_parsed_is_said() {
+    for line in
+        ["echo 'x", "echo \"x", "echo $(x", "(x", "x)", "if x", "case x in", "for", "echo `x", "done", "x &&", "a | "]
+    {
+        assert!(examined(line).unparsed.is_some(), "{line}");
+    }
+}
+
+#[test]
+fn arguments_as_they_are_need_no_quotes() {
+    let argv = ["rm", "-rf", "a b; c"].map(str::to_owned);
+    let examined = examine(Command::Argv(&argv), Rules::built_in());
+    assert_eq!(examined.hits[0].rule, "files.delete-tree");
+    assert_eq!(examined.hits[0].argv, argv);
+    let quoted = ["echo", "$(rm -rf src)", "; rm -rf src"].map(str::to_owned);
+    assert_eq!(examine(Command::Argv(&quoted), Rules::built_in()), Examined::default());
+    assert_eq!(examine(Command::Argv(&[]), Rules::built_in()), Examined::default());
+}
+
+#[test]
+fn a_team_adds_rules_whose_examples_are_tried() {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let own = OwnRule {
+        id: "team.migrate".to_owned(),
+        prefix: vec![words(&["just"]), words(&["migrate", "seed"])],
+        severity: Severity::Block,
+        reason: "it changes the shared database".to_owned(),
+        examples: words(&["just migrate prod", "sudo just seed"]),
+        counterexamples: words(&["just test", "echo just migrate"]),
+        ..OwnRule::default()
+    };
+    let rules = Rules::with(std::slice::from_ref(&own)).unwrap();
+    let hit = &examine(Command::Line("cd x && just migrate"), &rules).hits[0];
+    assert_eq!((hit.rule.as_str(), hit.severity), ("team.migrate", Severity::Block));
+    let tokens = OwnRule { id: "team.prod".to_owned(), tokens: words(&["--prod"]), ..OwnRule::default() };
+    let rules = Rules::with(&[tokens]).unwrap();
+    assert_eq!(examine(Command::Line("x -a --prod"), &rules).hits[0].rule, "team.prod");
+    let refused = |own: OwnRule| Rules::with(&[own]).unwrap_err().to_string();
+    let wrong = OwnRule { examples: words(&["just test"]), ..own.clone() };
+    assert!(refused(wrong).contains("does not hit its example `just test`"));
+    let wrong = OwnRule { counterexamples: words(&["just seed"]), ..own.clone() };
+    assert!(refused(wrong).contains("hits what it must not: `just seed`"));
+    assert!(refused(OwnRule { prefix: Vec::new(), ..own.clone() }).contains("fits every command"));
+    assert!(refused(OwnRule { id: "git.reset".to_owned(), ..own }).contains("no name of its own"));
+}
+
+/// Inputs that make a careless parser take the square of their length, or worse. Each is long enough to be noticed.
+#[test]
+fn the_worst_lines_take_linear_time() {
+    for piece in [
+        "$(",
+        "`",
+        "(",
+        "((",
+        "$((",
+        "{",
+        "{a,",
+        "<<A ",
+        "<<A\n",
+        "'",
+        "\"$(",
+        "${x:-",
+        "[[ ",
+        "f() ",
+        "if ",
+        "case x in a) ",
+        "\\",
+        "a=$a$a;",
+        "x|",
+        "eval ",
+        "sudo ",
+        "sh -c ",
+        "find . -exec ",
+        "xargs ",
+        "alias a=a;",
+        "rm -rf /;",
+        "a[",
+        "UPDATE (",
+        "-- ",
+        "/*",
+        "<(",
+        "echo x >y;",
+        "for x in ",
+        "time ",
+        "! ",
+        "#\n",
+        "\u{1f680}",
+        "db.x(",
+        "ALTER DROP (",
+        "=(",
+        "@(",
+    ] {
+        let line = piece.repeat(60_000 / piece.len());
+        let first = examined(&line);
+        assert!(first.hits.len() <= 65, "{piece}");
+    }
+}
+
+const WORST: &[&str] = &[
+    "git push --force origin main",
+    "git reset --hard HEAD~1",
+    "rm -r -f src",
+    "rm -rf /",
+    "kubectl delete namespace prod",
+    "docker system prune --all --force",
+    "terraform destroy -auto-approve",
+    "dd if=x of=/dev/sda",
+    "chmod -R 777 .",
+    "npm publish",
+    "shutdown -h now",
+    "aws s3 rm s3://b --recursive",
+];
+
+const WRAPPERS: &[&str] = &[
+    "sudo ",
+    "sudo -u root ",
+    "doas ",
+    "env A=b ",
+    "env -i ",
+    "command ",
+    "nice -n 10 ",
+    "nohup ",
+    "timeout 5 ",
+    "stdbuf -oL ",
+    "setsid ",
+    "exec ",
+    "/usr/bin/",
+    "ssh host ",
+    "xargs ",
+    "$X ",
+    "ionice -c 3 ",
+    "strace -f ",
+    "busybox ",
+    "eval ",
+];
+
+const GROUPS: &[(&str, &str)] = &[
+    ("", ""),
+    ("{ ", "; }"),
+    ("( ", ")"),
+    ("if true; then ", "; fi"),
+    ("! ", ""),
+    ("time ", ""),
+    ("true && ", ""),
+    ("cd x; ", ""),
+    ("  \t", "  "),
+    ("while x; do ", "; done"),
+    ("echo $(", ")"),
+    ("echo \"$(", ")\""),
+    ("x & ", " &"),
+    ("f() { ", "; }; f"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn wrappers_never_lower_a_verdict(
+        at in 0..WORST.len(),
+        wrappers in prop::collection::vec(0..WRAPPERS.len(), 0..4),
+        groups in prop::collection::vec(0..GROUPS.len(), 0..3),
+    ) {
+        let line = wrappers.iter().fold(WORST[at].to_owned(), |line, wrapper| format!("{}{line}", WRAPPERS[*wrapper]));
+        let wrap = |line: String, group: &usize| format!("{}{line}{}", GROUPS[*group].0, GROUPS[*group].1);
+        let line = groups.iter().fold(line, wrap);
+        prop_assert!(strictness(&line) >= strictness(WORST[at]), "{}", line);
+    }
+
+    #[test]
+    fn quoting_and_white_space_never_lower_a_verdict(at in 0..WORST.len(), kinds in prop::collection::vec(0_u8..5, 8)) {
+        let words = WORST[at].split(' ').zip(kinds.iter().cycle()).map(|(word, kind)| match kind {
+            0 => word.to_owned(),
+            1 => format!("'{word}'"),
+            2 => format!("\"{word}\""),
+            3 => format!("{}''{}", &word[..1], &word[1..]),
+            _ => format!("\\{word} "),
+        });
+        let line = words.collect::<Vec<_>>().join("  ");
+        prop_assert!(strictness(&line) >= strictness(WORST[at]), "{}", line);
+    }
+
+    #[test]
+    fn a_shell_in_a_shell_never_lowers_a_verdict(at in 0..WORST.len(), depth in 0_usize..5) {
+        let mut line = WORST[at].to_owned();
+        for _ in 0..depth {
+            line = format!("bash -c '{}'", line.replace('\'', "'\\''"));
+        }
+        prop_assert!(strictness(&line) >= strictness(WORST[at]), "{}", line);
+    }
+
+    #[test]
+    fn the_order_and_the_spelling_of_options_do_not_matter(
+        spelling in prop::sample::select(vec![
+            "-rf", "-fr", "-r -f", "-f -r", "-R -f", "--recursive --force", "--force --recursive", "-fR", "-rvf", "--recurs -f",
+        ]),
+        place in prop::sample::select(vec!["src", "build", "/", "~", "../x", "\"$X\""]),
+        after in any::<bool>(),
+    ) {
+        let line = if after { format!("rm {place} {spelling}") } else { format!("rm {spelling} {place}") };
+        prop_assert!(strictness(&line) >= strictness(&format!("rm -rf {place}")), "{}", line);
+    }
+
+    #[test]
+    fn the_same_line_is_judged_the_same(line in "[ -~\n]{0,80}") {
+        prop_assert_eq!(examined(&line), examined(&line));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(line in any::<String>(), argv in prop::collection::vec(any::<String>(), 0..4)) {
+        examined(&line);
+        examine(Command::Argv(&argv), Rules::built_in());
+    }
+
+    #[test]
+    fn no_mess_of_a_shell_makes_it_panic(pieces in prop::collection::vec(prop::sample::select(vec![
+        "$(", ")", "`", "\"", "'", "{", "}", "<<A\n", "A\n", "<<<", "|", "&", ";", ";;", "\n", "((", "))", "${", "x:-", "[[", "]]", "if ",
+        "then ", "fi", "for x in ", "do ", "done", "case ", "in ", "esac", "rm -rf ", "git ", "sh -c ", "eval ", "xargs ", "find . -exec ",
+        "sudo ", "=", "\\", "$'", "\\x", "é", " ", "a", ">", "<(", "f() ", "#", "{a,b}", "alias x=", "psql -c ", "python -c ", "*", "~",
+    ]), 0..40)) {
+        examined(&pieces.concat());
+    }
+}

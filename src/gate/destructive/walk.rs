@@ -1,0 +1,493 @@
+//! Goes through a parsed line in the order in which a shell would, and finds the commands that it would run.
+//!
+//! What the line itself tells is kept: variables, aliases, functions, what `echo` prints, which files it writes or
+//! fetches. So that `x=rm; $x -rf /` and `echo 'rm -rf /' | sh` are what they are.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use super::{
+    Hit, Severity,
+    place::{self, Place},
+    program,
+    rule::{Rule, Rules, Subject},
+    shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
+};
+
+/// How deep commands may run others.
+const DEPTH: u32 = 24;
+
+/// The most hits that are told.
+const MOST_HITS: usize = 64;
+
+/// The most words, and bytes of a word, of a command that are told.
+const TOLD: (usize, usize) = (16, 120);
+
+/// Stands for a word that is only known when the command runs.
+pub(super) const UNKNOWN: &str = "$_";
+
+/// What the line tells of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// All of it.
+    Text(String),
+    /// That a command prints it, and whether it comes from the network.
+    Output { fetched: bool },
+}
+
+/// Under which circumstances commands run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'c> {
+    /// With the rights of somebody else, or on another machine.
+    pub(super) elsewhere: bool,
+    /// What they can read; none if that is the terminal's.
+    pub(super) input: Option<&'c Value>,
+}
+
+/// The state of going through a line.
+pub(super) struct Walk<'r> {
+    pub(super) rules: &'r Rules,
+    pub(super) hits: Vec<Hit>,
+    pub(super) unparsed: Option<String>,
+    pub(super) files: BTreeMap<String, Value>,
+    pub(super) aliases: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, Value>,
+    functions: BTreeMap<String, Rc<Script>>,
+    running: Vec<String>,
+    /// True once the line has gone to a folder that nobody can tell.
+    pub(super) moved: bool,
+    steps: usize,
+    depth: u32,
+}
+
+impl Values for Walk<'_> {
+    fn variable(&self, name: &str) -> Option<&str> {
+        match self.variables.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            Some(Value::Output { .. }) | None => None,
+        }
+    }
+
+    fn output(&self, script: &Script) -> Option<String> {
+        match self.printed_by(script) {
+            Value::Text(text) => Some(text),
+            Value::Output { .. } => None,
+        }
+    }
+}
+
+impl<'r> Walk<'r> {
+    pub(super) fn new(rules: &'r Rules, length: usize) -> Self {
+        Walk {
+            rules,
+            hits: Vec::new(),
+            unparsed: None,
+            files: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            running: Vec::new(),
+            moved: false,
+            steps: 100_000 + length,
+            depth: 0,
+        }
+    }
+
+    /// Notes why something can't be judged; the first reason stays.
+    pub(super) fn give_up(&mut self, why: &str) {
+        self.unparsed.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Pays for work; false if there is nothing left.
+    fn pay(&mut self, steps: usize) -> bool {
+        let left = self.steps.checked_sub(steps);
+        self.steps = left.unwrap_or_default();
+        if left.is_none() {
+            self.give_up("it is too long to be judged");
+        }
+        left.is_some()
+    }
+
+    /// Runs `inner` one level deeper, if there is one.
+    pub(super) fn deeper(&mut self, inner: impl FnOnce(&mut Self)) {
+        if self.depth >= DEPTH {
+            return self.give_up("it is nested too deeply");
+        }
+        self.depth += 1;
+        inner(self);
+        self.depth -= 1;
+    }
+
+    /// A line that a shell takes apart.
+    pub(super) fn line(&mut self, text: &str, ctx: Context<'_>) {
+        if !self.pay(1 + text.len() / 8) {
+            return;
+        }
+        match shell::parse(text) {
+            Ok(script) => self.deeper(|walk| walk.script(&script, ctx)),
+            Err(why) => self.give_up(why),
+        }
+    }
+
+    /// A text that may be a command line, inside code of another language. What it can't parse is none.
+    pub(super) fn guess(&mut self, text: &str, ctx: Context<'_>) {
+        let unparsed = self.unparsed.clone();
+        self.line(text, ctx);
+        self.unparsed = unparsed;
+    }
+
+    pub(super) fn script(&mut self, script: &Script, ctx: Context<'_>) {
+        for pipeline in &script.pipelines {
+            let mut input = ctx.input.cloned();
+            for (at, stage) in pipeline.stages.iter().enumerate() {
+                if !self.pay(1) {
+                    return;
+                }
+                let own = self.redirected(&stage.redirects);
+                let ctx = Context { input: own.as_ref().or(input.as_ref()), ..ctx };
+                self.stage(stage, ctx);
+                let next = (at + 1 < pipeline.stages.len()).then(|| self.printed(stage, ctx.input));
+                input = next;
+            }
+            if pipeline.stages.len() > 1 || pipeline.background {
+                self.forks(&pipeline.stages);
+            }
+        }
+    }
+
+    /// A function that starts itself more than once fills the machine with processes.
+    fn forks(&mut self, stages: &[Stage]) {
+        let calls = |stage: &&Stage| match &stage.body {
+            Body::Simple(simple) => simple.words.first().is_some_and(
+                |word| matches!(word.parts.as_slice(), [Part::Text { text, .. }] if self.running.contains(text)),
+            ),
+            Body::Group(_) | Body::Loop { .. } | Body::Function { .. } => false,
+        };
+        if let Some(stage) = stages.iter().find(calls) {
+            let argv = self.words(stage);
+            self.hit("system.fork-bomb", &argv);
+        }
+    }
+
+    fn words(&self, stage: &Stage) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Body::Simple(simple) = &stage.body {
+            simple.words.iter().for_each(|word| expand(word, self, &mut words));
+        }
+        words
+    }
+
+    /// What a command reads because of its own redirections.
+    fn redirected(&self, redirects: &[Redirect]) -> Option<Value> {
+        let input = |redirect: &Redirect| match &redirect.kind {
+            Direction::Here(text) => Some(Value::Text(text.get().map(|word| joined(word, self)).unwrap_or_default())),
+            Direction::Text => Some(match redirect.target.parts.as_slice() {
+                [Part::Command { script, .. }] => self.printed_by(script),
+                _ => Value::Text(joined(&redirect.target, self)),
+            }),
+            Direction::Read => match redirect.target.parts.as_slice() {
+                [Part::Process { script, .. }] => Some(self.printed_by(script)),
+                _ => {
+                    let known = self.files.get(&joined(&redirect.target, self)).cloned();
+                    Some(known.unwrap_or(Value::Output { fetched: false }))
+                }
+            },
+            Direction::Write | Direction::Append | Direction::Duplicate => None,
+        };
+        redirects.iter().rev().find_map(input)
+    }
+
+    fn stage(&mut self, stage: &Stage, ctx: Context<'_>) {
+        for redirect in &stage.redirects {
+            self.substitutions(&redirect.target, ctx);
+            if redirect.kind == Direction::Read {
+                let path = joined(&redirect.target, self);
+                if place::is_secret(&path) {
+                    self.hit("secrets.read", &["<".to_owned(), path]);
+                }
+            }
+            if let Direction::Here(text) = &redirect.kind
+                && let Some(word) = text.get()
+            {
+                self.substitutions(word, ctx);
+            }
+        }
+        match &stage.body {
+            Body::Simple(simple) => self.simple(simple, ctx),
+            Body::Group(script) => self.deeper(|walk| walk.script(script, ctx)),
+            Body::Loop { name, words, body } => {
+                words.iter().for_each(|word| self.substitutions(word, ctx));
+                let mut fields = Vec::new();
+                words.iter().for_each(|word| expand(word, self, &mut fields));
+                let value = match fields.as_slice() {
+                    [one] => Value::Text(one.clone()),
+                    _ => Value::Output { fetched: false },
+                };
+                self.variables.insert(name.clone(), value);
+                self.deeper(|walk| walk.script(body, ctx));
+            }
+            Body::Function { name, body } => {
+                self.functions.insert(name.clone(), Rc::clone(body));
+            }
+        }
+        for redirect in &stage.redirects {
+            if matches!(redirect.kind, Direction::Write | Direction::Append) {
+                let argv = self.words(stage);
+                self.written(redirect, stage, &argv, ctx);
+            }
+        }
+    }
+
+    /// A file that a redirection writes.
+    fn written(&mut self, redirect: &Redirect, stage: &Stage, argv: &[String], ctx: Context<'_>) {
+        let path = joined(&redirect.target, self);
+        let harmless = ["/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin", "NUL", "nul", "$null"];
+        if harmless.contains(&path.as_str()) || path.starts_with("/dev/fd/") || path.starts_with("/dev/pts/") {
+            return;
+        }
+        let told = [argv, &[">".to_owned(), path.clone()]].concat();
+        let place = Place::of(&path);
+        let prints_nothing = matches!(argv.first().map(String::as_str), None | Some(":" | "true"));
+        let empties = redirect.kind == Direction::Write && matches!(stage.body, Body::Simple(_)) && prints_nothing;
+        match place {
+            Place::Device => self.hit("disks.write", &told),
+            Place::Root | Place::System => self.hit("files.write-system", &told),
+            Place::Temporary | Place::Cache => {}
+            Place::Home if path.split('/').nth(1).is_some_and(|name| name.starts_with('.')) => {
+                self.hit("files.write-home", &told);
+            }
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside if empties => {
+                self.hit("files.truncate", &told);
+            }
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside => {}
+        }
+        let value = self.printed(stage, ctx.input);
+        self.files.insert(path, value);
+    }
+
+    /// Runs what stands in a word as a command of its own.
+    fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
+        let ctx = Context { input: None, ..ctx };
+        for part in &word.parts {
+            match part {
+                Part::Text { .. } => {}
+                Part::Variable { operator, .. } => match operator {
+                    Operator::Plain => {}
+                    Operator::Default(word) | Operator::Alternative(word) | Operator::Other(word) => {
+                        self.deeper(|walk| walk.substitutions(word, ctx));
+                    }
+                },
+                Part::Command { script, .. } | Part::Process { script, .. } => {
+                    self.deeper(|walk| walk.script(script, ctx));
+                }
+                Part::Arithmetic(word) => self.deeper(|walk| walk.substitutions(word, ctx)),
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &Simple, ctx: Context<'_>) {
+        for (name, word) in &simple.assignments {
+            self.substitutions(word, ctx);
+            if simple.words.is_empty() {
+                self.assign(name, word);
+            }
+            let value = joined(word, self);
+            self.variable_command(name, &value, ctx);
+        }
+        simple.words.iter().for_each(|word| self.substitutions(word, ctx));
+        let (Some(first), mut argv) = (simple.words.first(), Vec::new()) else { return };
+        let mut elsewhere = ctx.elsewhere;
+        match first.parts.as_slice() {
+            // Whatever it is, it may be what it is if nobody says otherwise.
+            [Part::Variable { name, operator: Operator::Default(word), .. }] if self.variable(name).is_none() => {
+                argv.extend(joined(word, self).split_ascii_whitespace().map(str::to_owned));
+                elsewhere = true;
+            }
+            _ => expand(first, self, &mut argv),
+        }
+        simple.words[1..].iter().for_each(|word| expand(word, self, &mut argv));
+        if !self.pay(argv.len()) {
+            return;
+        }
+        if let Some(alias) = argv.first().and_then(|first| self.aliases.get(first)) {
+            let words: Vec<String> = alias.split_ascii_whitespace().map(str::to_owned).collect();
+            argv.splice(..1, words);
+        }
+        let ctx = Context { elsewhere, ..ctx };
+        if let Some(function) = argv.first().and_then(|first| self.functions.get(first)).cloned() {
+            return self.call(&argv, &function, ctx);
+        }
+        // zsh needs no blank after a brace.
+        if let Some(rest) = argv.first().and_then(|first| first.strip_prefix('{')).filter(|rest| !rest.is_empty()) {
+            argv[0] = rest.to_owned();
+            if let Some(last) = argv.last_mut()
+                && let Some(rest) = last.strip_suffix('}')
+            {
+                *last = rest.to_owned();
+            }
+        }
+        let fetched = |word: &Word| match word.parts.as_slice() {
+            [Part::Variable { name, .. }] => self.variables.get(name).cloned(),
+            [Part::Command { script, .. }] => Some(self.printed_by(script)),
+            _ => None,
+        };
+        if let Some(Value::Output { .. }) = fetched(first) {
+            self.hit("shell.output", &argv);
+        }
+        self.command(&argv, ctx);
+    }
+
+    fn call(&mut self, argv: &[String], function: &Rc<Script>, ctx: Context<'_>) {
+        let name = &argv[0];
+        if self.running.contains(name) {
+            return;
+        }
+        for (at, argument) in argv.iter().enumerate().skip(1).take(9) {
+            self.variables.insert(at.to_string(), Value::Text(argument.clone()));
+        }
+        self.variables.insert("@".to_owned(), Value::Text(argv[1..].join(" ")));
+        self.running.push(name.clone());
+        self.deeper(|walk| walk.script(function, ctx));
+        self.running.pop();
+    }
+
+    fn assign(&mut self, name: &str, word: &Word) {
+        let value = match word.parts.as_slice() {
+            [Part::Command { script, .. }] => self.printed_by(script),
+            [Part::Variable { name, operator: Operator::Plain, .. }] if self.variables.contains_key(name) => {
+                self.variables[name].clone()
+            }
+            _ => Value::Text(joined(word, self)),
+        };
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    /// What commands print.
+    fn printed_by(&self, script: &Script) -> Value {
+        let mut value = Value::Text(String::new());
+        let mut fetched = false;
+        for pipeline in &script.pipelines {
+            let mut input = None;
+            for stage in &pipeline.stages {
+                let own = self.redirected(&stage.redirects);
+                input = Some(self.printed(stage, own.as_ref().or(input.as_ref())));
+            }
+            let printed = input.unwrap_or(Value::Output { fetched: false });
+            fetched |= printed == Value::Output { fetched: true };
+            value = match (value, printed) {
+                (Value::Text(before), Value::Text(now)) => Value::Text([before, now].concat()),
+                (_, _) => Value::Output { fetched },
+            };
+        }
+        value
+    }
+
+    /// What a command prints, given what it reads.
+    fn printed(&self, stage: &Stage, input: Option<&Value>) -> Value {
+        let fetched = matches!(input, Some(Value::Output { fetched: true }));
+        match &stage.body {
+            Body::Simple(_) => {
+                let argv = self.words(stage);
+                let name = argv.first().map(|first| program(first)).unwrap_or_default();
+                match text_of(&name, argv.get(1..).unwrap_or_default(), input) {
+                    Some(text) => Value::Text(text),
+                    None => Value::Output { fetched: fetched || argv.iter().any(|word| fetches(&program(word))) },
+                }
+            }
+            Body::Group(script) => match self.printed_by(script) {
+                Value::Output { fetched: inner } => Value::Output { fetched: fetched || inner },
+                Value::Text(_) if input.is_some() => Value::Output { fetched },
+                Value::Text(text) => Value::Text(text),
+            },
+            Body::Loop { .. } | Body::Function { .. } => Value::Output { fetched },
+        }
+    }
+
+    /// Holds a command against the rules.
+    pub(super) fn judge(&mut self, argv: &[String], name: &str, ctx: Context<'_>) {
+        let rules = self.rules;
+        for rule in rules.broken(&Subject { program: name, argv, elsewhere: ctx.elsewhere, moved: self.moved }) {
+            self.add(rule, argv);
+        }
+    }
+
+    /// Notes a rule that is told by something other than words.
+    pub(super) fn hit(&mut self, id: &str, argv: &[String]) {
+        let rules = self.rules;
+        match rules.named(id) {
+            Some(rule) => self.add(rule, argv),
+            None => self.give_up("a rule is missing"),
+        }
+    }
+
+    fn add(&mut self, rule: &Rule, argv: &[String]) {
+        let cut = |word: &String| match word.char_indices().nth(TOLD.1) {
+            Some((at, _)) => format!("{}…", &word[..at]),
+            None => word.clone(),
+        };
+        let mut told: Vec<String> = argv.iter().take(TOLD.0).map(cut).collect();
+        if argv.len() > TOLD.0 {
+            told.push("…".to_owned());
+        }
+        let is_known = self.hits.iter().any(|hit| hit.rule == rule.id && hit.argv == told);
+        let strictest = self.hits.iter().map(|hit| hit.severity).max();
+        if is_known || self.hits.len() >= MOST_HITS && strictest >= Some(rule.severity) {
+            return;
+        }
+        self.hits.push(Hit {
+            rule: rule.id.clone(),
+            severity: rule.severity.max(Severity::Warn),
+            reason: rule.reason.clone(),
+            remediation: rule.remediation.clone(),
+            argv: told,
+        });
+    }
+}
+
+/// The text that a command prints, where its arguments tell.
+fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -> Option<String> {
+    let is_told = |word: &String| !word.contains(UNKNOWN) && !word.contains("$(");
+    let known = || arguments.iter().all(is_told);
+    match name {
+        "echo" if known() => {
+            let options =
+                arguments.iter().take_while(|word| matches!(word.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en"));
+            let options = options.count();
+            Some(arguments[options..].join(" ").replace("\\n", "\n"))
+        }
+        "printf" if known() => {
+            let (format, values) = arguments.split_first()?;
+            if values.is_empty() || !format.contains('%') {
+                return Some(format.replace("\\n", "\n"));
+            }
+            Some(format!("{}\n", values.join(" ")))
+        }
+        // `tee` passes on what it reads.
+        "cat" | "tee" if name == "tee" || arguments.iter().all(|word| word == "-") => match input {
+            Some(Value::Text(text)) => Some(text.clone()),
+            Some(Value::Output { .. }) | None => None,
+        },
+        "which" | "command" | "type" => arguments.iter().find(|word| !word.starts_with('-')).cloned(),
+        _ => None,
+    }
+}
+
+/// Whether a program prints what the network gives it.
+pub(super) fn fetches(name: &str) -> bool {
+    [
+        "curl",
+        "wget",
+        "fetch",
+        "http",
+        "https",
+        "aria2c",
+        "lynx",
+        "nc",
+        "ncat",
+        "netcat",
+        "socat",
+        "iwr",
+        "irm",
+        "invoke-webrequest",
+    ]
+    .contains(&name)
+}

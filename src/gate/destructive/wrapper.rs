@@ -1,0 +1,415 @@
+//! Programs that run other programs: where in their arguments the other one begins.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// What a wrapper runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    /// The program at this argument, with what follows.
+    Argv(usize),
+    /// A line that a shell takes apart.
+    Line(String),
+    /// What it reads from its input, or nothing.
+    Input,
+}
+
+/// A program that runs another one.
+struct Wrapper {
+    /// Its names.
+    names: &'static str,
+    /// The first operands with which it does: of each list one, in order.
+    under: &'static [&'static str],
+    /// Options that take the next argument.
+    valued: &'static str,
+    /// Operands before the program.
+    skip: usize,
+    /// With the rights of somebody else, or on another machine.
+    elsewhere: bool,
+    /// Its operands are joined and given to a shell.
+    line: bool,
+}
+
+const PLAIN: Wrapper = Wrapper { names: "", under: &[], valued: "", skip: 0, elsewhere: false, line: false };
+
+/// Options of container engines that take the next argument.
+const CONTAINER: &str = "-e -u -w -v -p -h -l -m -c -a --env --env-file --user --workdir --volume --publish --hostname \
+    --name --network --net --label --memory --cpus --mount --entrypoint --add-host --cap-add --cap-drop --device --dns \
+    --expose --gpus --group-add --ip --ipc --link --log-driver --log-opt --pid --platform --pull --restart \
+    --security-opt --shm-size --stop-signal --sysctl --tmpfs --ulimit --userns --volumes-from --detach-keys -H --host \
+    --context --config --log-level -f --file --project-name --profile --project-directory --index --cgroupns --runtime";
+
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper { names: "java", valued: "-cp -classpath --class-path -p --module-path", ..PLAIN },
+    Wrapper {
+        names: "sudo sudo-rs dzdo please sudoedit",
+        valued: "-u -g -h -p -C -D -R -T -U -r -t -c -a --user --group --host --prompt --chdir --close-from --chroot \
+            --command-timeout --other-user --role --type",
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper { names: "doas", valued: "-u -C -a", elsewhere: true, ..PLAIN },
+    Wrapper { names: "pkexec", valued: "--user", elsewhere: true, ..PLAIN },
+    Wrapper {
+        names: "run0 systemd-run",
+        valued: "-p -u -g -D -E -M -H --unit --property --uid --gid --user --group --chdir --setenv --slice --nice \
+            --description --machine --host --working-directory --on-active --on-boot --on-calendar --background",
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper { names: "gosu su-exec setuidgid", skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "chpst", valued: "-u -U -b -/ -C -n -l -L -m -d -o -p -f -c -t -e", elsewhere: true, ..PLAIN },
+    Wrapper {
+        names: "setpriv",
+        valued: "--reuid --regid --ruid --euid --rgid --egid --groups --inh-caps --ambient-caps --bounding-set --securebits \
+            --pdeathsig --selinux-label --apparmor-profile",
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper { names: "nsenter", valued: "-t -S -G --target --setuid --setgid", elsewhere: true, ..PLAIN },
+    Wrapper {
+        names: "unshare",
+        valued: "-S -G -R -w --setuid --setgid --root --wd --map-user --map-group --propagation",
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper { names: "chroot arch-chroot", valued: "--userspec --groups -u", skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "proot", valued: "-r -b -w -R -S -q -m --rootfs --bind --pwd --cwd", elsewhere: true, ..PLAIN },
+    Wrapper { names: "flatpak-spawn", elsewhere: true, ..PLAIN },
+    Wrapper { names: "env", valued: "-u -C -P -a --unset --chdir --argv0", ..PLAIN },
+    Wrapper { names: "exec", valued: "-a", ..PLAIN },
+    Wrapper {
+        names: "command builtin nohup setsid noglob nocorrect - eatmydata unbuffer chronic torsocks torify",
+        ..PLAIN
+    },
+    Wrapper { names: "proxychains proxychains4 tsocks fakeroot fakechroot winpty dbus-run-session entr", ..PLAIN },
+    Wrapper { names: "linux32 linux64 busybox toybox firejail catchsegv valgrind heaptrack", ..PLAIN },
+    Wrapper { names: "setarch faketime", skip: 1, ..PLAIN },
+    Wrapper { names: "rlwrap", valued: "-f -H -D -C -s -b -q -S -p", ..PLAIN },
+    Wrapper { names: "xvfb-run", valued: "-n -s -e -f -p -w --server-num --server-args", ..PLAIN },
+    Wrapper { names: "caffeinate", valued: "-t -w", ..PLAIN },
+    Wrapper { names: "nice", valued: "-n --adjustment", ..PLAIN },
+    Wrapper { names: "ionice", valued: "-c -n -p -P -u --class --classdata --pid", ..PLAIN },
+    Wrapper { names: "time gtime", valued: "-f -o --format --output", ..PLAIN },
+    Wrapper { names: "timeout gtimeout", valued: "-s -k --signal --kill-after", skip: 1, ..PLAIN },
+    Wrapper { names: "stdbuf", valued: "-i -o -e --input --output --error", ..PLAIN },
+    Wrapper { names: "chrt", valued: "-T -P -D", skip: 1, ..PLAIN },
+    Wrapper { names: "taskset", skip: 1, ..PLAIN },
+    Wrapper { names: "numactl", valued: "-N -m -C -i -p -P", ..PLAIN },
+    Wrapper { names: "cpulimit", valued: "-l -p -e -P -c", ..PLAIN },
+    Wrapper { names: "prlimit", valued: "-p -o", ..PLAIN },
+    Wrapper { names: "strace ltrace", valued: "-e -o -p -s -u -a -b -E -I -O -P -S -X", ..PLAIN },
+    Wrapper { names: "runcon", valued: "-t -u -r -l", ..PLAIN },
+    Wrapper { names: "bundle", under: &["exec"], ..PLAIN },
+    Wrapper { names: "npx bunx uvx pnpx", valued: "-p --package --from --with", ..PLAIN },
+    Wrapper {
+        names: "npm pnpm yarn bun",
+        under: &["exec|x|dlx"],
+        valued: "--package -p --prefix -C --filter",
+        ..PLAIN
+    },
+    Wrapper { names: "poetry pipenv pdm hatch rye", under: &["run"], valued: "-C --directory -P --project", ..PLAIN },
+    Wrapper {
+        names: "uv",
+        under: &["run"],
+        valued: "--with --python -p --directory --project --extra --env-file",
+        ..PLAIN
+    },
+    Wrapper { names: "conda mamba micromamba", under: &["run"], valued: "-n -p --name --prefix --cwd", ..PLAIN },
+    Wrapper {
+        names: "doppler op infisical teller railway dotenvx",
+        under: &["run"],
+        valued: "-p -c -f --env-file",
+        ..PLAIN
+    },
+    Wrapper { names: "dotenv", valued: "-e -f", ..PLAIN },
+    Wrapper { names: "mise rtx asdf", under: &["exec|x"], valued: "", ..PLAIN },
+    Wrapper { names: "direnv chamber aws-vault", under: &["exec"], skip: 1, ..PLAIN },
+    Wrapper {
+        names: "docker podman nerdctl",
+        under: &["exec|run"],
+        valued: CONTAINER,
+        skip: 1,
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "docker podman nerdctl",
+        under: &["container|compose", "exec|run"],
+        valued: CONTAINER,
+        skip: 1,
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "docker-compose podman-compose",
+        under: &["exec|run"],
+        valued: CONTAINER,
+        skip: 1,
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "kubectl oc k",
+        under: &["exec|rsh"],
+        valued: "-n -c -f --namespace --container --context --kubeconfig --cluster --user --pod-running-timeout",
+        skip: 1,
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper { names: "lxc incus multipass", under: &["exec"], skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "lxc-attach", valued: "-n --name", elsewhere: true, ..PLAIN },
+    Wrapper { names: "machinectl", under: &["shell"], skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "toolbox", under: &["run"], valued: "-c --container", elsewhere: true, ..PLAIN },
+    Wrapper { names: "distrobox", under: &["enter"], valued: "-n --name", skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "wsl", valued: "-d -u --distribution --user --cd", elsewhere: true, ..PLAIN },
+    Wrapper {
+        names: "ssh mosh autossh sshpass",
+        valued: "-b -c -D -E -e -F -I -i -J -L -l -m -M -O -o -p -Q -R -S -W -w -B",
+        skip: 1,
+        elsewhere: true,
+        line: true,
+        ..PLAIN
+    },
+    Wrapper { names: "adb", under: &["shell"], valued: "-s -t -H -P", elsewhere: true, line: true, ..PLAIN },
+    Wrapper { names: "heroku", under: &["run|run:detached"], valued: "-a --app -r -s", elsewhere: true, ..PLAIN },
+    Wrapper { names: "minikube", under: &["ssh"], valued: "-p -n", elsewhere: true, line: true, ..PLAIN },
+    Wrapper { names: "watch", valued: "-n -q --interval --equexit", line: true, ..PLAIN },
+    Wrapper { names: "eval iex invoke-expression", line: true, ..PLAIN },
+    Wrapper { names: "sem", valued: "-j --jobs --id", line: true, ..PLAIN },
+];
+
+/// The wrappers of each name.
+static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Wrapper>>> = LazyLock::new(|| {
+    let mut by_name: BTreeMap<&str, Vec<&Wrapper>> = BTreeMap::new();
+    for wrapper in WRAPPERS {
+        wrapper.names.split(' ').for_each(|name| by_name.entry(name).or_default().push(wrapper));
+    }
+    by_name
+});
+
+/// Options whose value is a line for a shell: the program, and the options.
+const LINES: &[(&str, &[&str], bool)] = &[
+    ("su", &["-c", "--command"], true),
+    ("runuser", &["-c", "--command"], true),
+    ("script", &["-c", "--command"], false),
+    ("flock", &["-c", "--command"], false),
+    ("env", &["-S", "--split-string"], false),
+    ("nix-shell", &["--run", "--command"], false),
+    ("vagrant", &["-c", "--command"], true),
+    ("gcloud", &["--command"], true),
+    ("fly", &["-C", "--command"], true),
+    ("flyctl", &["-C", "--command"], true),
+    ("tmux", &["-c"], false),
+    ("expect", &["-c"], false),
+];
+
+/// Programs that only show or keep their arguments.
+const DATA: &[&str] = &[
+    ":",
+    "[",
+    "[[",
+    "ack",
+    "ag",
+    "alias",
+    "apk",
+    "apropos",
+    "apt",
+    "apt-cache",
+    "apt-get",
+    "awk",
+    "basename",
+    "bind",
+    "brew",
+    "cargo",
+    "cat",
+    "cd",
+    "code",
+    "compgen",
+    "complete",
+    "cp",
+    "cut",
+    "declare",
+    "diff",
+    "dirname",
+    "dnf",
+    "do",
+    "docker",
+    "echo",
+    "egrep",
+    "export",
+    "false",
+    "fgrep",
+    "file",
+    "for",
+    "fzf",
+    "gem",
+    "git",
+    "go",
+    "grep",
+    "hash",
+    "head",
+    "help",
+    "history",
+    "in",
+    "info",
+    "jq",
+    "kubectl",
+    "less",
+    "ln",
+    "local",
+    "logger",
+    "ls",
+    "man",
+    "mkdir",
+    "more",
+    "mv",
+    "nano",
+    "notify-send",
+    "npm",
+    "pacman",
+    "pgrep",
+    "pip",
+    "pnpm",
+    "podman",
+    "printf",
+    "ps",
+    "pushd",
+    "read",
+    "readonly",
+    "rg",
+    "say",
+    "sed",
+    "service",
+    "set",
+    "sort",
+    "stat",
+    "systemctl",
+    "tail",
+    "tee",
+    "test",
+    "tldr",
+    "touch",
+    "tr",
+    "true",
+    "type",
+    "typeset",
+    "unalias",
+    "uniq",
+    "unset",
+    "vi",
+    "vim",
+    "wc",
+    "whatis",
+    "where",
+    "whereis",
+    "which",
+    "yarn",
+    "yq",
+    "yum",
+];
+
+/// Whether a program does nothing with its arguments that could run them.
+pub(super) fn is_data(program: &str) -> bool {
+    DATA.binary_search(&program).is_ok()
+}
+
+/// Whether a program is known to run others.
+pub(super) fn is_known(program: &str) -> bool {
+    BY_NAME.contains_key(program) || matches!(program, "find" | "xargs" | "parallel" | "trap")
+}
+
+/// What a command runs, if it is known to run others, and whether elsewhere.
+pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
+    if let Some((_, options, elsewhere)) = LINES.iter().find(|(name, ..)| *name == program)
+        && let Some(line) = option(argv, options)
+    {
+        return Some((Runs::Line(line), *elsewhere));
+    }
+    match program {
+        "su" => return Some((Runs::Input, true)),
+        "runuser" => {
+            let from = argv.iter().position(|word| word == "--").map_or(argv.len(), |at| at + 1);
+            return Some((Runs::Argv(from), true));
+        }
+        "flock" => return flock(argv),
+        "command" if argv.get(1).is_some_and(|word| matches!(word.as_str(), "-v" | "-V")) => return None,
+        _ => {}
+    }
+    BY_NAME.get(program)?.iter().find_map(|wrapper| {
+        let from = wrapper.start(argv)?;
+        let runs = match (wrapper.line, argv.get(from..)) {
+            (_, None | Some([])) => Runs::Input,
+            (true, Some(words)) => Runs::Line(words.join(" ")),
+            (false, Some(_)) => Runs::Argv(from),
+        };
+        Some((runs, wrapper.elsewhere))
+    })
+}
+
+impl Wrapper {
+    /// The argument at which the other program begins; none if it runs none.
+    fn start(&self, argv: &[String]) -> Option<usize> {
+        let mut under = self.under.iter();
+        let (mut skip, mut at, mut expected) = (self.skip, 1, under.next());
+        while let Some(word) = argv.get(at) {
+            if word == "--" && expected.is_none() {
+                return Some(at + 1 + skip);
+            }
+            if word.starts_with('-') && word.len() > 1 {
+                let whole = self.valued.split_ascii_whitespace().any(|option| option == word);
+                let joined = !word.starts_with("--")
+                    && word.chars().count() > 2
+                    && word.chars().last().is_some_and(|last| {
+                        self.valued.split_ascii_whitespace().any(|option| option.len() == 2 && option.ends_with(last))
+                    });
+                // Of joined letters the last may take a value, unless one before it has taken the rest.
+                let first = word.chars().nth(1).unwrap_or_default();
+                let rest =
+                    self.valued.split_ascii_whitespace().any(|option| option.len() == 2 && option.ends_with(first));
+                at += if whole || joined && !rest { 2 } else { 1 };
+                continue;
+            }
+            if let Some(words) = expected {
+                if !words.split('|').any(|one| one == word) {
+                    return None;
+                }
+                expected = under.next();
+            } else if skip > 0 {
+                skip -= 1;
+            } else if self.line || !is_assignment(word) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        expected.is_none().then_some(argv.len())
+    }
+}
+
+/// `NAME=value`.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+fn option(argv: &[String], options: &[&str]) -> Option<String> {
+    let at = argv.iter().position(|word| options.contains(&word.as_str()));
+    if let Some(line) = at.and_then(|at| argv.get(at + 1)) {
+        return Some(line.clone());
+    }
+    let value = |word: &String| {
+        let (name, value) = word.split_once('=')?;
+        options.contains(&name).then(|| value.to_owned())
+    };
+    let joined = |word: &String| {
+        let short = options.iter().find(|option| option.len() == 2)?;
+        word.strip_prefix(short).filter(|rest| !rest.is_empty()).map(str::to_owned)
+    };
+    argv.iter().find_map(value).or_else(|| argv.iter().skip(1).find_map(joined))
+}
+
+/// `flock FILE COMMAND…`
+fn flock(argv: &[String]) -> Option<(Runs, bool)> {
+    let wrapper = Wrapper { valued: "-w -E --timeout --conflict-exit-code", skip: 1, ..PLAIN };
+    wrapper.start(argv).map(|from| (Runs::Argv(from), false))
+}

@@ -1,0 +1,87 @@
+//! Takes secrets out of what leaves: records, logs, errors, output.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{
+    Rules,
+    assignment::Style,
+    find, generic,
+    locate::{File, prefix},
+};
+
+/// How often a text is looked at again; taking a secret out can part what stood beside it.
+const ROUNDS: usize = 4;
+
+/// The text with `[redacted RULE 1a2b3c4d]` in place of each secret, all else as it was.
+///
+/// What it returns has no secret in it: redacting it again changes nothing.
+pub fn redact<'a>(text: &'a str, rules: &Rules) -> Cow<'a, str> {
+    let Some(mut redacted) = once(text, rules) else { return Cow::Borrowed(text) };
+    for _ in 0..ROUNDS {
+        match once(&redacted, rules) {
+            Some(again) => redacted = again,
+            None => return Cow::Owned(redacted),
+        }
+    }
+    // A text that keeps showing new secrets was made for that; nothing of it is worth keeping.
+    Cow::Owned(mark("text", text.as_bytes()))
+}
+
+/// Takes the secrets out of every string of a value. Keys stay, and say what a string beneath them is.
+pub fn redact_json(value: &mut Value, rules: &Rules) {
+    named(value, "", rules);
+}
+
+fn named(value: &mut Value, name: &str, rules: &Rules) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(redacted) = redact(text, rules) {
+                *text = redacted;
+            } else if let Some(rule) = generic::judge_value(name.as_bytes(), text.as_bytes(), Style::Quoted, false)
+                && !is_hash(text)
+            {
+                *text = mark(rule, text.as_bytes());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| named(item, name, rules)),
+        Value::Object(map) => map.iter_mut().for_each(|(key, value)| named(value, key, rules)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The hashes of records are no secrets, whatever they stand under.
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn mark(rule: &str, secret: &[u8]) -> String {
+    format!("[redacted {rule} {}]", prefix(secret))
+}
+
+/// One round; none if there is nothing to take out.
+fn once(text: &str, rules: &Rules) -> Option<String> {
+    let spans = find::spans(text.as_bytes(), File::Other, rules);
+    if spans.is_empty() {
+        return None;
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut kept = 0;
+    for span in spans {
+        let (from, reach) = (floor(text, span.from), ceil(text, span.reach));
+        redacted.push_str(&text[kept..from.max(kept)]);
+        redacted.push_str(&mark(span.rule, &text.as_bytes()[span.start..span.end]));
+        kept = reach;
+    }
+    redacted.push_str(&text[kept..]);
+    Some(redacted)
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}

@@ -1,0 +1,59 @@
+//! Cases on the allow-list of tools, the size of changes and aggregation, from a folder beside the repository.
+//!
+//! Where the folder does not exist, the test says so and passes.
+#![expect(clippy::disallowed_methods, reason = "cases lie outside of the repository")]
+
+use nrv::{
+    gate::{
+        Decision, GateResult, Rules, evaluate,
+        jsonl::{self, Request},
+    },
+    hash::Sha256,
+    policy::Policy,
+};
+use serde_json::{Value, json};
+
+fn decided(gate: &str, input: &Value) -> Decision {
+    let (policy, request) = match gate {
+        "tool-allowlist" => (
+            format!("[gates.tools]\nenabled = {}\nallowed = {}", input["enabled"], input["allowed"]),
+            json!({"id": 1, "tool": input["tool"]}),
+        ),
+        "diff-size" => (
+            format!("[gates.diff_size]\nwarn_lines = {}", input["threshold"]),
+            json!({"id": 1, "path": input["path"], "text": "", "diff_lines": input["lines"]}),
+        ),
+        "aggregate" => return aggregate(&input["decisions"]),
+        other => panic!("`{other}` is no gate of these cases"),
+    };
+    let policy = Policy::parse(&policy, "nrv.toml").expect("a policy");
+    let request: Request = serde_json::from_value(request).expect("a request");
+    jsonl::answer(&request, &policy, &Rules::of(&policy).expect("rules")).expect("an answer").verdict.decision
+}
+
+fn aggregate(decisions: &Value) -> Decision {
+    let result = |decision: &Value| GateResult {
+        decision: serde_json::from_value(decision.clone()).expect("a decision"),
+        gate_name: "x".to_owned(),
+        reason: String::new(),
+        triggered_rules: Vec::new(),
+        remediation: None,
+        config_sha256: Sha256::of(b""),
+        input_sha256: Sha256::of(b""),
+    };
+    evaluate(&decisions.as_array().expect("a list").iter().map(result).collect::<Vec<_>>())
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn cases_on_tools_sizes_and_aggregation_are_decided_as_they_say() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/gates-policy/policy.jsonl");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return println!("`{}` does not exist: skipped", path.display());
+    };
+    for line in text.lines() {
+        let case: Value = serde_json::from_str(line).expect("a case");
+        let decision = decided(case["gate"].as_str().unwrap_or_default(), &case["input"]);
+        assert_eq!(decision.as_str(), case["expected"], "{case}");
+    }
+}

@@ -1,0 +1,264 @@
+//! The gates where they are met: in runs, in scripts, on the command line and by the hook of coding agents.
+#![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
+
+use std::{fs, process::Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::site::{Ran, Site};
+
+/// A token of a well-known form that no one has; in pieces, so that no scanner takes this file for a leak.
+fn canary() -> String {
+    ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat()
+}
+
+fn workflow(body: &str) -> String {
+    format!("const WORKFLOW = #{{ name: \"gates\", permissions: #{{ write: [\"**\"] }} }};\n{body}\n")
+}
+
+fn leak() -> String {
+    workflow(&format!("nrv.apply.create(\"notes/new.txt\", \"token = {}\\n\");", canary()))
+}
+
+fn site(policy: &str) -> Site {
+    let site = Site::new(0).policy(policy);
+    site.write("a.txt", "one\ntwo\n");
+    site.commit();
+    site
+}
+
+fn hook(site: &Site, payload: &Value) -> Ran {
+    site.nrv_with(&["gate", "hook"], &payload.to_string())
+}
+
+#[test]
+fn a_change_that_adds_a_secret_waits_for_a_confirmation() {
+    let site = site("");
+    site.script("leak.rhai", &leak());
+    let before = site.tree();
+    site.nrv(&["run", "leak.rhai"]).exits(7).says("secret");
+    assert!(site.tree() == before);
+    let dry = site.nrv(&["run", "leak.rhai", "--dry-run", "--json"]).exits(0).json();
+    assert!(dry["would_ask"][0]["label"].as_str().unwrap().starts_with("secrets: "), "{dry:#}");
+    site.nrv(&["run", "leak.rhai", "--yes"]).exits(0);
+    assert!(String::from_utf8(site.read("notes/new.txt")).unwrap().contains(&canary()));
+}
+
+#[test]
+fn a_policy_or_a_locked_run_blocks_what_would_be_asked() {
+    let site = site("[gates.secrets]\ndecision = 'block'");
+    site.script("leak.rhai", &leak());
+    let error = site.nrv(&["run", "leak.rhai", "--yes", "--json"]).exits(3).json()["error"].clone();
+    assert_eq!((&error["code"], &error["details"]["gates"]), (&json!("blocked"), &json!(["secrets"])));
+    let site = self::site("[confirm]\nmode = 'never'");
+    site.script("leak.rhai", &leak());
+    site.nrv(&["run", "leak.rhai", "--yes"]).exits(3);
+    let site = self::site("");
+    site.script("leak.rhai", &leak());
+    site.nrv(&["run", "leak.rhai", "--yes", "--locked"]).exits(3);
+}
+
+#[test]
+fn a_secret_that_was_there_before_is_not_new() {
+    let site = site("");
+    site.write("a.txt", format!("token = {}\ntwo\n", canary()));
+    site.commit();
+    let body = "let hash = nrv.files.sha256(\"a.txt\");
+nrv.apply.write(\"a.txt\", nrv.files.read(\"a.txt\") + \"three\\n\", hash);";
+    site.script("more.rhai", &workflow(body));
+    site.nrv(&["run", "more.rhai"]).exits(0);
+}
+
+#[test]
+fn a_secret_that_is_allowed_passes_and_the_exception_is_recorded() {
+    let site = site("[gates.secrets]\nallow = [{rule = 'x', path = 'notes/**'}]");
+    let text = format!("token = {} # nrv:allow-secret RULE", canary());
+    let found = site.nrv_with(&["gate", "--jsonl"], &json!({"id": 1, "path": "x", "text": text}).to_string()).exits(0);
+    let found: Value = serde_json::from_str(found.stdout.lines().next().unwrap()).unwrap();
+    let secrets = found["results"].as_array().unwrap().iter().find(|result| result["gate_name"] == "secrets").unwrap();
+    let rule = secrets["triggered_rules"][0].as_str().unwrap().to_owned();
+    let inline = text.replace("RULE", &rule);
+    site.script("leak.rhai", &workflow(&format!("nrv.apply.create(\"b.txt\", \"{inline}\\n\");")));
+    site.nrv(&["run", "leak.rhai"]).exits(0);
+    let events = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    assert!(!events.contains(&canary()));
+    let policy = format!("[gates.secrets]\nallow = [{{rule = '{rule}', path = 'notes/**'}}]");
+    let site = self::site(&policy);
+    site.script("leak.rhai", &leak());
+    site.nrv(&["run", "leak.rhai"]).exits(0);
+}
+
+#[test]
+fn nothing_that_a_run_writes_beside_its_packs_holds_a_secret() {
+    let site = site("");
+    let canary = canary();
+    site.write("b.txt", format!("token = {canary}\nb\n"));
+    site.commit();
+    let body = format!(
+        "print(\"{canary}\");
+nrv.ui.step(\"{canary}\");
+nrv.ui.show(#{{ password: \"{canary}\" }});
+nrv.run.metric(\"n\", 1);
+nrv.gate.evaluate_command(\"curl -H 'Authorization: token {canary}' https://example.com\");
+nrv.gate.evaluate_tool_use(\"x\", #{{ secret: \"{canary}\" }});
+nrv.gate.evaluate_edit(\"c.txt\", \"{canary}\", 1);
+nrv.gate.confirm(\"use {canary}\", #{{ token: \"{canary}\" }});
+nrv.apply.create(\"c.txt\", \"token = {canary}\\n\");
+nrv.apply.write(\"b.txt\", nrv.files.read(\"b.txt\") + args.more, nrv.files.sha256(\"b.txt\"));
+throw \"no more {canary}\";"
+    );
+    let header = "const WORKFLOW = #{ name: \"gates\", permissions: #{ write: [\"**\"] }, args: #{ type: \"object\", properties: #{ more: #{ type: \"string\" } } } };";
+    site.script("leak.rhai", &format!("{header}\n{body}\n"));
+    let more = format!("more={canary}");
+    for arguments in [
+        &["--yes"][..],
+        &["--dry-run"],
+        &["--events", "--yes"],
+        &["--json", "--yes"],
+        &["-v", "-v", "-v", "--yes", "--keep"],
+    ] {
+        let ran = site.nrv(&[&["run", "leak.rhai", "--allow-dirty", "--arg", &more], arguments].concat()).exits(1);
+        for (name, text) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
+            assert!(!text.contains(&canary), "{arguments:?}: {name} shows the secret");
+        }
+    }
+    let mut n_files = 0;
+    for path in site.recorded("**/*") {
+        let is_pack = path.components().any(|part| part.as_os_str() == "packs");
+        if path.is_file() && !is_pack {
+            n_files += 1;
+            let bytes = fs::read(&path).unwrap();
+            let holds = memchr::memmem::find(&bytes, canary.as_bytes()).is_some();
+            assert!(!holds, "{} holds the secret", path.display());
+        }
+    }
+    assert!(n_files > 10, "the records are looked at");
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+#[test]
+fn the_same_question_is_judged_each_time() {
+    let site = site("[gates.tools]\nenabled = true\nallowed = ['a']");
+    let body = "let one = nrv.gate.evaluate_tool_use(\"b\", #{}); let two = nrv.gate.evaluate_tool_use(\"b\", #{}); \
+                [one.decision, two.decision, one == two]";
+    site.script("twice.rhai", &workflow(body));
+    let finished = site.nrv(&["run", "twice.rhai", "--json"]).exits(0).json();
+    assert_eq!(finished["result"], json!(["block", "block", true]));
+}
+
+#[test]
+fn a_list_of_tools_holds_for_adapters_too() {
+    let site = Site::new(2).policy("[gates.tools]\nenabled = true");
+    site.commit();
+    site.migrate(&[]).exits(3).says("link_updater");
+    let site = Site::new(2).policy("[gates.tools]\nenabled = true\nallowed = ['link_*']");
+    site.commit();
+    site.migrate(&[]).exits(0);
+}
+
+#[test]
+fn an_own_rule_whose_example_fails_names_rule_example_and_line() {
+    let rule =
+        "[[gates.destructive.rule]]\nid = 'no-deploy'\nprefix = ['deploy']\nreason = 'r'\nmatch = ['destroy x']\n";
+    let site = site(&format!("\n{rule}"));
+    let ran = site.nrv(&["gate", "command", "--", "ls"]).exits(1);
+    for words in ["no-deploy", "destroy x", "line 2"] {
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
+    hook(&site, &json!({"tool_name": "Bash", "tool_input": {"command": "ls"}})).exits(2).says("no-deploy");
+}
+
+#[test]
+fn the_command_line_says_what_is_decided_and_why() {
+    let site = site(
+        "[[gates.destructive.rule]]\nid = 'no-deploy'\nprefix = ['deploy']\nreason = 'it goes live'\nmatch = ['deploy now']\n",
+    );
+    site.nrv(&["gate", "command", "--", "ls", "-l"]).exits(0);
+    let verdict = site.nrv(&["gate", "command", "--line", "deploy now"]).exits(3).json();
+    assert_eq!(verdict["decision"], "require-confirmation");
+    let locked = site.nrv(&["gate", "--locked", "command", "--", "deploy", "now"]).exits(3).json();
+    assert_eq!(locked["decision"], "block");
+    let why = site.nrv(&["gate", "explain", "command", "--line", "deploy now"]).exits(0).json();
+    let rule = &why["rules"][0];
+    assert_eq!((&rule["rule"], &rule["source"]), (&json!("no-deploy"), &json!("line 1 of `nrv.toml`")));
+    assert_eq!(rule["match"], json!(["deploy now"]));
+    assert!(rule["would_change"].as_array().unwrap().len() > 1);
+    let params = r#"{"file_path": "nrv.toml", "content": ""}"#;
+    let verdict = site.nrv_with(&["gate", "tool", "Write", "--params", "-"], params).exits(3).json();
+    assert_eq!((&verdict["decision"], &verdict["code"]), (&json!("block"), &json!("protected_path")));
+}
+
+#[test]
+fn files_are_judged_as_they_are_or_as_they_would_be() {
+    let site = site("");
+    let leak = format!("x = 1\ntoken = \"{}\"\n", canary());
+    site.write("sub dir/leak.py", &leak);
+    site.nrv(&["gate", "edit", "a.txt"]).exits(0);
+    let rows = site.nrv(&["gate", "edit", "a.txt", "sub dir/leak.py"]).exits(3).json();
+    assert_eq!((&rows[0]["decision"], &rows[1]["decision"]), (&json!("allow"), &json!("require-confirmation")));
+    site.nrv_with(&["gate", "edit", "a.txt", "--content", "-"], &leak).exits(3);
+    site.nrv_with(&["gate", "edit", "sub dir/leak.py", "--content", "-"], &leak).exits(0);
+    let sarif = site.nrv(&["gate", "edit", "a.txt", "sub dir/leak.py", "--sarif"]).exits(3).json();
+    let run = &sarif["runs"][0];
+    let place = &run["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(place["artifactLocation"]["uri"], "sub%20dir/leak.py");
+    assert_eq!(place["region"], json!({"startLine": 2, "startColumn": 10}));
+    assert_eq!(run["results"][0]["ruleId"], run["tool"]["driver"]["rules"][0]["id"]);
+    assert!(run["results"].as_array().unwrap().len() == 1 && run["results"][0]["level"] == "error");
+}
+
+#[test]
+fn the_hook_answers_in_the_words_of_the_agent() {
+    let site = site("");
+    let root = site.root();
+    let asked = |tool: &str, input: Value| {
+        json!({"session_id": "s", "transcript_path": "/tmp/t.jsonl", "cwd": root, "permission_mode": "default",
+               "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input})
+    };
+    let silent = hook(&site, &asked("Bash", json!({"command": "git status", "description": "look"}))).exits(0);
+    assert_eq!((silent.stdout.as_str(), silent.stderr.as_str()), ("", ""));
+    let write = json!({"file_path": root.join("a.txt"), "content": "new\n"});
+    assert_eq!(hook(&site, &asked("Write", write)).exits(0).stdout, "");
+    let secret = json!({"file_path": root.join("a.txt"), "old_string": "one", "new_string": canary()});
+    let ask = hook(&site, &asked("Edit", secret)).exits(0);
+    assert_eq!(ask.json()["hookSpecificOutput"]["permissionDecision"], "ask");
+    assert!(!ask.stdout.contains(&canary()));
+    let inside = root.join("x/../.git/hooks/pre-commit");
+    for (tool, input) in [
+        ("Write", json!({"file_path": inside, "content": "x"})),
+        ("Edit", json!({"file_path": "nrv.toml", "old_string": "a", "new_string": "b"})),
+        (
+            "MultiEdit",
+            json!({"file_path": root.join(".vscode/tasks.json"), "edits": [{"old_string": "a", "new_string": "b"}]}),
+        ),
+        ("NotebookEdit", json!({"notebook_path": root.join(".runs/n.ipynb"), "new_source": "x"})),
+        ("apply_patch", json!({"command": "*** Begin Patch\n*** Add File: .git/x\n+x\n*** End Patch"})),
+    ] {
+        hook(&site, &asked(tool, input)).exits(2).says("protected");
+    }
+    std::os::unix::fs::symlink(".git", site.path("linked")).unwrap();
+    let through = json!({"file_path": root.join("linked/config"), "content": "x"});
+    hook(&site, &asked("Write", through)).exits(2).says("protected");
+}
+
+#[test]
+fn whatever_fails_in_the_hook_blocks() {
+    let site = site("");
+    site.nrv_with(&["gate", "hook"], "no json").exits(2).says("blocked");
+    site.nrv_with(&["gate", "hook"], "").exits(2);
+    site.nrv_with(&["gate", "hook", "--unknown"], "").exits(2);
+    site.nrv_with(&["--root", "nowhere", "gate", "hook"], "{}").exits(2);
+    let broken = self::site("[paths]\nwirte = []");
+    let ls = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    hook(&broken, &ls).exits(2).says("wirte");
+    // A question that nobody can hear the answer to.
+    let ask = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "/srv/x", "content": "x"}});
+    let input = site.path("question.json");
+    fs::write(&input, ask.to_string()).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = site.command(&["gate", "hook"]);
+    let output = command.stdin(fs::File::open(&input).unwrap()).stdout(Stdio::from(writer)).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,103 @@
+//! Judges the search for secrets by the cases of other projects, if their folder is there: how many secrets are found,
+//! and how many of what is none.
+
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use nrv::gate::secrets::{Rules, redact, scan};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    expected: String,
+    tier: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    consensus: Option<String>,
+}
+
+impl Case {
+    fn is_secret(&self) -> bool {
+        self.expected == "secret"
+    }
+}
+
+/// Found and all, of what is secret and of what is not.
+#[derive(Debug, Default)]
+struct Score {
+    secret: (u32, u32),
+    clean: (u32, u32),
+}
+
+impl Score {
+    fn count(&mut self, secret: bool, found: bool) {
+        let side = if secret { &mut self.secret } else { &mut self.clean };
+        side.0 += u32::from(found);
+        side.1 += 1;
+    }
+
+    #[track_caller]
+    fn reaches(&self, recall: f64, false_alarms: f64) {
+        let share = |(found, all): (u32, u32)| f64::from(found) / f64::from(all.max(1));
+        assert!(share(self.secret) >= recall, "{self:?} is too little");
+        assert!(share(self.clean) <= false_alarms, "{self:?} is too much");
+    }
+}
+
+#[test]
+fn other_projects_secrets_are_found_and_little_else() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/secrets/secrets.jsonl.gz");
+    let Some(cases) = read(&path) else {
+        skip(&path);
+        return;
+    };
+    // What one case calls a secret can't be clean in another: such cases were written about one rule and not about the text.
+    let secrets: Vec<&str> =
+        cases.iter().filter(|case| case.is_secret()).filter_map(|case| case.text.as_deref()).collect();
+    let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
+    for case in &cases {
+        let Some(text) = &case.text else { continue };
+        let mut found = scan(text.as_bytes(), case.path.as_deref(), Rules::built_in());
+        if !case.is_secret() {
+            found.retain(|found| !secrets.iter().any(|other| other.contains(&text[found.start..found.end])));
+        }
+        let mut count = |name| scores.entry(name).or_default().count(case.is_secret(), !found.is_empty());
+        count("all");
+        count(case.tier.as_str());
+        if case.consensus.as_deref().is_some_and(|agreed| agreed != "one-peer") {
+            count("consensus");
+        }
+        let redacted = redact(text, Rules::built_in());
+        assert_eq!(redact(&redacted, Rules::built_in()), redacted, "{}", case.id);
+    }
+    tell(&scores);
+    scores["consensus"].reaches(0.97, 0.02);
+    scores["core"].reaches(0.90, 0.05);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the cases lie outside every workspace")]
+fn read(path: &Path) -> Option<Vec<Case>> {
+    let file = std::fs::File::open(path).ok()?;
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the cases are UTF-8");
+    Some(text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect())
+}
+
+#[expect(clippy::print_stderr, reason = "a test that skips says so")]
+fn skip(path: &Path) {
+    eprintln!("skipped: `{}` is not there", path.display());
+}
+
+#[expect(clippy::print_stderr, reason = "shown with --nocapture")]
+fn tell(scores: &BTreeMap<&str, Score>) {
+    for (name, score) in scores {
+        eprintln!("{name}: secrets {:?}, clean {:?}", score.secret, score.clean);
+    }
+}

@@ -1,0 +1,185 @@
+//! The decision vectors: the library, the command line, scripts and the hook decide alike, and as it is written down.
+
+use std::collections::BTreeMap;
+
+use nrv::{
+    gate::{
+        Rules,
+        jsonl::{self, Request},
+    },
+    policy::Policy,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{repository, support::site::Site};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vector {
+    id: String,
+    #[serde(default)]
+    policy: String,
+    request: Value,
+    decision: String,
+    gates: Vec<String>,
+}
+
+const FILES: &[&str] = &["tests/vectors/commands.jsonl", "tests/vectors/edits.jsonl", "tests/vectors/tools.jsonl"];
+
+/// All vectors; the marks that keep scanners from taking examples for leaks are taken out.
+fn vectors() -> Vec<Vector> {
+    let text: String = FILES.iter().map(|path| repository::text(path).expect("vectors are UTF-8")).collect();
+    text.lines()
+        .map(|line| serde_json::from_str(&line.replace('·', "")).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// Vectors by their policy.
+fn groups(vectors: &[Vector]) -> BTreeMap<&str, Vec<&Vector>> {
+    let mut groups: BTreeMap<&str, Vec<&Vector>> = BTreeMap::new();
+    for vector in vectors {
+        groups.entry(&vector.policy).or_default().push(vector);
+    }
+    groups
+}
+
+#[track_caller]
+fn compare(face: &str, wrong: &[String]) {
+    assert!(wrong.is_empty(), "{face} decides otherwise:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn ids_are_unique_and_every_decision_occurs() {
+    let vectors = vectors();
+    let ids: std::collections::BTreeSet<_> = vectors.iter().map(|vector| &vector.id).collect();
+    assert_eq!(ids.len(), vectors.len());
+    for decision in ["allow", "warn", "require-confirmation", "block"] {
+        assert!(vectors.iter().any(|vector| vector.decision == decision), "{decision}");
+    }
+}
+
+#[test]
+fn the_library_decides_as_the_vectors_say() {
+    let mut wrong = Vec::new();
+    for vector in vectors() {
+        let policy = Policy::parse(&vector.policy, "nrv.toml").unwrap();
+        let rules = Rules::of(&policy).unwrap();
+        let request: Request = serde_json::from_value(vector.request.clone()).unwrap();
+        let verdict = jsonl::answer(&request, &policy, &rules).unwrap().verdict;
+        let objecting = verdict.results.iter().filter(|result| result.decision > nrv::gate::Decision::Allow);
+        let gates: Vec<&str> = objecting.map(|result| result.gate_name.as_str()).collect();
+        if (verdict.decision.as_str(), &gates)
+            != (vector.decision.as_str(), &vector.gates.iter().map(String::as_str).collect())
+        {
+            wrong.push(format!(
+                "{}: {} {gates:?}, not {} {:?}",
+                vector.id,
+                verdict.decision.as_str(),
+                vector.decision,
+                vector.gates
+            ));
+        }
+    }
+    compare("the library", &wrong);
+}
+
+#[test]
+fn the_command_line_decides_as_the_vectors_say() {
+    let mut wrong = Vec::new();
+    let vectors = vectors();
+    for (policy, group) in groups(&vectors) {
+        let site = Site::new(0).policy(policy);
+        let line = |vector: &&Vector| {
+            let mut request = vector.request.clone();
+            request["id"] = json!(vector.id);
+            format!("{request}\n")
+        };
+        let ran = site.nrv_with(&["gate", "--jsonl"], &group.iter().map(line).collect::<String>()).exits(0);
+        for (vector, line) in group.iter().zip(ran.stdout.lines()) {
+            let answer: Value = serde_json::from_str(line).unwrap();
+            if answer["id"] != vector.id || answer["decision"] != vector.decision {
+                wrong.push(format!("{}: {}, not {}", vector.id, answer["decision"], vector.decision));
+            }
+        }
+        assert_eq!(ran.stdout.lines().count(), group.len());
+    }
+    compare("the command line", &wrong);
+}
+
+const SCRIPT: &str = r#"
+const WORKFLOW = #{ name: "vectors", permissions: #{ write: ["**"] }, args: #{ type: "object", properties: #{ all: #{ type: "array" } } } };
+let decided = [];
+for request in args.all {
+    let said = if "command" in request { nrv.gate.evaluate_command(request.command) }
+        else if "argv" in request { nrv.gate.evaluate_command(request.argv) }
+        else if "tool" in request { nrv.gate.evaluate_tool_use(request.tool, request.params) }
+        else { nrv.gate.evaluate_edit(request.path, request.text, 0) };
+    decided.push(said.decision);
+}
+decided
+"#;
+
+#[test]
+fn scripts_are_told_what_the_vectors_say() {
+    let mut wrong = Vec::new();
+    let vectors = vectors();
+    for (policy, group) in groups(&vectors) {
+        // Sizes are judged over the whole run too, of which nothing has changed here.
+        let site = Site::new(0).policy(policy);
+        site.script("vectors.rhai", SCRIPT);
+        let all: Vec<&Value> = group.iter().map(|vector| &vector.request).collect();
+        let arguments = json!({"all": all}).to_string();
+        let ran = site.nrv_with(&["run", "vectors.rhai", "--json", "--args", "-"], &arguments).exits(0);
+        let decided = ran.json()["result"].clone();
+        for (at, vector) in group.iter().enumerate() {
+            if decided[at] != vector.decision {
+                wrong.push(format!("{}: {}, not {}", vector.id, decided[at], vector.decision));
+            }
+        }
+    }
+    compare("a script's host", &wrong);
+}
+
+/// A request as a coding agent would ask it.
+fn asked(request: &Value) -> (Value, Value) {
+    let command = [&request["command"], &request["argv"]].into_iter().find(|value| !value.is_null());
+    match (command, &request["tool"], &request["path"]) {
+        (Some(command), ..) => (json!("Bash"), json!({"command": command})),
+        (None, Value::Null, path) => (json!("Write"), json!({"file_path": path, "content": request["text"]})),
+        (None, tool, _) => (tool.clone(), request["params"].clone()),
+    }
+}
+
+#[test]
+fn the_hook_answers_what_the_vectors_say() {
+    let mut wrong = Vec::new();
+    let vectors = vectors();
+    for (policy, group) in groups(&vectors) {
+        let site = Site::new(0).policy(policy);
+        for vector in group {
+            let (tool, input) = asked(&vector.request);
+            // A path that climbs out is one outside for an agent, whose folder is known.
+            let climbs = input["file_path"].as_str().is_some_and(|path| path.contains(".."));
+            if input.is_null() || climbs {
+                continue;
+            }
+            let payload =
+                json!({"hook_event_name": "PreToolUse", "cwd": site.root(), "tool_name": tool, "tool_input": input});
+            let ran = site.nrv_with(&["gate", "hook"], &payload.to_string());
+            let reply: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+            let decision = match (ran.code, &reply["hookSpecificOutput"]["permissionDecision"], &reply["systemMessage"])
+            {
+                (2, ..) => "block",
+                (0, Value::String(ask), _) if ask == "ask" => "require-confirmation",
+                (0, Value::Null, Value::String(_)) => "warn",
+                (0, Value::Null, Value::Null) => "allow",
+                _ => "nothing that is known",
+            };
+            if decision != vector.decision {
+                wrong.push(format!("{}: {decision}, not {} ({})", vector.id, vector.decision, ran.stderr));
+            }
+        }
+    }
+    compare("the hook", &wrong);
+}
