@@ -100,7 +100,7 @@ pub fn examine(command: Command<'_>, rules: &Rules) -> Examined {
             walk
         }
     };
-    Examined { hits: walk.hits, unparsed: walk.unparsed }
+    walk.settle()
 }
 
 /// The name of a program without its folder, and as Windows has it, without its ending.

@@ -329,7 +329,7 @@ mod tests {
             ("./", Place::Root),
             ("*", Place::Root),
             ("../../", Place::Root),
-            (concat!("/ho", "me/me"), Place::Root),
+            (concat!("/", "home/me"), Place::Root),
             (r"C:\", Place::Root),
             ("/etc", Place::Root),
             ("/tmp/../etc/x", Place::System),

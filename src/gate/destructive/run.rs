@@ -178,6 +178,9 @@ impl Walk<'_> {
     /// One command, as its arguments are.
     pub(super) fn command(&mut self, argv: &[String], ctx: Context<'_>) {
         let Some(first) = argv.first() else { return };
+        if !self.pay(argv.iter().map(|word| 1 + word.len() / 32).sum()) {
+            return;
+        }
         if is_open(first) {
             return self.open(argv, ctx);
         }

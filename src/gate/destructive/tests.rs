@@ -198,6 +198,10 @@ fn the_worst_lines_take_linear_time() {
         "ALTER DROP (",
         "=(",
         "@(",
+        "->if -\\x}{a,b}ssh h \\git }if find . -exec C:\\",
+        "{eval >\\x-xC:\\sh -c git ${C:\\case f() do trap ~trap a=$a$a;A\n((f() [bash ;;;{a,b}alias x=rm >/*git -f$afind . -exec C:\\",
+        "\"x={a,b}done --x:-$a- %C:\\find . -exec %a=$a$a;((git <(in ){%f() ~python\n$(((\\<<< --$(drop =do esac*<<A\n~-- \\x((<(-- ]for x in ",
+        "> ~sudo C:\\/*&>for x in $'${<<A\nf() psql -c git\nx:-;;f() find . -exec {done]docker run xgit -f\\-git trap $'",
     ] {
         let line = piece.repeat(60_000 / piece.len());
         let first = examined(&line);
@@ -246,7 +250,7 @@ const WRAPPERS: &[&str] = &[
 const GROUPS: &[(&str, &str)] = &[
     ("", ""),
     ("{ ", "; }"),
-    ("( ", ")"),
+    ("( ", " )"),
     ("if true; then ", "; fi"),
     ("! ", ""),
     ("time ", ""),
@@ -254,8 +258,8 @@ const GROUPS: &[(&str, &str)] = &[
     ("cd x; ", ""),
     ("  \t", "  "),
     ("while x; do ", "; done"),
-    ("echo $(", ")"),
-    ("echo \"$(", ")\""),
+    ("echo $( ", " )"),
+    ("echo \"$( ", " )\""),
     ("x & ", " &"),
     ("f() { ", "; }; f"),
 ];

@@ -3,10 +3,10 @@
 //! What the line itself tells is kept: variables, aliases, functions, what `echo` prints, which files it writes or
 //! fetches. So that `x=rm; $x -rf /` and `echo 'rm -rf /' | sh` are what they are.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
 use super::{
-    Hit, Severity,
+    Examined, Hit, Severity,
     place::{self, Place},
     program,
     rule::{Rule, Rules, Subject},
@@ -15,6 +15,9 @@ use super::{
 
 /// How deep commands may run others.
 const DEPTH: u32 = 24;
+
+/// How deep what commands print is looked at.
+const LOOKS: u32 = 4;
 
 /// The most hits that are told.
 const MOST_HITS: usize = 64;
@@ -52,10 +55,12 @@ pub(super) struct Walk<'r> {
     pub(super) aliases: BTreeMap<String, String>,
     pub(super) variables: BTreeMap<String, Value>,
     functions: BTreeMap<String, Rc<Script>>,
-    running: Vec<String>,
+    running: Vec<(String, Rc<Script>)>,
     /// True once the line has gone to a folder that nobody can tell.
     pub(super) moved: bool,
-    steps: usize,
+    /// What may still be done; looking at what a command prints costs too.
+    steps: Cell<usize>,
+    looks: Cell<u32>,
     depth: u32,
 }
 
@@ -87,7 +92,8 @@ impl<'r> Walk<'r> {
             functions: BTreeMap::new(),
             running: Vec::new(),
             moved: false,
-            steps: 100_000 + length,
+            steps: Cell::new(20_000 + 2 * length),
+            looks: Cell::new(0),
             depth: 0,
         }
     }
@@ -98,13 +104,24 @@ impl<'r> Walk<'r> {
     }
 
     /// Pays for work; false if there is nothing left.
-    fn pay(&mut self, steps: usize) -> bool {
-        let left = self.steps.checked_sub(steps);
-        self.steps = left.unwrap_or_default();
-        if left.is_none() {
+    pub(super) fn pay(&mut self, steps: usize) -> bool {
+        let is_paid = self.spend(steps);
+        if !is_paid {
             self.give_up("it is too long to be judged");
         }
+        is_paid
+    }
+
+    fn spend(&self, steps: usize) -> bool {
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or_default());
         left.is_some()
+    }
+
+    /// The end: what was not looked at for want of steps is said.
+    pub(super) fn settle(mut self) -> Examined {
+        self.pay(1);
+        Examined { hits: self.hits, unparsed: self.unparsed }
     }
 
     /// Runs `inner` one level deeper, if there is one.
@@ -156,11 +173,13 @@ impl<'r> Walk<'r> {
 
     /// A function that starts itself more than once fills the machine with processes.
     fn forks(&mut self, stages: &[Stage]) {
-        let calls = |stage: &&Stage| match &stage.body {
+        let calls = |stage: &&Stage| {
+            match &stage.body {
             Body::Simple(simple) => simple.words.first().is_some_and(
-                |word| matches!(word.parts.as_slice(), [Part::Text { text, .. }] if self.running.contains(text)),
+                |word| matches!(word.parts.as_slice(), [Part::Text { text, .. }] if self.running.iter().any(|(name, _)| name == text)),
             ),
             Body::Group(_) | Body::Loop { .. } | Body::Function { .. } => false,
+        }
         };
         if let Some(stage) = stages.iter().find(calls) {
             let argv = self.words(stage);
@@ -229,26 +248,32 @@ impl<'r> Walk<'r> {
                 self.functions.insert(name.clone(), Rc::clone(body));
             }
         }
-        for redirect in &stage.redirects {
-            if matches!(redirect.kind, Direction::Write | Direction::Append) {
-                let argv = self.words(stage);
-                self.written(redirect, stage, &argv, ctx);
-            }
+        let writes = |redirect: &&Redirect| matches!(redirect.kind, Direction::Write | Direction::Append);
+        let redirects: Vec<&Redirect> = stage.redirects.iter().filter(writes).collect();
+        if redirects.is_empty() {
+            return;
+        }
+        let value = self.printed(stage, ctx.input);
+        let argv = self.words(stage);
+        let prints_nothing = matches!(argv.first().map(String::as_str), None | Some(":" | "true"));
+        let empties = matches!(stage.body, Body::Simple(_)) && prints_nothing;
+        for (at, redirect) in redirects.into_iter().enumerate() {
+            let path = joined(&redirect.target, self);
+            self.written(&path, &argv[..argv.len().min(TOLD.0)], empties && redirect.kind == Direction::Write);
+            // Nobody writes one text to many files, and copies of it would add up.
+            let value = if at < 8 { value.clone() } else { Value::Output { fetched: false } };
+            self.files.insert(path, value);
         }
     }
 
     /// A file that a redirection writes.
-    fn written(&mut self, redirect: &Redirect, stage: &Stage, argv: &[String], ctx: Context<'_>) {
-        let path = joined(&redirect.target, self);
+    fn written(&mut self, path: &str, argv: &[String], empties: bool) {
         let harmless = ["/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin", "NUL", "nul", "$null"];
-        if harmless.contains(&path.as_str()) || path.starts_with("/dev/fd/") || path.starts_with("/dev/pts/") {
+        if harmless.contains(&path) || path.starts_with("/dev/fd/") || path.starts_with("/dev/pts/") {
             return;
         }
-        let told = [argv, &[">".to_owned(), path.clone()]].concat();
-        let place = Place::of(&path);
-        let prints_nothing = matches!(argv.first().map(String::as_str), None | Some(":" | "true"));
-        let empties = redirect.kind == Direction::Write && matches!(stage.body, Body::Simple(_)) && prints_nothing;
-        match place {
+        let told = [argv, &[">".to_owned(), path.to_owned()]].concat();
+        match Place::of(path) {
             Place::Device => self.hit("disks.write", &told),
             Place::Root | Place::System => self.hit("files.write-system", &told),
             Place::Temporary | Place::Cache => {}
@@ -260,8 +285,6 @@ impl<'r> Walk<'r> {
             }
             Place::Home | Place::Outside | Place::Unknown | Place::Inside => {}
         }
-        let value = self.printed(stage, ctx.input);
-        self.files.insert(path, value);
     }
 
     /// Runs what stands in a word as a command of its own.
@@ -338,14 +361,14 @@ impl<'r> Walk<'r> {
 
     fn call(&mut self, argv: &[String], function: &Rc<Script>, ctx: Context<'_>) {
         let name = &argv[0];
-        if self.running.contains(name) {
+        if self.running.iter().any(|(_, body)| Rc::ptr_eq(body, function)) {
             return;
         }
         for (at, argument) in argv.iter().enumerate().skip(1).take(9) {
             self.variables.insert(at.to_string(), Value::Text(argument.clone()));
         }
         self.variables.insert("@".to_owned(), Value::Text(argv[1..].join(" ")));
-        self.running.push(name.clone());
+        self.running.push((name.clone(), Rc::clone(function)));
         self.deeper(|walk| walk.script(function, ctx));
         self.running.pop();
     }
@@ -363,11 +386,25 @@ impl<'r> Walk<'r> {
 
     /// What commands print.
     fn printed_by(&self, script: &Script) -> Value {
+        // Each level is looked at more than once, so that many levels would take forever.
+        if self.looks.get() >= LOOKS {
+            return Value::Output { fetched: false };
+        }
+        self.looks.set(self.looks.get() + 1);
+        let printed = self.printed_in_turn(script);
+        self.looks.set(self.looks.get() - 1);
+        printed
+    }
+
+    fn printed_in_turn(&self, script: &Script) -> Value {
         let mut value = Value::Text(String::new());
         let mut fetched = false;
         for pipeline in &script.pipelines {
             let mut input = None;
             for stage in &pipeline.stages {
+                if !self.spend(1) {
+                    return Value::Output { fetched };
+                }
                 let own = self.redirected(&stage.redirects);
                 input = Some(self.printed(stage, own.as_ref().or(input.as_ref())));
             }

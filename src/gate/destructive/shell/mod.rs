@@ -115,7 +115,7 @@ pub(super) use self::expansion::{Values, expand, joined};
 
 /// Parses a command line; the error says what it can't make sense of.
 pub(super) fn parse(text: &str) -> Result<Script, &'static str> {
-    parser::Parser::new(text, 0).all()
+    parser::Parser::new(text).all()
 }
 
 impl Word {

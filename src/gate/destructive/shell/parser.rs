@@ -1,6 +1,9 @@
 //! The grammar: lists, pipelines, compound commands, redirections and the bodies of here-documents.
 
-use std::{cell::OnceCell, rc::Rc};
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+};
 
 use super::{Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word};
 
@@ -14,8 +17,8 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     pub(super) depth: u32,
     pending: Vec<Pending>,
-    /// How often it may still read something again as something else.
-    retries: u32,
+    /// How many bytes may still be read more than once, by this parser and those for texts inside its text.
+    again: Rc<Cell<usize>>,
 }
 
 /// A here-document whose text has not come yet.
@@ -29,8 +32,21 @@ struct Pending {
 type Parsed<T> = Result<T, &'static str>;
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, depth: u32) -> Self {
-        Parser { text, bytes: text.as_bytes(), at: 0, depth, pending: Vec::new(), retries: 16 }
+    pub(super) fn new(text: &'a str) -> Self {
+        let again = Rc::new(Cell::new(1000 + 16 * text.len()));
+        Parser { text, bytes: text.as_bytes(), at: 0, depth: 0, pending: Vec::new(), again }
+    }
+
+    /// A parser for a text that lies in this one's text, one level deeper.
+    pub(super) fn inner<'b>(&self, text: &'b str) -> Parsed<Parser<'b>> {
+        self.spend(text.len())?;
+        let again = Rc::clone(&self.again);
+        Ok(Parser { text, bytes: text.as_bytes(), at: 0, depth: self.depth, pending: Vec::new(), again })
+    }
+
+    fn spend(&self, bytes: usize) -> Parsed<()> {
+        self.again.set(self.again.get().checked_sub(bytes).ok_or("it is nested too deeply")?);
+        Ok(())
     }
 
     /// The whole text.
@@ -73,8 +89,7 @@ impl<'a> Parser<'a> {
     /// Goes back to read what was no arithmetic as commands. Were there no limit, nesting would double the work each time.
     pub(super) fn again(&mut self, start: usize) -> Parsed<()> {
         self.at = start;
-        self.retries = self.retries.checked_sub(1).ok_or("it is nested too deeply")?;
-        Ok(())
+        self.spend(self.bytes.len() - start)
     }
 
     /// Blanks, continued lines and comments.
@@ -124,7 +139,7 @@ impl<'a> Parser<'a> {
             let text = &self.text[start..end.max(start)];
             let word = match pending.literal {
                 true => Word::literal(text),
-                false => self.deeper(|parser| Parser::new(text, parser.depth).here_document())?,
+                false => self.deeper(|parser| parser.inner(text)?.here_document())?,
             };
             // Each is filled once: what is pending was taken off the list.
             let _ = pending.text.set(word);

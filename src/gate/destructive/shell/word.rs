@@ -352,7 +352,7 @@ impl Parser<'_> {
             }
             source.push(next);
         }
-        let script = self.deeper(|parser| Parser::new(&source, parser.depth).all())?;
+        let script = self.deeper(|parser| parser.inner(&source)?.all())?;
         builder.parts.push(Part::Command { script, raw: format!("$({source})"), quoted });
         Ok(())
     }
