@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde_json::{Number, Value};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, Error as _},
+};
+use serde_json::{Map, Number, Value};
 
 use crate::{
     error::{Code, Error},
@@ -13,6 +16,17 @@ use crate::{
 /// The largest integer that RFC 8785 writes exactly; larger ones travel as strings.
 const MAX_EXACT: u64 = 1 << 53;
 const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
+
+/// A struct that is written as a map, and never as the list of its fields, which serde takes too.
+#[derive(Debug, Default)]
+pub(crate) struct Keyed<T>(pub(crate) T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Keyed<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let map = Map::<String, Value>::deserialize(source)?;
+        T::deserialize(Value::Object(map)).map(Keyed).map_err(D::Error::custom)
+    }
+}
 
 /// Writes a value as canonical JSON: sorted keys, no white space, shortest numbers.
 ///

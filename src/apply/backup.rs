@@ -29,7 +29,7 @@ pub(super) fn make(draft: &mut Draft<'_>, suffix: &str) -> Result<BTreeMap<RepoP
                 .detail("path", backup.as_str())
                 .hint("move it away, or choose another suffix"));
         }
-        draft.merge(vec![(backup.clone(), None)], vec![(backup.clone(), Some(content))], None);
+        draft.merge(vec![(backup.clone(), None)], vec![(backup.clone(), Some(content))], None, None);
         backups.insert(path, backup);
     }
     Ok(backups)

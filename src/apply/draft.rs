@@ -27,6 +27,8 @@ struct Slot {
     now: Option<Content>,
     /// The change as a patch, if the one step that made it knows it.
     part: Option<Part>,
+    /// Which patch changed it last, and what it was before that patch.
+    opened: Option<(usize, Option<Content>)>,
 }
 
 impl Slot {
@@ -52,17 +54,29 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes in what a step saw and what it made of that; it saw every file that it made.
-    pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>, mut part: Option<Part>) {
+    /// A file as it was before a patch; none if no step of that patch has changed it yet.
+    pub(super) fn opened(&self, path: &RepoPath, patch: usize) -> Option<&Option<Content>> {
+        let (by, content) = self.slots.get(path)?.opened.as_ref()?;
+        (*by == patch).then_some(content)
+    }
+
+    /// Takes in what a step saw and what it made of that; it saw every file that it made. A step of a patch says of which.
+    pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>, mut part: Option<Part>, patch: Option<usize>) {
         for (path, content) in seen {
             match self.slots.entry(path) {
-                Entry::Vacant(vacant) => drop(vacant.insert(Slot { first: content.clone(), now: content, part: None })),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Slot { first: content.clone(), now: content, part: None, opened: None });
+                }
                 Entry::Occupied(_) => part = None,
             }
         }
         for (path, content) in made {
             if let Some(slot) = self.slots.get_mut(&path) {
-                (slot.now, slot.part) = (content, part.take());
+                let before = std::mem::replace(&mut slot.now, content);
+                slot.part = part.take();
+                if let Some(patch) = patch.filter(|patch| slot.opened.as_ref().is_none_or(|(by, _)| by != patch)) {
+                    slot.opened = Some((patch, before));
+                }
             }
         }
     }

@@ -78,9 +78,9 @@ pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> 
         {
             return Err(error);
         }
-        for effect in effects {
+        for (step, effect) in batch.iter().zip(effects) {
             let Effect { seen, made, part, outcome } = effect?;
-            draft.merge(seen, made, part);
+            draft.merge(seen, made, part, step.patch());
             outcomes.push(outcome);
         }
     }

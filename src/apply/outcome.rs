@@ -75,6 +75,9 @@ pub struct ApplyOutcome {
     /// The file that it is renamed or copied from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<RepoPath>,
+    /// True if that file stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
     /// Whether the step changes anything.
     pub status: ApplyStatus,
     /// True if the change is on the disk.

@@ -19,6 +19,8 @@ pub(super) struct DiffStep {
     /// What messages call the diff, if there are several.
     pub(super) label: Option<String>,
     pub(super) file: FilePatch,
+    /// Which of several patches it is from, whose parts git reads as one change; none for a diff of a plan.
+    pub(super) patch: Option<usize>,
     /// The hash that the file must have when this step begins.
     pub(super) checksum: Option<Sha256>,
     pub(super) placement: Placement,
@@ -57,12 +59,13 @@ impl DiffStep {
             return Err(Error::new(Code::Internal, "a diff is about no file"));
         };
         let to = target.unwrap_or(from);
-        let before = draft.read(from)?;
+        let mut warnings = self.warnings.clone();
+        let before = self.read(draft, from, &mut warnings)?;
         if let Some(checksum) = self.checksum {
             check(from, checksum, before.as_ref())?;
         }
         if source.is_none() || from != to {
-            must_be_free(draft, to)?;
+            must_be_free(draft, to).map_err(|error| self.occupied(error, to))?;
         }
         // In a patch as git takes it, headers need not say that a file appears.
         if self.is_explicit && source.is_some() && before.is_none() {
@@ -70,8 +73,9 @@ impl DiffStep {
                 .detail("path", from.as_str())
                 .hint("a diff that makes a file has `--- /dev/null` in place of its old name"));
         }
-        let Patched { after, hunks, lines, warnings } =
+        let Patched { after, hunks, lines, warnings: more } =
             self.file.apply(before.as_ref().map(Side::from), self.placement)?;
+        warnings.extend(more);
         let after = after.map(|(bytes, mode)| Content::new(bytes, mode));
         let part = match (&self.file.operation, &before, &after) {
             (Operation::Modify { .. }, Some(before), Some(after)) => {
@@ -83,17 +87,58 @@ impl DiffStep {
         effect.part = part;
         let hunk = |hunk: PlacedHunk| AppliedHunk { header_line: hunk.header_line, line: hunk.at, offset: hunk.offset };
         effect.outcome.hunks = hunks.into_iter().map(hunk).collect();
-        effect.outcome.warnings = [self.warnings.clone(), warnings].concat();
+        effect.outcome.warnings = warnings;
         Ok(effect)
+    }
+
+    /// The file that the diff is about. Within a patch, what is renamed or copied is the file as it was before the patch: so
+    /// git reads and writes them, and a copy often stands behind the part that changes its source.
+    fn read(&self, draft: &Draft<'_>, from: &RepoPath, warnings: &mut Vec<String>) -> Result<Option<Content>, Error> {
+        let moves = self.file.target().is_some_and(|to| to != from);
+        let opened = self.patch.filter(|_| moves).and_then(|patch| draft.opened(from, patch));
+        let now = draft.read(from)?;
+        let verb = if self.copies() { "copies" } else { "renames" };
+        match opened {
+            Some(before) if before.as_ref().map(Content::stamp) == now.as_ref().map(Content::stamp) => Ok(now),
+            Some(Some(before)) if self.copies() => {
+                warnings.push(format!("it is a copy of `{from}` as it was before this patch"));
+                Ok(Some(before.clone()))
+            }
+            Some(_) => Err(Error::new(
+                Code::PatchRejected,
+                format!("line {} of the diff {verb} `{from}`, which an earlier part changes or makes", self.file.line),
+            )
+            .detail("path", from.as_str())
+            .detail("line", self.file.line)
+            .hint("git reads all parts of a patch against the same tree; put this part into a patch of its own")),
+            None => Ok(now),
+        }
+    }
+
+    /// An error about what stands where a file is to appear, for whoever has the diff.
+    fn occupied(&self, error: Error, to: &RepoPath) -> Error {
+        if error.code() != Code::StalePreimage {
+            return error;
+        }
+        let line = self.file.line;
+        Error::new(error.code(), format!("line {line} of the diff makes `{to}`, which exists already"))
+            .detail("path", to.as_str())
+            .detail("line", line)
+            .hint("make a diff against the tree as it is; files change places by way of another path, in patches of their own")
     }
 }
 
 impl PlannedStep {
     pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
         let path = &self.path;
-        let before = draft.read(path)?;
+        let stale = || Error::new(Code::StalePreimage, format!("`{path}` changed")).detail("path", path.as_str());
+        let before = draft.read(path).map_err(|error| match error.code() {
+            // A folder, a pipe, or a link on the way: none of them was there when the plan was made.
+            Code::InvalidPath | Code::Unreadable | Code::Unwritable => stale(),
+            _ => error,
+        })?;
         if before.as_ref().map(Content::stamp) != self.before {
-            return Err(Error::new(Code::StalePreimage, format!("`{path}` changed")).detail("path", path.as_str()));
+            return Err(stale());
         }
         let damaged = |what: &str| {
             Error::new(Code::RecordDamaged, format!("the plan is damaged: {what} `{path}`"))

@@ -15,6 +15,7 @@ use crate::{
     diff::{self, FilePatch, ParseOptions, Placement, Prose, Strip},
     error::{Code, Error},
     hash::Sha256,
+    json::Keyed,
     path::RepoPath,
 };
 
@@ -40,9 +41,9 @@ enum Kind {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Plan {
-    diffs: Vec<PlanDiff>,
+    diffs: Vec<Keyed<PlanDiff>>,
     #[serde(default)]
-    post: Post,
+    post: Keyed<Post>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +59,7 @@ struct PlanDiff {
 #[serde(deny_unknown_fields)]
 struct Post {
     #[serde(default)]
-    commands: Vec<Command>,
+    commands: Vec<Keyed<Command>>,
 }
 
 #[derive(Deserialize)]
@@ -170,12 +171,12 @@ fn rename(from: &str, to: &str, checksum: &str) -> Result<Step, Error> {
 }
 
 fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, Error> {
-    let Plan { diffs, post } = Plan::deserialize(plan).map_err(|error| {
+    let Keyed(Plan { diffs, post }) = Keyed::deserialize(plan).map_err(|error| {
         Error::new(Code::InvalidInput, format!("the plan can't be used: {error}")).hint(
             "its form is `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}], \"post\"?: {\"commands\": [{\"program\", \"args\"?}]}}`",
         )
     })?;
-    let step = |(index, diff): (usize, &PlanDiff)| {
+    let step = |(index, Keyed(diff)): (usize, &Keyed<PlanDiff>)| {
         let label = format!("diff {} of {}", index + 1, diffs.len());
         let bytes = bytes(&diff.path, diff.unified_diff.as_deref(), diff.unified_diff_b64.as_deref());
         let step = bytes.and_then(|bytes| of_one_file(&diff.path, &bytes, diff.checksum.as_deref(), strict));
@@ -183,7 +184,7 @@ fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, E
         Ok(Step::Diff(DiffStep { label: Some(label), ..step }))
     };
     let steps = diffs.iter().enumerate().map(step).collect::<Result<_, Error>>()?;
-    let notice = (!post.commands.is_empty()).then_some("The plan's commands are not run.");
+    let notice = (!post.0.commands.is_empty()).then_some("The plan's commands are not run.");
     Ok(Request { steps, strategy: strategy.clone(), kind: Kind::Several, notice })
 }
 
@@ -226,7 +227,7 @@ fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -
         );
     }
     let placement = placement(strict || checksum.is_some());
-    Ok(DiffStep { label: None, file, checksum, placement, is_explicit: true, warnings: patch.warnings })
+    Ok(DiffStep { label: None, file, patch: None, checksum, placement, is_explicit: true, warnings: patch.warnings })
 }
 
 fn placement(strict: bool) -> Placement {
@@ -247,7 +248,7 @@ fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
     if *reverse {
         ordered.reverse();
     }
-    for NamedPatch { name, diff } in ordered {
+    for (number, NamedPatch { name, diff }) in ordered.into_iter().enumerate() {
         let named = |error: Error| error.within(format!("`{}`", name.escape_debug()));
         let patch = diff.bytes().and_then(|bytes| diff::parse(&bytes, &options)).map_err(named)?;
         let mut files = patch.files;
@@ -259,7 +260,8 @@ fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
             let label = Some(format!("`{}`", name.escape_debug()));
             let warnings = std::mem::take(&mut warnings);
             let placement = placement(*strict);
-            Step::Diff(DiffStep { label, file, checksum: None, placement, is_explicit: *strict, warnings })
+            let patch = Some(number);
+            Step::Diff(DiffStep { label, file, patch, checksum: None, placement, is_explicit: *strict, warnings })
         }));
     }
     Ok(steps)

@@ -81,6 +81,16 @@ impl Step {
         }
     }
 
+    /// Which of several patches the step is from; none if it is from no patch.
+    pub(super) fn patch(&self) -> Option<usize> {
+        match self {
+            Step::Diff(step) => step.patch,
+            Step::Create { .. } | Step::Remove { .. } | Step::Rename { .. } | Step::Write { .. } | Step::Planned(_) => {
+                None
+            }
+        }
+    }
+
     /// From which file to which other one contents go.
     pub(super) fn moves(&self) -> Option<(&RepoPath, &RepoPath)> {
         match self.paths()[..] {
@@ -123,6 +133,7 @@ impl Effect {
         let outcome = ApplyOutcome {
             path: to.clone(),
             from: moved.then(|| from.clone()),
+            copied: copies,
             status: if same { ApplyStatus::Noop } else { ApplyStatus::Applied },
             written: false,
             hunks: Vec::new(),

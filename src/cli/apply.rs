@@ -150,6 +150,7 @@ fn tell(result: &Value, out: &mut Output) {
 fn line(outcome: &ApplyOutcome) -> String {
     let letter = match (outcome.status, &outcome.from) {
         (ApplyStatus::Noop, _) => "=",
+        (ApplyStatus::Applied, Some(_)) if outcome.copied => "C",
         (ApplyStatus::Applied, Some(_)) => "R",
         (ApplyStatus::Applied, None) if outcome.pre_sha256.is_none() => "A",
         (ApplyStatus::Applied, None) if outcome.post_sha256.is_none() => "D",

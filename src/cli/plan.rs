@@ -88,6 +88,10 @@ impl Target {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&error)),
         };
+        if found.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            // A pipe that a shell hands over, such as `/dev/fd/63`, has no path but this one.
+            return Ok(Target { path: path.to_owned(), special: true });
+        }
         let real = match found {
             Some(_) => path.canonicalize().map_err(|error| failed(&error))?,
             None => {
@@ -105,7 +109,7 @@ impl Target {
                 Error::new(Code::Unwritable, format!("`{}` is a folder", path.display())).hint("give a file to `-o`")
             );
         }
-        Ok(Target { path: real, special: found.is_some_and(|metadata| !metadata.is_file()) })
+        Ok(Target { path: real, special: false })
     }
 
     /// Writes the file whole or not at all.

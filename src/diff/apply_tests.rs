@@ -310,3 +310,13 @@ fn ten_thousand_hunks_that_are_all_elsewhere_take_no_time_to_speak_of() {
     let nowhere = "@@ -5,2 +5,2 @@\n-nowhere\n+x\n y\n".repeat(10_000);
     assert!(patched(&hunk(&nowhere), moved(&before).as_deref(), Placement::Unique).is_err());
 }
+
+#[test]
+fn a_long_line_is_shown_where_it_differs() {
+    let head = "ä".repeat(300);
+    let error = rejected(&format!("@@ -1 +1 @@\n-{head}old\n+new\n"), &format!("{head}new\n"));
+    let shown = "ä".repeat(20);
+    let words = format!("line 1 should be `…{shown}old` and is `…{shown}new`");
+    assert!(error.message().ends_with(&words), "{error}");
+    assert_eq!(error.details()["found"], json!(format!("…{shown}new")));
+}

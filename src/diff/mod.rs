@@ -197,7 +197,8 @@ fn render_with<'a>(
             Code::Unreadable,
             format!("`{path}` {} binary (it holds a NUL byte) and can't be shown as a diff", side.1),
         )
-        .detail("path", path.as_str()));
+        .detail("path", path.as_str())
+        .hint("leave the file out and change it by other means"));
     }
     let mut stat = Stat::unchanged(path);
     let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! Where the lines of a hunk are in a file: the lines of the file, and a search that costs one pass for each length of hunk.
+//! Where the lines of a hunk are in a file: the lines of the file, and a search that costs one pass and one table for each power
+//! of two among the lengths of hunks. Of a hunk, its first and its last lines are looked up, which together are all of it.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ pub(super) struct Lines<'a> {
     bytes: &'a [u8],
     starts: Vec<usize>,
     hashes: Vec<u64>,
-    /// For a length of windows, where each hash occurs.
+    /// For a length of windows, a power of two, where each hash occurs.
     windows: BTreeMap<usize, Windows>,
 }
 
@@ -56,21 +57,26 @@ impl<'a> Lines<'a> {
         if self.hashes.is_empty() {
             self.hashes = (0..self.len()).map(|at| hash(self.line(at))).collect();
         }
-        let windows = self.windows.entry(lines.len()).or_insert_with(|| Windows::new(&self.hashes, lines.len()));
-        let wanted = lines.iter().fold(0, |sum, line| step(sum, hash(line)));
+        let span = 1 << lines.len().ilog2();
+        let windows = self.windows.entry(span).or_insert_with(|| Windows::new(&self.hashes, span));
+        let sum = |lines: &[&[u8]]| lines.iter().fold(0, |sum, line| step(sum, hash(line)));
+        let ends = (sum(&lines[..span]), sum(&lines[lines.len() - span..]));
         let is_free = |at: usize| {
             let next = taken.partition_point(|range| range.end <= at);
             taken.get(next).is_none_or(|range| range.start >= at + lines.len())
         };
-        let candidates: Vec<usize> = windows.of(wanted).filter(|at| is_free(*at)).take(limit).collect();
+        let candidates = windows.places(ends, lines.len() - span).filter(|at| is_free(*at));
+        let candidates: Vec<usize> = candidates.take(limit).collect();
         candidates.into_iter().filter(|at| self.has(*at, lines)).collect()
     }
 }
 
-/// The windows of one length, by hash: the first of each bucket, and for each window the next of the same bucket.
+/// The windows of one length, by hash: the first of each bucket and how many are in it, and for each window the next of the
+/// same bucket.
 struct Windows {
     hashes: Vec<u64>,
     first: Vec<u32>,
+    sizes: Vec<u32>,
     next: Vec<u32>,
 }
 
@@ -88,19 +94,32 @@ impl Windows {
             sum = step((sum + PRIME - gone) % PRIME, lines[at]);
             hashes.push(sum);
         }
-        let mut windows =
-            Windows { first: vec![NONE; hashes.len().next_power_of_two()], next: vec![NONE; hashes.len()], hashes };
+        let buckets = hashes.len().next_power_of_two();
+        let (first, sizes, next) = (vec![NONE; buckets], vec![0; buckets], vec![NONE; hashes.len()]);
+        let mut windows = Windows { hashes, first, sizes, next };
         for at in (0..windows.hashes.len()).rev() {
             let bucket = windows.bucket(windows.hashes[at]);
             // Files of four thousand million lines are refused long before.
             windows.next[at] = windows.first[bucket];
             windows.first[bucket] = u32::try_from(at).unwrap_or(NONE);
+            windows.sizes[bucket] += 1;
         }
         windows
     }
 
     fn bucket(&self, hash: u64) -> usize {
         (hash ^ hash >> 29) as usize & (self.first.len() - 1)
+    }
+
+    /// Where a window has the first hash, and the one that begins so many lines later the second. The rarer of the two leads.
+    fn places(&self, (head, tail): (u64, u64), later: usize) -> impl Iterator<Item = usize> {
+        let size = |hash: u64| self.sizes[self.bucket(hash)];
+        let (leading, before) = if size(head) <= size(tail) { (head, 0) } else { (tail, later) };
+        self.of(leading).filter_map(move |found| {
+            let at = found.checked_sub(before)?;
+            let fits = self.hashes[at] == head && self.hashes.get(at + later) == Some(&tail);
+            fits.then_some(at)
+        })
     }
 
     fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
@@ -158,6 +177,24 @@ mod tests {
     fn lines_that_are_taken_are_no_places() {
         check("a\na\na\na\nb\na\n", &["a\n", "a\n"], &[1..2, 4..5], &[2]);
         check("a\na\na\na\n", &["a\n"], &[0..1, 2..3], &[1, 3]);
+    }
+
+    #[test]
+    fn every_length_is_found_where_a_plain_search_finds_it() {
+        // Enough repetition that first and last lines of a hunk are at many places where the rest is not.
+        let text: String =
+            (0..400_usize).map(|at| if at.is_multiple_of(7) || at % 31 == 5 { "b\n" } else { "a\n" }).collect();
+        let mut lines = Lines::new(text.as_bytes());
+        let all: Vec<&[u8]> = text.as_bytes().split_inclusive(|byte| *byte == b'\n').collect();
+        for length in 1..=all.len() {
+            for start in [0, length % 13, all.len() - length].into_iter().filter(|start| start + length <= all.len()) {
+                let wanted = &all[start..start + length];
+                let plain: Vec<usize> =
+                    all.windows(length).enumerate().filter(|(_, window)| *window == wanted).map(|(at, _)| at).collect();
+                assert_eq!(lines.places(wanted, &[], usize::MAX), plain, "{length} lines from {start}");
+            }
+        }
+        assert!(lines.windows.len() <= 9, "one table for each power of two");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     apply::{Placer, Wanted},
     patch::{FilePatch, Operation},
-    text::{lines, show},
+    text::{SHOWN, lines, show},
 };
 use crate::{
     error::{Code, Error},
@@ -28,7 +28,8 @@ pub(super) fn exists(part: &FilePatch, path: &RepoPath) -> Error {
 pub(super) fn missing(part: &FilePatch) -> Error {
     let path = part.path();
     rejected(part, format!("line {} of the diff is about `{path}`, which does not exist", part.line)).hint(
-        "a creation names `/dev/null` as its old file, and after `diff --git` has the line `new file mode 100644`",
+        "paths are relative to the workspace's root; a creation names `/dev/null` as its old file, and after `diff --git` has the \
+         line `new file mode 100644`",
     )
 }
 
@@ -127,13 +128,31 @@ pub(super) fn no_match(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Error {
     let expected = wanted.lines[differs];
     let number = place + differs + 1;
     let found = line_at(placer, place + differs);
-    let shown = found.map_or_else(|| "the end of the file".to_owned(), |line| format!("`{}`", show(line)));
+    let skip = found.map_or(0, |found| alike(expected, found));
+    let (wants, has) = (show_from(expected, skip), found.map(|found| show_from(found, skip)));
+    let shown = has.as_ref().map_or_else(|| "the end of the file".to_owned(), |line| format!("`{line}`"));
     let end = if expected.ends_with(b"\n") { "" } else { " without a line feed" };
-    let what = format!("does not fit: line {number} should be `{}`{end} and is {shown}", show(expected));
+    let what = format!("does not fit: line {number} should be `{wants}`{end} and is {shown}");
     let error = about(placer, wanted, &what);
-    let error =
-        error.detail("expected", show(expected)).detail("found", found.map(show)).detail("places", vec![place + 1]);
+    let error = error.detail("expected", wants).detail("found", has).detail("places", vec![place + 1]);
     error.hint(hint(placer, wanted, expected, found))
+}
+
+/// How many bytes of two lines need not be shown, because they are alike and more than a message has room for.
+fn alike(a: &[u8], b: &[u8]) -> usize {
+    const BEFORE: usize = 40;
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    if same < SHOWN {
+        return 0;
+    }
+    // No letter is cut in two.
+    let is_inside = |at: &usize| a.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (same - BEFORE - 3..=same - BEFORE).rev().find(|at| !is_inside(at)).unwrap_or(same - BEFORE)
+}
+
+fn show_from(line: &[u8], skip: usize) -> String {
+    let dots = if skip == 0 { "" } else { "…" };
+    format!("{dots}{}", show(&line[skip..]))
 }
 
 /// The lines are in the file, but the hunk may not be applied there.
@@ -153,7 +172,10 @@ fn elsewhere(placer: &Placer<'_>, wanted: &Wanted<'_>, places: &[usize], first: 
     } else if wanted.at_start && first != 0 {
         ("says line 1, and its lines are not there", "correct the line numbers of its header")
     } else {
-        ("does not fit where its header says", "correct the line numbers of its header, or allow an offset")
+        (
+            "does not fit where its header says, but elsewhere",
+            "correct the line numbers of its header, or allow an offset",
+        )
     };
     about(placer, wanted, &format!("{what}: they are at line {}", first + 1)).detail("places", numbers).hint(hint)
 }

@@ -91,7 +91,7 @@ impl Writer<'_> {
             let at = hunk.line - 1;
             let size = hunk.size();
             if size.total() == 0 {
-                self.skipped.extend(at..=at + hunk.lines.len());
+                self.skipped.extend(at..self.end(at, hunk));
                 self.repairs.push(format!("line {}: a hunk that changes nothing was left out", hunk.line));
                 continue;
             }
@@ -102,6 +102,11 @@ impl Writer<'_> {
             self.note_header(at, old, new);
             self.note_lines(at, hunk);
         }
+    }
+
+    /// The line after a hunk and the mark of its last line.
+    fn end(&self, at: usize, hunk: &Hunk) -> usize {
+        hunk.lines().fold(at + 1, |line, _| line + 1 + usize::from(self.text.starts_with(line + 1, "\\ ")))
     }
 
     fn note_header(&mut self, at: usize, old: Position, new: Position) {
@@ -221,6 +226,15 @@ mod tests {
             "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n a\n@@ -7 +7 @@\n-b\n+B\n",
             "--- a/x\n+++ b/x\n@@ -7 +7 @@\n-b\n+B\n",
             &["line 3: a hunk that changes nothing was left out"],
+        );
+    }
+
+    #[test]
+    fn the_mark_of_a_hunk_that_is_left_out_goes_with_it() {
+        check(
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ -7 +7 @@\n c\n\\ No newline at end of file\n",
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+            &["line 6: a hunk that changes nothing was left out"],
         );
     }
 

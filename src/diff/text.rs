@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use crate::error::{Code, Error};
 
 /// How much of a line a message shows.
-const SHOWN: usize = 160;
+pub(super) const SHOWN: usize = 160;
 
 /// A diff and where its lines begin. Lines are counted from 0 here, and from 1 in messages.
 pub(super) struct Text {

@@ -88,7 +88,9 @@ impl Finished {
             ) => "The dry run did not come to its end; nothing was written.".to_owned(),
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
-                format!("{} would change ({} lines); nothing was written.", files(self.files_changed), self.diff_lines)
+                let lines =
+                    if self.diff_lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.diff_lines) };
+                format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
             }
             (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
             (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),

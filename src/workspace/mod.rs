@@ -252,7 +252,8 @@ impl Workspace {
         let metadata = Metadata::of(&rustix::fs::fstat(&file).map_err(|errno| refused(path, errno))?);
         if metadata.kind != Kind::File {
             let what = metadata.kind.as_str();
-            return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file")));
+            return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file"))
+                .hint("give the path of a regular file"));
         }
         Ok((File::from(file), metadata))
     }

@@ -191,6 +191,8 @@ fn a_plan_says_what_it_is_about() {
     refused(&site, &diff("notes/a.txt", &two), 1, "invalid_input", "is about 2 files");
     refused(&site, "nrv.apply.diff(#{ path: \"notes/a.txt\" })", 1, "invalid_input", "must be given once");
     refused(&site, "nrv.apply.diff(#{ path: \"notes/a.txt\", diff: \"x\" })", 1, "invalid_input", "unknown field");
+    let list = format!("nrv.apply.diff([\"notes/a.txt\", \"{EDIT}\", (), (), \"write\"])");
+    refused(&site, &list, 1, "invalid_input", "expected a map");
     refused(&site, "nrv.apply.plan(#{ diffs: [], x: 1 }, \"write\")", 1, "invalid_input", "unknown field");
     refused(&site, "nrv.apply.plan(#{ diffs: [] }, \"backup\")", 1, "invalid_input", "is no strategy");
     let fenced = format!("```diff\\n{EDIT}```\\n");
@@ -380,6 +382,10 @@ fn what_is_a_plan_to_its_schema_is_one_to_the_host() {
         (with("path", json!("")), false),
         (with("unified_diff_b64", json!("")), false),
         (with("mode", json!(1)), false),
+        (json!({"diffs": [["a", null, "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n", null]]}), false),
+        (json!([[diff()], {"commands": []}]), false),
+        (json!({"diffs": [], "post": [[]]}), false),
+        (json!({"diffs": [], "post": {"commands": [["x", [], null]]}}), false),
     ] {
         let call = Call::ApplyPlan { plan: plan.clone(), strategy: Strategy::DryRun, strict: false };
         assert_eq!(Request::of(&call).is_ok(), is_plan, "{plan}");

@@ -49,6 +49,17 @@ fn links_between_pages_lead_somewhere() {
     }
 }
 
+#[test]
+fn no_page_has_a_heading_twice() {
+    for page in repository::files().iter().filter(|path| path.starts_with("docs/") && path.ends_with(".md")) {
+        let text = repository::text(page).expect("pages are UTF-8");
+        let mut headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+        headings.sort_unstable();
+        let twice = headings.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None, "{page}");
+    }
+}
+
 /// Runs commands one after another in one shell; the report of the first that is not as expected.
 fn run(page: &str, steps: &[Step], folder: &Path, outputs: &Path) -> Result<(), String> {
     let mut script = String::new();

@@ -53,6 +53,51 @@ fn several_patches_are_one_change_that_can_be_taken_back() {
     assert!(site.tree() == before, "the last patch is taken back first");
 }
 
+/// A part that copies a file as it is, or gives it another path.
+fn part(word: &str, from: &str, to: &str) -> String {
+    format!("diff --git a/{from} b/{to}\nsimilarity index 100%\n{word} from {from}\n{word} to {to}\n")
+}
+
+#[test]
+fn a_copy_is_of_the_file_as_it_was_before_the_patch() {
+    let site = site();
+    site.write("../copy.patch", [EDIT, &part("copy", "x.txt", "copy.txt")].concat());
+    let ran = apply(&site, &["../copy.patch"]).exits(0).says("as it was before this patch");
+    assert_eq!(ran.stdout, "M x.txt  +1 −1\nC x.txt → copy.txt\n");
+    assert_eq!(site.read("copy.txt"), b"one\ntwo\nthree\n");
+    assert_eq!(site.read("x.txt"), b"one\nzwei\nthree\n");
+    site.write("../next.patch", part("copy", "x.txt", "next.txt"));
+    site.commit();
+    apply(&site, &["../again.patch", "../next.patch"]).exits(0);
+    assert_eq!(site.read("next.txt"), site.read("x.txt"), "a patch begins where the one before it ended");
+}
+
+#[test]
+fn a_file_that_a_patch_changes_gets_no_other_path_in_it() {
+    let site = site();
+    let before = site.tree();
+    let (first, second) = (part("rename", "m.txt", "n.txt"), part("rename", "n.txt", "o.txt"));
+    site.write("../move-again.patch", &second);
+    let patches = [[EDIT, &part("rename", "x.txt", "n.txt")].concat(), [first, second].concat()];
+    for patch in patches {
+        for how in ["--yes", "--dry-run"] {
+            let ran = site.nrv_with(&["apply", how, "-"], &patch).exits(1);
+            ran.says("patch_rejected").says("an earlier part").says("a patch of its own");
+        }
+    }
+    assert!(site.tree() == before);
+    apply(&site, &["../move.patch", "../move-again.patch"]).exits(0);
+    assert_eq!(site.read("o.txt"), b"em\n");
+}
+
+#[test]
+fn files_that_change_places_are_refused_with_a_way_out() {
+    let site = site();
+    let swap = [part("rename", "m.txt", "z.txt"), part("rename", "z.txt", "m.txt")].concat();
+    let ran = site.nrv_with(&["apply", "--yes", "-"], &swap).exits(5);
+    ran.says("line 1 of the diff makes `z.txt`, which exists already").says("by way of another path");
+}
+
 #[test]
 fn one_patch_that_does_not_fit_stops_all_and_shows_where() {
     let site = site();
@@ -107,6 +152,7 @@ fn a_dry_run_refuses_what_applying_refuses_and_writes_nothing() {
     let ran = site.nrv(&["apply", "--dry-run", "--exit-code", "../edit.patch", "../make.patch"]).exits(8);
     assert!(ran.stdout.starts_with("M x.txt  +1 −1\nA new/y.txt  +1\n.runs/"), "{}", ran.stdout);
     site.nrv(&["apply", "--dry-run", "../again.patch"]).exits(1);
+    site.nrv(&["apply", "--dry-run", "../make.patch"]).exits(0).says("1 file would change (1 line);");
     site.nrv(&["apply", "--exit-code", "../edit.patch"]).exits(2).says("--dry-run");
     assert!(site.tree() == before);
     let patch = site.recorded("*/artifacts/run.patch").remove(0);

@@ -131,6 +131,8 @@ fn a_plan_replaces_a_file_whole_and_keeps_links_and_devices() {
     assert_eq!(fs::read_dir(site.path("out")).unwrap().count(), 1, "nothing is left beside it");
     site.nrv(&plan(&["-o", "/dev/null"])).exits(0);
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let piped = site.nrv(&plan(&["-o", "/dev/stdout"])).exits(0);
+    assert!(piped.stdout.contains("\"format\": 1"), "a pipe that has no path: {piped:?}");
 }
 
 #[test]
@@ -199,6 +201,21 @@ fn a_plan_whose_targets_changed_is_refused_with_their_names() {
     }
     site.nrv(&["apply", "plan.json", "--yes"]).exits(5).says("uncommitted changes");
     assert!(site.tree() == edited, "nothing is changed");
+}
+
+#[test]
+fn what_stands_in_the_way_of_a_plan_is_named_as_a_change() {
+    let site = Site::new(9);
+    ready(&site);
+    fs::remove_file(site.path("site/a/p2.html")).unwrap();
+    fs::create_dir(site.path("site/a/p2.html")).unwrap();
+    fs::rename(site.path("site/b"), site.path("moved")).unwrap();
+    std::os::unix::fs::symlink("../moved", site.path("site/b")).unwrap();
+    let before = site.tree();
+    let told = site.nrv(&["apply", "plan.json", "--allow-dirty", "--json", "--yes"]).exits(5).json();
+    let files = told["error"]["details"]["files"].to_string();
+    assert!(files.contains("site/a/p2.html") && files.contains("site/b/p3.html"), "{told}");
+    assert!(site.tree() == before, "nothing is changed");
 }
 
 #[test]

@@ -143,6 +143,54 @@ fn a_patch_of_several_files_is_applied_and_taken_back() {
     assert_eq!(kit(&site).apply_patch(PATCH.as_bytes(), &one).unwrap_err().code(), Code::InvalidInput);
 }
 
+/// Patches of git for edits, moves and copies all at once, forwards and back: copies stand behind what changes their source.
+#[test]
+fn patches_of_git_with_moves_and_copies_make_the_tree_that_git_saw() {
+    const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "ü.txt"];
+    let site = Site::new(0);
+    let write = ApplyOptions { strategy: ApplyStrategy::Write, strip: Some(1), ..ApplyOptions::default() };
+    let (mut state, mut copies) = (7_u64, 0);
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    for _ in 0..25 {
+        for (number, name) in NAMES.iter().enumerate() {
+            site.write(name, (0..12).map(|line| format!("{number} {line} {}\n", below(3))).collect::<String>());
+        }
+        site.commit();
+        let before = site.tree();
+        for _ in 0..3 {
+            let (from, to) = (NAMES[below(3)], NAMES[below(5)]);
+            let text = String::from_utf8(site.read(from)).unwrap();
+            match below(3) {
+                0 => site.write(from, text.replacen(" 1\n", " one\n", 1 + below(2))),
+                1 => site.write(&format!("copy of {from}"), text),
+                _ => site.write(to, text),
+            }
+        }
+        site.git(&["add", "-A"]);
+        let patch = site.git(&["diff", "--cached", "-M", "-C", "--find-copies-harder"]);
+        let after = site.tree();
+        site.git(&["reset", "-q", "--hard"]);
+        assert!(site.tree() == before);
+        if patch.is_empty() {
+            continue;
+        }
+        copies += patch.matches("\ncopy from ").count();
+        kit(&site).apply_patch(patch.as_bytes(), &write).unwrap_or_else(|error| panic!("{error}\n{patch}"));
+        assert!(site.tree() == after, "{patch}");
+        if !patch.contains("\ncopy from ") {
+            site.commit();
+            kit(&site).apply_patch(patch.as_bytes(), &ApplyOptions { reverse: true, ..write }).unwrap();
+            assert!(site.tree() == before, "{patch}");
+        }
+        site.git(&["add", "-A"]);
+        site.git(&["reset", "-q", "--hard"]);
+    }
+    assert!(copies > 5, "git saw {copies} copies");
+}
+
 /// Answers every question alike and remembers it.
 struct Person {
     answer: Answer,

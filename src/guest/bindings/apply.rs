@@ -12,6 +12,7 @@ use crate::{
         host::{Host, Nrv},
         registry,
     },
+    json::Keyed,
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -84,7 +85,7 @@ struct Diff {
 
 impl Diff {
     fn call(request: Value) -> Result<Call, Error> {
-        let request: Diff = serde_json::from_value(request).map_err(|error| {
+        let Keyed(request): Keyed<Diff> = serde_json::from_value(request).map_err(|error| {
             Error::new(Code::InvalidInput, format!("the diff can't be applied: {error}"))
                 .hint("its form is `#{path, unified_diff, checksum, strategy}`; the last two may be left out")
         })?;
