@@ -9,6 +9,7 @@ use std::{
 
 use super::Context;
 use crate::{
+    change::Stamp,
     error::{Code, Error},
     hash::Sha256,
     journal::Manifest,
@@ -99,9 +100,9 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
     let mut suspects = BTreeMap::new();
     let mut dirty = BTreeSet::new();
     for path in changed.into_iter().filter(|path| globs.matches(path)) {
-        match context.workspace.hash(&path) {
+        match context.workspace.stamp_entry(&path) {
             Ok(stamp) => {
-                suspects.insert(path, Some(stamp.sha256));
+                suspects.insert(path, Some(content_of(&stamp)));
             }
             Err(error) if error.code() == Code::NotFound => {
                 suspects.insert(path, None);
@@ -153,7 +154,7 @@ fn add_nested(
 }
 
 /// Takes out what is the post-image of a recorded transaction.
-fn forgive_recorded(context: &Context, suspects: &mut BTreeMap<RepoPath, Option<Sha256>>) -> Result<(), Error> {
+fn forgive_recorded(context: &Context, suspects: &mut BTreeMap<RepoPath, Option<(Sha256, bool)>>) -> Result<(), Error> {
     for id in context.runs.list()?.iter().rev() {
         let folder = context.runs.open(id)?;
         for record in folder.records().unwrap_or_default() {
@@ -162,7 +163,7 @@ fn forgive_recorded(context: &Context, suspects: &mut BTreeMap<RepoPath, Option<
                 let Ok(bytes) = folder.read(&file.path) else { continue };
                 let Ok(manifest) = serde_json::from_slice::<Manifest>(&bytes) else { continue };
                 for entry in manifest.entries {
-                    let post = entry.after.map(|stamp| stamp.sha256);
+                    let post = entry.after.as_ref().map(content_of);
                     if suspects.get(&entry.path).is_some_and(|found| *found == post) {
                         suspects.remove(&entry.path);
                     }
@@ -174,6 +175,11 @@ fn forgive_recorded(context: &Context, suspects: &mut BTreeMap<RepoPath, Option<
         }
     }
     Ok(())
+}
+
+/// What tells contents apart: a hash, and whether it is that of a link's target.
+fn content_of(stamp: &Stamp) -> (Sha256, bool) {
+    (stamp.sha256, stamp.is_link())
 }
 
 /// The error for a tree with uncommitted changes.
@@ -261,10 +267,10 @@ mod tests {
     }
 
     /// A record of a transaction that left this content at a path; none: that removed it.
-    fn record(context: &Context, path: &RepoPath, after: Option<&str>) {
+    fn record(context: &Context, path: &RepoPath, after: Option<Content>) {
         let run = context.runs.create(0, 1).unwrap();
-        let content = |text: &str| Content::new(text.into(), 0o644).stamp();
-        let entries = vec![Entry { path: path.clone(), before: Some(content("x")), after: after.map(content) }];
+        let before = Some(Content::new(b"x".to_vec(), 0o644).stamp());
+        let entries = vec![Entry { path: path.clone(), before, after: after.map(|after| after.stamp()) }];
         let manifest = Manifest { transaction: "t1".to_owned(), position: "1".to_owned(), entries };
         let name = "packs/t1/manifest.json";
         run.write(name, &serde_json::to_vec(&manifest).unwrap()).unwrap();
@@ -283,6 +289,27 @@ mod tests {
         assert!(dirty(&context, &state, &globs).unwrap().is_empty(), "its removal is recorded");
         std::os::unix::fs::symlink("elsewhere", folder.path().join("a.html")).unwrap();
         assert_eq!(dirty(&context, &state, &globs).unwrap(), [path]);
+    }
+
+    #[test]
+    fn a_link_that_a_run_left_is_not_dirty_and_no_file_stands_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = context(folder.path());
+        let path = RepoPath::parse("l").unwrap();
+        let state = GitState { changed: BTreeSet::from([path.clone()]), ..GitState::default() };
+        let globs = Globs::parse(&["l"]).unwrap();
+        record(&context, &path, Some(Content::link(b"there".to_vec())));
+        let check = |target: Option<&str>, expected: &[RepoPath]| {
+            let _ = fs::remove_file(folder.path().join("l"));
+            match target {
+                Some(target) => std::os::unix::fs::symlink(target, folder.path().join("l")).unwrap(),
+                None => fs::write(folder.path().join("l"), "there").unwrap(),
+            }
+            assert_eq!(dirty(&context, &state, &globs).unwrap(), expected, "{target:?}");
+        };
+        check(Some("there"), &[]);
+        check(Some("elsewhere"), std::slice::from_ref(&path));
+        check(None, std::slice::from_ref(&path));
     }
 
     #[test]

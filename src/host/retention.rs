@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde::Serialize;
 
-use super::{Context, State};
+use super::{Context, State, rollback::damaged_pre_images};
 use crate::{
     clock,
     error::{Code, Error},
@@ -49,7 +49,15 @@ pub fn export(context: &Context, id: &str, contents: bool, out: &mut dyn Write) 
 /// Takes in a record that [`export`] wrote, verified; its id.
 pub fn import(context: &Context, input: &mut dyn Read) -> Result<String, Error> {
     let limit = context.policy.settings().retention.size;
-    ledger::import(&context.runs, input, limit).map(|run| run.id().to_owned())
+    let check = |run: &RunFolder| match damaged_pre_images(run).first() {
+        Some(finding) => Err(Error::new(
+            Code::RecordDamaged,
+            format!("the record of run `{}` in the export is not what was written: {finding}", run.id()),
+        )
+        .hint("export it again")),
+        None => Ok(()),
+    };
+    ledger::import(&context.runs, input, limit, &check).map(|run| run.id().to_owned())
 }
 
 /// Until when a run's record is kept for certain, unless too many others need its room; none if its id has no time.
@@ -66,6 +74,8 @@ pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
     let limit = context.policy.settings().retention.size;
     let now = context.options.clock.now_ms();
     let mut collected = Collected::default();
+    // Read once: there may be thousands of runs. One that stops from now on has to wait for the next time.
+    let heads = context.runs.heads()?;
     let mut rest = Vec::new();
     for id in context.runs.list()? {
         let folder = context.runs.open(&id)?;
@@ -79,7 +89,7 @@ pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
         let mut young = Vec::new();
         for (folder, bytes, is_old) in rest {
             let goes = if by_age { is_old } else { collected.kept_bytes > limit };
-            if !goes || !remove(context, &folder, dry_run)? {
+            if !goes || !remove(context, &folder, heads.get(folder.id()), dry_run)? {
                 young.push((folder, bytes, is_old));
                 continue;
             }
@@ -93,10 +103,10 @@ pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
     Ok(collected)
 }
 
-/// Removes one run's record; false if it must stay.
-fn remove(context: &Context, folder: &RunFolder, dry_run: bool) -> Result<bool, Error> {
+/// Removes the record of a run with that head; false if it must stay.
+fn remove(context: &Context, folder: &RunFolder, head: Option<&Head>, dry_run: bool) -> Result<bool, Error> {
     let id = folder.id();
-    let Some(head) = context.runs.head(id)? else { return Ok(false) };
+    let Some(head) = head else { return Ok(false) };
     let is_over = head.state != State::Suspended.as_str();
     let may_go = || Ok::<_, Error>(is_over && journal::open_transactions(folder.path())?.is_empty());
     if !may_go()? || context.locks().is_live(id)? {
@@ -110,7 +120,7 @@ fn remove(context: &Context, folder: &RunFolder, dry_run: bool) -> Result<bool, 
     if !may_go()? {
         return lease.retire().map(|()| false);
     }
-    context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head })?;
+    context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head.clone() })?;
     folder.remove()?;
     lease.retire().map(|()| true)
 }

@@ -6,8 +6,8 @@
 use super::{
     Journal,
     entry::{self, Files, Intent, distrusted, is_committed, read_intent, temporary_prefix},
-    place::place,
-    transaction::open_folder,
+    place::{Look, place, stale},
+    transaction::{Exchange, open_folder, replace, take_away},
     tree::{self, Folders},
 };
 use crate::{
@@ -129,11 +129,13 @@ impl Journal<'_> {
     /// Brings one file back to what it was. False if somebody else changed it after it had been replaced.
     fn restore(&self, files: &Files<'_>, intent: &Intent, index: usize) -> Result<bool, Error> {
         let entry = &intent.entries[index];
+        // Whoever saves after this look is noticed when the file is put back.
+        let seen = self.look(&entry.path)?;
         let found = self.find(files, intent, index)?;
-        match found {
-            Found::Untouched | Found::Foreign => {}
-            Found::Made => tree::remove(self.workspace, &entry.path, self.faults)?,
-            Found::Replaced | Found::Caught => self.put_back(files, intent, index)?,
+        let brought_back = match found {
+            Found::Untouched | Found::Foreign => Ok(()),
+            Found::Made => self.take_back_made(intent, index, seen.as_ref()),
+            Found::Replaced | Found::Caught => self.put_back(files, intent, index, seen.as_ref()),
             Found::Lost => {
                 return Err(Error::new(
                     Code::RecordDamaged,
@@ -143,15 +145,38 @@ impl Journal<'_> {
                 .detail("pack", files.pre_image(index).display().to_string())
                 .hint("bring the file back from elsewhere, such as git, then run `nrv recover` again"));
             }
-        }
+        };
+        let is_foreign = match brought_back {
+            Ok(()) => found == Found::Foreign,
+            Err(error) if error.code() == Code::StalePreimage => true,
+            Err(error) => return Err(error),
+        };
         for temporary in [intent.temporary(index), again(intent, index)] {
             tree::remove(self.workspace, &temporary, self.faults)?;
         }
-        if found == Found::Foreign {
+        if is_foreign {
             return Ok(false);
         }
         // What the pack has of it is not needed any more.
         files.forget(index).map(|()| found != Found::Caught)
+    }
+
+    fn look(&self, path: &RepoPath) -> Result<Option<Look>, Error> {
+        match Folders::of(self.workspace).find(path)? {
+            Some(folder) => place(folder, path.file_name(), path).look(),
+            None => Ok(None),
+        }
+    }
+
+    /// Removes a file that was made; `stale_preimage` if it is not the one that was seen.
+    fn take_back_made(&self, intent: &Intent, index: usize, seen: Option<&Look>) -> Result<(), Error> {
+        let (path, temporary) = (&intent.entries[index].path, intent.temporary(index));
+        let mut folders = Folders::of(self.workspace);
+        let folder = folders.get(path)?;
+        let at = place(folder, path.file_name(), path);
+        let beside = place(folder, temporary.file_name(), path);
+        let seen = seen.ok_or_else(|| stale(path, "vanished"))?;
+        take_away(at, beside, seen, self.faults).map(drop)
     }
 
     /// Tells from what stands at the target, beside it and in the pack how far the entry came.
@@ -192,8 +217,8 @@ impl Journal<'_> {
         })
     }
 
-    /// Puts what came out of a target's place back into it.
-    fn put_back(&self, files: &Files<'_>, intent: &Intent, index: usize) -> Result<(), Error> {
+    /// Puts what came out of a target's place back into it; `stale_preimage` if something else stands there than was seen.
+    fn put_back(&self, files: &Files<'_>, intent: &Intent, index: usize, seen: Option<&Look>) -> Result<(), Error> {
         let entry = &intent.entries[index];
         for folder in tree::missing_folders(self.workspace, &entry.path)? {
             tree::make_folder(self.workspace, &folder, self.faults)?;
@@ -217,7 +242,8 @@ impl Journal<'_> {
                 copy
             }
         };
-        match entry.after {
+        match seen {
+            Some(seen) if replace(at, aside, seen, self.faults)? == Exchange::Done => Ok(()),
             Some(_) => aside.move_over(at, self.faults),
             None => aside.move_to_free(at, self.faults).map(drop),
         }

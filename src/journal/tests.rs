@@ -347,8 +347,10 @@ fn recovery_of_a_run_on_another_file_system_may_crash_at_any_step() {
 #[test]
 fn settling_and_revoking_may_fail_or_crash_at_any_step() {
     type Ending = fn(&Journal<'_>) -> Result<(), Error>;
-    let endings: [Ending; 2] = [|journal| journal.settle("1"), |journal| journal.revoke("1").map(drop)];
-    for ending in endings {
+    // What was to be settled stands, come what may.
+    let endings: [(Ending, bool); 2] =
+        [(|journal| journal.settle("1"), true), (|journal| journal.revoke("1").map(drop), false)];
+    for (ending, stands) in endings {
         for how in [How::Once, How::Crash] {
             for step in 0.. {
                 let bench = Bench::new();
@@ -357,6 +359,12 @@ fn settling_and_revoking_may_fail_or_crash_at_any_step() {
                 let faults = at(step, how);
                 let journal = Journal::new(&bench.workspace, &run_folder).with_faults(&faults);
                 let ended = survive(|| ending(&journal)).is_some_and(|result| result.is_ok());
+                assert!(
+                    !stands
+                        || ended
+                        || is_committed(&run_folder, "1")
+                        || open_transactions(&run_folder).unwrap().is_empty()
+                );
                 if bench.tree() != after || !is_committed(&run_folder, "1") && !ended {
                     bench.recover(&NoFaults).unwrap();
                     let now = bench.tree();
@@ -457,6 +465,37 @@ fn whoever_saves_at_any_step_loses_nothing() {
         assert_eq!(now["a/2"].0, b"mine a/2", "step {step}: {result:?}");
         // Either the edit came first and stopped everything, or it came after the file had been replaced.
         assert_eq!(now["c"].0, if result.is_ok() { b"new c" } else { b"old c" }, "step {step}");
+    }
+}
+
+#[test]
+fn whoever_saves_while_it_is_undone_loses_nothing() {
+    // One that is modified, one that is removed, one that is made, a link.
+    for name in ["a/2", "b/only", "new/deep/x", "a/turned"] {
+        for step in 0.. {
+            let bench = Bench::new();
+            let root = bench.workspace.root().to_owned();
+            let (is_undoing, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let edit = |now: &'static str| {
+                if now == "write mark" {
+                    is_undoing.store(1, Relaxed);
+                    return Err(Error::new(Code::Io, "injected"));
+                }
+                if is_undoing.load(Relaxed) == 1 && count.fetch_add(1, Relaxed) == step {
+                    fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+                    save(&root, name, "mine");
+                }
+                Ok(())
+            };
+            bench.apply(&bench.changes(), edit).unwrap_err();
+            if count.load(Relaxed) <= step {
+                break;
+            }
+            let now = bench.tree();
+            assert_eq!(now.get(name).map(|(bytes, _)| bytes.as_slice()), Some(&b"mine"[..]), "{name} at step {step}");
+            assert_eq!(now["c"].0, b"old c", "{name} at step {step}");
+            assert!(!now.keys().any(|name| name.contains(".nrv")), "{name} at step {step}: {:?}", now.keys());
+        }
     }
 }
 

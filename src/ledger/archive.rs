@@ -112,15 +112,24 @@ fn append(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::i
 
 /// Takes in a record that [`export`] wrote, `limit` bytes at most, and verifies it before it takes its place.
 ///
-/// `invalid_input` if it is no export or the run is here already, `record_damaged` if it is not what was written.
-pub fn import(runs: &Runs, input: &mut dyn Read, limit: u64) -> Result<RunFolder, Error> {
+/// `check_contents` looks at what only the host can tell to be right, if contents are in it. `invalid_input` if it is no export
+/// or the run is here already, `record_damaged` if it is not what was written.
+pub fn import(
+    runs: &Runs,
+    input: &mut dyn Read,
+    limit: u64,
+    check_contents: &dyn Fn(&RunFolder) -> Result<(), Error>,
+) -> Result<RunFolder, Error> {
     let mut archive = Archive::new(GzDecoder::new(input));
     // Raw: what extends a header could be of any length, and no export has it.
     let mut entries = archive.entries().map_err(|error| no_export(&error.to_string()))?.raw(true);
     let first = entries.next().ok_or_else(|| no_export("it is empty"))?;
     let about = read_about(&mut first.map_err(|error| no_export(&error.to_string()))?)?;
     let staged = runs.stage(&about.run)?;
-    let taken = unpack(&mut entries, &staged, limit).and_then(|()| check(runs, &staged, &about)).and_then(|()| {
+    let checked = unpack(&mut entries, &staged, limit)
+        .and_then(|()| check(runs, &staged, &about))
+        .and_then(|()| if about.contents { check_contents(&staged) } else { Ok(()) });
+    let taken = checked.and_then(|()| {
         let text = serde_json::to_vec(&about).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         staged.write(EXPORT, &text)?;
         runs.place(&staged)
@@ -171,12 +180,31 @@ fn unpack<R: Read>(entries: &mut tar::Entries<'_, R>, staged: &RunFolder, limit:
             )
             .hint("`retention.size` in `nrv.toml` bounds what is taken in"));
         }
-        if staged.write_new(&name, &mut entry, size)? != size {
-            return Err(no_export("it is cut off"));
+        if staged.open_file(&name)?.is_some() {
+            return Err(no_export(&format!("`{}` is in it twice", name.escape_debug())));
+        }
+        let mut content = Told { reader: &mut entry, failure: None };
+        let written = staged.write_new(&name, &mut content, size);
+        match (written, content.failure) {
+            (_, Some(failure)) => return Err(no_export(&failure)),
+            (Ok(written), None) if written != size => return Err(no_export("it is cut off")),
+            (written, None) => drop(written?),
         }
         rest -= size;
     }
     Ok(())
+}
+
+/// A reader that keeps why it failed: what is wrong with an archive is not wrong with the file that it is written to.
+struct Told<R> {
+    reader: R,
+    failure: Option<String>,
+}
+
+impl<R: Read> Read for Told<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.reader.read(buffer).inspect_err(|error| self.failure = Some(error.to_string()))
+    }
 }
 
 /// True for the names that files of a record have. Nothing may be left in its journal: recovery would act upon it.

@@ -80,10 +80,11 @@ impl Runs {
             match fs::DirBuilder::new().mode(0o700).create(&folder) {
                 Ok(()) => {
                     let run = RunFolder { id, folder };
-                    for part in ["packs", "journal", "artifacts", "dta", "confirmations"] {
-                        make_folder(&run.folder.join(part))?;
-                    }
-                    return Ok(run);
+                    // A folder without a record would stand for a run that died.
+                    return match run.furnish() {
+                        Ok(()) => Ok(run),
+                        Err(error) => run.remove().and(Err(error)),
+                    };
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(&folder, &error)),
@@ -99,9 +100,7 @@ impl Runs {
         if run.folder.exists() {
             run.remove()?;
         }
-        for part in ["packs", "journal", "artifacts", "dta", "confirmations"] {
-            make_folder(&run.folder.join(part))?;
-        }
+        run.furnish()?;
         Ok(run)
     }
 
@@ -168,6 +167,12 @@ impl Runs {
 }
 
 impl RunFolder {
+    /// Makes the folders that every record has.
+    fn furnish(&self) -> Result<(), Error> {
+        let parts = ["packs", "journal", "artifacts", "dta", "confirmations"];
+        parts.iter().try_for_each(|part| make_folder(&self.folder.join(part)))
+    }
+
     /// The run's id.
     pub fn id(&self) -> &str {
         &self.id

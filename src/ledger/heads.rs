@@ -1,6 +1,7 @@
 //! The heads: where each run's chain ended, so that a chain that was cut short is noticed.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
 };
@@ -51,6 +52,13 @@ impl Runs {
         let mut heads = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Head>(line).ok());
         Ok(heads.rfind(|head| head.run == run))
     }
+
+    /// The latest head of every run that stopped, for whoever looks at all of them.
+    pub fn heads(&self) -> Result<BTreeMap<String, Head>, Error> {
+        let bytes = read_if_there(&self.path().join(HEADS))?.unwrap_or_default();
+        let heads = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Head>(line).ok());
+        Ok(heads.map(|head| (head.run.clone(), head)).collect())
+    }
 }
 
 /// True if a file is empty or ends with a line feed.
@@ -82,5 +90,9 @@ mod tests {
             assert_eq!(runs.head(run).unwrap(), Some(head(run)));
         }
         assert_eq!(runs.head("b").unwrap(), None);
+        let later = Head { state: "expired".to_owned(), ..head("c") };
+        runs.add_head(&later).unwrap();
+        let all: Vec<Head> = runs.heads().unwrap().into_values().collect();
+        assert_eq!(all, [head("a"), later, head("d")]);
     }
 }

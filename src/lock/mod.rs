@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "this room owns the lease files below `.runs/locks`")]
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
@@ -190,8 +191,7 @@ impl Locks {
                 Err(error) => return Err(failed(entry.path(), &error)),
             };
             let claim = read_claim(&mut file, entry.path())?;
-            let overlaps = claim.paths.iter().any(|theirs| paths.iter().any(|ours| overlap(ours, theirs)));
-            if !overlaps {
+            if !overlap(&claim.paths, paths) {
                 continue;
             }
             if is_held(&file, entry.path())? {
@@ -237,9 +237,8 @@ impl Lease {
             };
             check_cancelled(wait)?;
             if watch.elapsed_ms() >= wait.limit_ms {
-                let shown =
-                    if paths.iter().any(String::is_empty) { "the workspace".to_owned() } else { paths.join("`, `") };
-                return Err(Error::new(Code::LockTimeout, format!("run `{holder}` holds the lock on `{shown}`"))
+                let message = format!("run `{holder}` holds the lock on {}", shown(&paths));
+                return Err(Error::new(Code::LockTimeout, message)
                     .detail("holder", holder)
                     .detail("waited_ms", watch.elapsed_ms())
                     .hint("try again when that run has ended, or raise `run.lock_wait_ms` in `nrv.toml`"));
@@ -358,12 +357,25 @@ fn overwrite(file: &mut File, new: &[u8], old: &[u8]) -> std::io::Result<()> {
     })
 }
 
-/// True if one of two prefixes lies at or beneath the other.
-fn overlap(a: &str, b: &str) -> bool {
-    let beneath = |outer: &str, inner: &str| {
-        outer.is_empty() || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// True if one of some prefixes lies at or beneath one of others, or the other way round.
+fn overlap(ours: &[String], theirs: &[String]) -> bool {
+    let (ours, theirs): (BTreeSet<&str>, BTreeSet<&str>) =
+        (ours.iter().map(String::as_str).collect(), theirs.iter().map(String::as_str).collect());
+    let beneath = |outer: &BTreeSet<&str>, inner: &str| {
+        let folders = inner.match_indices('/').map(|(at, _)| &inner[..at]);
+        folders.chain(["", inner]).any(|prefix| outer.contains(prefix))
     };
-    beneath(a, b) || beneath(b, a)
+    ours.iter().any(|path| beneath(&theirs, path)) || theirs.iter().any(|path| beneath(&ours, path))
+}
+
+/// The paths of a claim for people: all of a few, some of many.
+fn shown(paths: &[String]) -> String {
+    const MOST: usize = 5;
+    match paths.len().checked_sub(MOST) {
+        _ if paths.iter().any(String::is_empty) => "the workspace".to_owned(),
+        None | Some(0) => format!("`{}`", paths.join("`, `")),
+        Some(more) => format!("`{}` and {more} more", paths[..MOST].join("`, `")),
+    }
 }
 
 fn is_held(file: &File, path: &Path) -> Result<bool, Error> {
@@ -540,7 +552,24 @@ mod tests {
 
     #[test]
     fn overlap_is_by_component() {
-        assert!(overlap("a", "a/b") && overlap("a/b", "a") && overlap("", "x") && overlap("a", "a"));
-        assert!(!overlap("a", "ab") && !overlap("a/b", "a/c"));
+        let overlap = |a: &str, b: &str| overlap(&[a.to_owned()], &[b.to_owned()]);
+        assert!(
+            overlap("a", "a/b") && overlap("a/b", "a") && overlap("", "x") && overlap("x", "") && overlap("a", "a")
+        );
+        assert!(overlap("a/b/c", "a") && !overlap("a", "ab") && !overlap("a/b", "a/c") && !overlap("a/b", "b"));
+    }
+
+    #[test]
+    fn the_time_for_a_claim_grows_with_the_number_of_its_paths_only() {
+        let (_folder, locks) = locks();
+        let paths = |name: &str| (0..20_000).map(|n| format!("site/{name}/p{n}.html")).collect::<Vec<_>>();
+        let (mut a, mut b) = (locks.lease("a").unwrap().unwrap(), locks.lease("b").unwrap().unwrap());
+        let watch = Stopwatch::start();
+        a.acquire(&paths("a"), SHORT, &mut |_| Ok(())).unwrap();
+        b.acquire(&paths("b"), SHORT, &mut |_| Ok(())).unwrap();
+        let error = b.acquire(&paths("a"), SHORT, &mut |_| Ok(())).unwrap_err();
+        assert!(error.message().ends_with("`site/a/p1000.html` and 19995 more"), "{}", &error.message()[..400]);
+        // Each path against each takes most of a minute.
+        assert!(watch.elapsed_ms() < 10_000, "{} ms", watch.elapsed_ms());
     }
 }

@@ -104,7 +104,7 @@ fn nothing_is_overwritten_by_an_export_or_an_import() {
 #[test]
 fn an_export_that_was_altered_is_not_taken_in() {
     type Alter = fn(&mut Vec<(String, Vec<u8>)>);
-    let cases: [(&str, i32, tar::EntryType, Alter); 9] = [
+    let cases: [(&str, i32, tar::EntryType, Alter); 11] = [
         ("was altered", 4, tar::EntryType::Regular, |files| {
             let events = files.iter_mut().find(|(name, _)| name == "events.jsonl").unwrap();
             events.1 = String::from_utf8_lossy(&events.1).replace("site/a", "site/b").into_bytes();
@@ -124,7 +124,13 @@ fn an_export_that_was_altered_is_not_taken_in() {
             files.push(("journal/t.json".into(), b"x".to_vec()))
         }),
         ("no file of a record", 1, tar::EntryType::Symlink, |files| files.push(("packs/x".into(), Vec::new()))),
-        ("can't be used", 1, tar::EntryType::Regular, |files| {
+        ("pre/0: the pre-image of", 4, tar::EntryType::Regular, |files| {
+            files.iter_mut().find(|(name, _)| name == "packs/t1/pre/0").unwrap().1.push(b' ');
+        }),
+        ("`packs/t1/pre/1` is missing", 4, tar::EntryType::Regular, |files| {
+            files.retain(|(name, _)| name != "packs/t1/pre/1");
+        }),
+        ("is in it twice", 1, tar::EntryType::Regular, |files| {
             let twice = files.last().unwrap().clone();
             files.push(twice);
         }),
@@ -140,6 +146,18 @@ fn an_export_that_was_altered_is_not_taken_in() {
         assert!(ran.code == code && ran.stderr.contains(words), "case {index}: {ran:?}");
         assert!(site.runs().is_empty(), "case {index}");
         assert!(site.recorded(".import-*").is_empty(), "case {index}");
+    }
+}
+
+#[test]
+fn an_export_that_is_cut_off_is_not_taken_in() {
+    let (site, ..) = exported(true);
+    forget(&site);
+    let whole = site.read("run.nrv-run");
+    for length in [0, 1, 10, whole.len() / 4, whole.len() / 2, whole.len() * 3 / 4] {
+        site.write("run.nrv-run", &whole[..length]);
+        site.nrv(&["runs", "import", "run.nrv-run"]).exits(1).says("no export of a run: ");
+        assert!(site.runs().is_empty() && site.recorded(".import-*").is_empty(), "{length}");
     }
 }
 
@@ -197,6 +215,22 @@ fn old_records_are_removed_and_those_that_are_needed_stay() {
     assert!(heads.lines().any(|line| line.contains(&old) && line.contains("\"expired\"")));
     site.nrv(&["runs", "verify", "last"]).exits(0);
     site.nrv(&["runs", "gc"]).exits(0).says("0 runs removed");
+}
+
+#[test]
+fn the_time_to_look_through_many_records_grows_with_their_number_only() {
+    let site = Site::new(0);
+    let ids = (0..3000).map(|n| format!("20200101T{:02}{:02}00Z-{n:04x}", n / 60 % 24, n % 60));
+    let mut heads = String::new();
+    for id in ids {
+        fs::create_dir_all(site.path(".runs").join(&id)).unwrap();
+        heads += &format!("{}\n", json!({"run": id, "seq": 1, "hash": "0", "state": "done"}));
+    }
+    site.write(".runs/heads.jsonl", heads);
+    let clock = std::time::Instant::now();
+    site.nrv(&["runs", "gc", "--dry-run"]).exits(0).says("3000 runs would be removed");
+    // Reading all heads for each of them takes minutes.
+    assert!(clock.elapsed().as_secs() < 15, "{:?}", clock.elapsed());
 }
 
 #[test]

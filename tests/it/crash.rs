@@ -1,20 +1,23 @@
 //! A run that is killed at any moment leaves everything or nothing.
 //!
-//! The long form, 2,000 files killed 200 times:
+//! The long form, 2,000 files killed 200 times by a workflow and 200 times by `nrv apply`:
 //! `NRV_CRASH_FILES=2000 NRV_CRASH_ROUNDS=200 cargo test --test it crash:: -- --nocapture`; `NRV_CRASH_SEED` chooses
 //! other moments.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::time::{Duration, Instant};
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
 
 use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::{
     hold::{PATIENT, held_script, stopped_in_transaction},
-    site::{MIGRATE, Site, Tree, wait_until},
+    site::{MIGRATE, Site, Tree, page, wait_until},
 };
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -60,30 +63,69 @@ impl Chance {
 
 struct Bench {
     site: Site,
+    /// The command that is killed.
+    command: &'static [&'static str],
     before: Tree,
     after: Tree,
-    took: Duration,
+    /// An undisturbed run's time: the shortest one, since the machine may have been busier when the first were measured.
+    took: Cell<Duration>,
 }
 
 impl Bench {
+    /// The shipped workflow over that many pages.
     fn new(files: usize) -> Self {
         let site = Site::new(files);
         site.mode("site/a/p0.html", 0o755);
         site.commit();
         site.mode("site/b/p1.html", 0o640);
         let before = site.tree();
-        let timed = || {
-            let start = Instant::now();
-            site.migrate(&[]).exits(0);
-            start.elapsed()
-        };
+        let after = site.moved(&before, "old.example.com", "new.example.com");
+        Bench::of(site, &MIGRATE, before, after)
+    }
+
+    /// A patch of everything that a patch may hold, over about as many files.
+    fn patch(files: usize) -> Self {
+        let site = Site::new(files);
+        for index in 0..files / 20 {
+            link(&site, &format!("../site/a/p{}.html", 2 * index), &format!("links/l{index}"));
+            site.write(&format!("leaves/{index}/x.txt"), format!("{index}\n"));
+        }
+        site.commit();
+        site.mode("site/b/p1.html", 0o640);
+        let before = site.tree();
+        change(&site, files);
+        let after = site.tree();
+        site.git(&["add", "-A"]);
+        let patch = site.git(&["diff", "--cached", "-M", "-l0"]);
+        for kind in
+            ["new file mode 120000", "deleted file mode 120000", "rename to ", "old mode ", "deleted file mode 1006"]
+        {
+            assert!(patch.contains(&format!("\n{kind}")), "the patch has no `{kind}`");
+        }
+        site.write("../change.patch", patch);
+        site.git(&["reset", "-q"]);
+        site.reset(&before);
+        Bench::of(site, &["apply", "../change.patch", "--yes"], before, after)
+    }
+
+    fn of(site: Site, command: &'static [&'static str], before: Tree, after: Tree) -> Self {
+        assert!(before != after);
+        let bench = Bench { site, command, before, after, took: Cell::new(Duration::MAX) };
         // The first run finds cold caches.
-        let first = timed();
-        site.reset(&before);
-        let (took, after) = (first.min(timed()), site.tree());
-        assert!(site.moved(&before, "old.example.com", "new.example.com") == after && before != after);
-        site.reset(&before);
-        Bench { site, before, after, took }
+        for _ in 0..2 {
+            bench.undisturbed("the first runs");
+            bench.site.reset(&bench.before);
+        }
+        bench
+    }
+
+    /// One run that nobody kills.
+    #[track_caller]
+    fn undisturbed(&self, what: &str) {
+        let start = Instant::now();
+        self.site.nrv(self.command).exits(0);
+        self.took.set(self.took.get().min(start.elapsed()));
+        assert!(self.site.tree() == self.after, "{what}");
     }
 
     /// One run that is killed, recovered, looked at and repeated.
@@ -104,13 +146,12 @@ impl Bench {
         assert!(self.site.recorded("*/journal/*").is_empty(), "{moment:?}: the journal is not empty");
         self.check_records(moment);
         assert_eq!(self.site.nrv(&["recover", "--json"]).exits(0).json(), json!([]), "{moment:?}");
-        if now == self.after && !survived {
-            // Nothing verified what stands there, but it is known and can be taken back.
+        if now == self.after {
+            // Whether or not something verified what stands there: it is known and can be taken back.
             self.site.nrv(&["rollback", "last"]).exits(0);
             assert!(self.site.tree() == self.before, "{moment:?}: the rollback");
         }
-        self.site.migrate(&[]).exits(0);
-        assert!(self.site.tree() == self.after, "{moment:?}: the next run");
+        self.undisturbed(&format!("{moment:?}: the next run"));
         self.site.reset(&self.before);
         tally.rounds += 1;
         tally.survived += u64::from(survived);
@@ -122,18 +163,19 @@ impl Bench {
 
     /// Starts a run and kills it; true if it was over before.
     fn kill(&self, moment: Moment, chance: &mut Chance) -> bool {
-        let mut running = self.site.start(&MIGRATE);
+        let took = self.took.get();
+        let mut running = self.site.start(self.command);
         let share = |chance: &mut Chance, of: Duration| of.mul_f64(chance.below(1000) as f64 / 1000.0);
         let seen = |pattern: &str| self.site.recorded(pattern).len();
         match moment {
-            Moment::Time => std::thread::sleep(share(chance, self.took)),
+            Moment::Time => std::thread::sleep(share(chance, took)),
             Moment::Transaction => {
                 wait_until("the intent is there", || seen("*/journal/*.json") > 0 || running.has_ended());
-                std::thread::sleep(share(chance, self.took));
+                std::thread::sleep(share(chance, took));
             }
             Moment::PreImages(n) => {
                 wait_until("pre-images are there", || seen("*/packs/*/pre/*") >= n || running.has_ended());
-                std::thread::sleep(share(chance, self.took / 20));
+                std::thread::sleep(share(chance, took / 20));
             }
         }
         let survived = running.has_ended();
@@ -158,12 +200,52 @@ impl Bench {
     }
 }
 
-#[test]
-fn a_run_killed_at_any_moment_changed_everything_or_nothing() {
-    let files = usize::try_from(setting("NRV_CRASH_FILES", 300)).expect("it is small");
+fn link(site: &Site, target: &str, name: &str) {
+    let path = site.path(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(target, path).unwrap();
+}
+
+/// Modifies, makes, removes and renames files and links, so that folders appear and go.
+fn change(site: &Site, files: usize) {
+    for index in 0..files {
+        let (name, folder) = (format!("p{index}"), ["a", "b"][index % 2]);
+        let path = format!("site/{folder}/{name}.html");
+        match index % 10 {
+            0..=4 => site.write(&path, page(&name, "new.example.com", "second.example.com")),
+            5 => std::fs::remove_file(site.path(&path)).unwrap(),
+            6 => site.write(&format!("made/{}/{name}.txt", index % 7), format!("made {index}\n").repeat(20)),
+            7 => site.mode(&path, 0o755),
+            8 => {
+                std::fs::create_dir_all(site.path("moved")).unwrap();
+                std::fs::rename(site.path(&path), site.path(&format!("moved/{name}.html"))).unwrap();
+            }
+            _ => {
+                std::fs::remove_file(site.path(&path)).unwrap();
+                let text = page(&name, "new.example.com", "second.example.com");
+                site.write(&format!("site/{folder}/n{index}.html"), text);
+            }
+        }
+    }
+    for index in 0..files / 20 {
+        let name = format!("links/l{index}");
+        std::fs::remove_dir_all(site.path(&format!("leaves/{index}"))).unwrap();
+        match index % 3 {
+            0 => std::fs::remove_file(site.path(&name)).unwrap(),
+            1 => link(site, "../site/b/p1.html", &format!("links/more/l{index}")),
+            _ => {
+                std::fs::remove_file(site.path(&name)).unwrap();
+                link(site, "../site/b/p1.html", &name);
+            }
+        }
+    }
+    std::fs::remove_dir(site.path("leaves")).unwrap();
+}
+
+/// Plays as many rounds as are asked for, with runs killed at moments that a seed chooses.
+fn kill_again_and_again(bench: &Bench, files: usize) {
     let rounds = setting("NRV_CRASH_ROUNDS", 12);
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
-    let bench = Bench::new(files);
     let mut tally = Tally::default();
     // On a machine that looks too late each time, more rounds are played until one hits a transaction.
     while tally.rounds < rounds || (tally.recovered == 0 && tally.rounds < rounds + 30) {
@@ -177,9 +259,23 @@ fn a_run_killed_at_any_moment_changed_everything_or_nothing() {
             eprintln!("{tally:?}");
         }
     }
-    eprintln!("{files} files, a run takes {:?}: {tally:?}", bench.took);
+    eprintln!("{files} files, a run takes {:?}: {tally:?}", bench.took.get());
     assert!(tally.recovered > 0, "no round was killed in the middle of a transaction: {tally:?}");
     assert_eq!(tally.before + tally.after, tally.rounds);
+}
+
+fn files() -> usize {
+    usize::try_from(setting("NRV_CRASH_FILES", 300)).expect("it is small")
+}
+
+#[test]
+fn a_run_killed_at_any_moment_changed_everything_or_nothing() {
+    kill_again_and_again(&Bench::new(files()), files());
+}
+
+#[test]
+fn a_patch_whose_application_is_killed_at_any_moment_changed_everything_or_nothing() {
+    kill_again_and_again(&Bench::patch(files()), files());
 }
 
 #[test]

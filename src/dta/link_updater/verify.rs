@@ -263,6 +263,17 @@ pub(super) fn links_and_failures_of_for_tests(
     (links, tally.failures)
 }
 
+/// The page that the verifier makes of another, and what it finds wrong with it once it reads both in full; none if it makes none.
+#[cfg(test)]
+pub(super) fn twin_and_failures_for_tests(before: &[u8], params: &Params) -> Option<(Vec<u8>, Vec<Failure>)> {
+    let measure = Measure::new(params.clone(), 0).expect("the params mean something");
+    let mut page = Page { is_brief: true, ..Page::default() };
+    markup::read(before, &|| Ok(()), &mut page).expect("nothing stops it");
+    let twin = twin::made_for_tests(&twin::steps(&page, &measure.aim)?, before);
+    let (_, failures) = links_and_failures_for_tests(before, &twin, params);
+    Some((twin, failures))
+}
+
 /// What the verifier finds wrong with a file that did not change.
 #[cfg(test)]
 pub(super) fn left_for_tests(path: &str, bytes: &[u8], params: &Params) -> Vec<Failure> {

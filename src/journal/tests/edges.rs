@@ -154,3 +154,16 @@ fn two_names_that_differ_by_case_alone_are_not_one_file_by_accident() {
     fails(&bench, vec![make("N", b"1"), make("n", b"2")], Code::StalePreimage, "`n` appeared");
     fails(&bench, vec![make("A/1", b"1")], Code::StalePreimage, "`A/1` appeared");
 }
+
+#[test]
+fn what_a_step_relies_on_is_on_the_disk_before_it() {
+    let (_, _, steps) = ends_of(&Bench::new());
+    let first = |names: &[&str]| steps.iter().position(|step| names.contains(step)).unwrap();
+    let last = |names: &[&str]| steps.iter().rposition(|step| names.contains(step)).unwrap();
+    let replacing = ["exchange", "move", "remove folder"];
+    let between = |name: &str, from: usize, to: usize| steps[from..to].contains(&name);
+    assert!(between("sync journal", first(&["place intent"]), first(&["make folder", "create", "make link"])));
+    assert!(between("sync", first(&["place manifest"]), first(&replacing)), "{steps:?}");
+    assert!(between("sync", last(&replacing), first(&["write mark"])), "{steps:?}");
+    assert!(between("sync journal", first(&["sync mark"]), steps.len()), "{steps:?}");
+}

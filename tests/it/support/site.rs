@@ -4,8 +4,12 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -220,16 +224,26 @@ impl Site {
     /// Makes the files of the tree what they were, as far as they differ; the records go.
     pub(crate) fn reset(&self, tree: &Tree) {
         let _ = fs::remove_dir_all(self.path(".runs"));
-        for (name, now) in self.tree() {
-            if tree.get(&name) != Some(&now) && now.0 == 'f' {
-                fs::remove_file(self.path(&name)).unwrap();
+        for (name, now) in self.tree().iter().rev().filter(|(name, now)| tree.get(*name) != Some(now)) {
+            match now.0 {
+                'd' if tree.get(name).is_some_and(|then| then.0 == 'd') => self.mode(name, tree[name].1),
+                'd' => fs::remove_dir(self.path(name)).unwrap(),
+                _ => fs::remove_file(self.path(name)).unwrap(),
             }
         }
         for (name, (kind, mode, bytes)) in tree {
-            if *kind == 'f' && !self.path(name).exists() {
-                self.write(name, bytes);
-                self.mode(name, *mode);
+            if fs::symlink_metadata(self.path(name)).is_ok() {
+                continue;
             }
+            match kind {
+                'd' => fs::create_dir(self.path(name)).unwrap(),
+                'l' => {
+                    std::os::unix::fs::symlink(OsStr::from_bytes(bytes), self.path(name)).unwrap();
+                    continue;
+                }
+                _ => self.write(name, bytes),
+            }
+            self.mode(name, *mode);
         }
         assert!(self.tree() == *tree);
     }

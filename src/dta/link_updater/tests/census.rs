@@ -1,5 +1,7 @@
 //! The fast reader against the exact one: where it answers, the answer is the same, and so is the page with its links moved.
 
+use proptest::test_runner::RngSeed;
+
 use super::*;
 
 /// The number of links, and the page with them moved.
@@ -149,5 +151,30 @@ proptest! {
         prop_assert!(fast.is_none() || fast == exact, "{page:?}: {fast:?}, {exact:?}");
         let (fast, exact) = both(&parts.concat());
         prop_assert!(fast.is_none() || fast == exact, "{parts:?}: {fast:?}, {exact:?}");
+    }
+}
+
+/// Where links go: what of them may stand in a value, and what has to be spelled there.
+const GOALS: &[&str] =
+    &["https://new.example.com", "http://b.example:8080", "https://[::1]", "https://x.example/a.b/~c"];
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_page_that_passes_by_comparison_passes_in_full(
+        parts in proptest::collection::vec(proptest::sample::select([FRAGMENTS, CSS].concat()), 0..24),
+        goal in proptest::sample::select(GOALS),
+    ) {
+        let page = parts.concat();
+        let params = json!({"from_hosts": ["old.example.com"], "to_host": goal});
+        let params = params::Params::parse(&params).unwrap();
+        if let Some((twin, failures)) = verify::twin_and_failures_for_tests(page.as_bytes(), &params)
+            && twin != page.as_bytes()
+        {
+            prop_assert!(failures.is_empty(), "{page:?}: {failures:#?}");
+        }
     }
 }

@@ -46,6 +46,16 @@ pub(super) fn is_made_by(steps: &[Step<'_>], before: &[u8], after: &[u8]) -> boo
     rest.is_some() && rest == before.get(copied..)
 }
 
+/// The page that [`is_made_by`] compares with.
+#[cfg(test)]
+pub(super) fn made_for_tests(steps: &[Step<'_>], before: &[u8]) -> Vec<u8> {
+    let mut made = before.to_vec();
+    for step in steps.iter().rev() {
+        made.splice(step.place.clone(), step.new.0.iter().copied());
+    }
+    made
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::markup, *};
@@ -58,10 +68,7 @@ mod tests {
         let mut page = Page { is_brief: true, ..Page::default() };
         markup::read(html.as_bytes(), &|| Ok(()), &mut page).unwrap();
         let steps = steps(&page, &aim)?;
-        let mut made = html.as_bytes().to_vec();
-        for step in steps.iter().rev() {
-            made.splice(step.place.clone(), step.new.0.iter().copied());
-        }
+        let made = made_for_tests(&steps, html.as_bytes());
         assert!(is_made_by(&steps, html.as_bytes(), &made));
         for wrong in [&made[..made.len() - 1], &[&made[..], b" "].concat(), &[b" ", &made[..]].concat()] {
             assert!(!is_made_by(&steps, html.as_bytes(), wrong));
