@@ -39,6 +39,8 @@ const REASONS: &[(&str, &str)] = &[
     // Git compares as many bytes as the hunk has, so that a last line without its end fits any line that begins like it.
     ("last line is another line's beginning", "without a line feed and is"),
     ("header that contradicts itself", "name a file that does not exist"),
+    ("half a rename", "of which one name is missing"),
+    ("name of a folder", "names the folder"),
     ("odd mode", "names no mode of a file"),
     ("path that is never accepted", "the path `"),
     ("binary file", "binary"),

@@ -82,6 +82,8 @@ struct Reader<'a> {
     is_deleted: bool,
     is_rename: bool,
     is_copy: bool,
+    /// Whether lines about a rename or copy name the old file, and the new one.
+    moves: (bool, bool),
 }
 
 /// Reads the header that begins with the `diff --git` line at `at`.
@@ -100,6 +102,7 @@ pub(super) fn read_git(text: &Text, at: usize, strip: Strip) -> Result<Header, E
         is_deleted: false,
         is_rename: false,
         is_copy: false,
+        moves: (false, false),
     };
     let mut end = at + 1;
     while end < text.len() && text.line(end).ends_with(b"\n") && reader.take(end)? {
@@ -138,10 +141,12 @@ impl Reader<'_> {
             }
             Word::CopyFrom | Word::RenameFrom => {
                 self.names.old = name::bare(rest, self.strip.saturating_sub(1));
+                self.moves.0 = true;
                 self.note(word);
             }
             Word::CopyTo | Word::RenameTo => {
                 self.names.new = name::bare(rest, self.strip.saturating_sub(1));
+                self.moves.1 = true;
                 self.note(word);
             }
             Word::Index => {
@@ -230,6 +235,10 @@ impl Reader<'_> {
         if old.is_none() && new.is_none() {
             let common = path(self.common.as_ref())?.ok_or_else(nameless)?;
             (old, new) = (Some(common.clone()), Some(common));
+        }
+        if self.moves.0 != self.moves.1 {
+            return Err(malformed(text, at, "begins a rename or copy of which one name is missing")
+                .hint("give both lines, `rename from` and `rename to`"));
         }
         if self.is_new && self.names.old.is_some() || self.is_deleted && self.names.new.is_some() {
             return Err(malformed(text, at, "and its header name a file that does not exist, as they say themselves"));

@@ -188,6 +188,14 @@ pub(super) fn path(at: usize, name: &[u8]) -> Result<RepoPath, Error> {
         .detail("line", at + 1)
         .hint("name the file that the hunks are about"));
     }
+    if name.split('/').any(|part| part == ".") {
+        return Err(Error::new(
+            Code::InvalidPath,
+            format!("line {} of the diff names `{}`, which has a part `.`", at + 1, name.escape_debug()),
+        )
+        .detail("line", at + 1)
+        .hint("leave the part out: git takes no such name either"));
+    }
     RepoPath::parse(name).map_err(|error| {
         let hint = error.hint_text().map(str::to_owned);
         let named = Error::new(error.code(), format!("line {} of the diff: {}", at + 1, error.message()));

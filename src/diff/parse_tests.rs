@@ -47,6 +47,7 @@ fn names_lose_as_many_folders_as_they_should() {
     names("x", "x", Strip::Exactly(1), Err("names no file after 1 leading folders"));
     names("a/../x", "b/../x", Strip::Guess, Err("leaves its folder with `..`"));
     names("a/d/", "b/d/", Strip::Guess, Err("names the folder `d/`"));
+    names("a/./d", "b/d", Strip::Guess, Err("has a part `.`"));
     names("a/x", "b/x.orig", Strip::Guess, Ok("modify x"));
     names("a/x~", "b/x", Strip::Guess, Ok("modify x"));
 }
@@ -84,6 +85,8 @@ fn headers_of_git_say_what_happens() {
     one("deleted file mode 100644\n", Ok("delete d/x"));
     one("rename from d/x\nrename to y\n", Ok("rename d/x to y"));
     one("copy from d/x\ncopy to y\n", Ok("copy d/x to y"));
+    one("rename from d/x\n", Err("of which one name is missing"));
+    one("rename to y\n", Err("of which one name is missing"));
     one("rename from d/x\ncopy to y\n", Err("contradicts the lines before"));
     one("rename from d/x\nrename to d/x\n", Err("rename of a file to itself"));
     one("index 1234567..89abcde 100644\n", Err("but no hunk follows"));

@@ -137,6 +137,9 @@ impl Context {
     pub fn with_policy(workspace: Workspace, policy: Policy, options: Options) -> Result<Self, Error> {
         check_adapters(&policy, &options.adapters)?;
         let rules = Arc::new(Rules::of(&policy)?);
+        // Every record is searched for secrets; the words for that are made ready while the script is read.
+        let early = Arc::clone(&rules);
+        std::thread::spawn(move || early.secrets().list().count());
         let runs = Runs::of(workspace.root());
         Ok(Context { workspace, policy, rules, runs, options })
     }
