@@ -109,6 +109,16 @@ impl Request {
         Ok(request)
     }
 
+    /// The same, but every hunk has to apply exactly where it says.
+    pub fn strictly(mut self) -> Self {
+        for step in &mut self.steps {
+            if let Step::Diff(diff) = step {
+                diff.placement = Placement::Exact;
+            }
+        }
+        self
+    }
+
     /// True if what comes of it is to be written.
     pub fn writes(&self) -> bool {
         self.strategy != Strategy::DryRun

@@ -262,7 +262,7 @@ pub(super) struct ScriptArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
-    /// Block where the gates for commands and secrets would ask [approved scripts are not told from others yet]
+    /// Block where the gates for commands and secrets would ask, and apply diffs exactly where they say [approved scripts are not told from others yet]
     #[arg(long)]
     pub(super) locked: bool,
     /// Print the script's help, or this help without a script

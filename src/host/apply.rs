@@ -24,7 +24,10 @@ const KIND: &str = "apply";
 impl Host<'_> {
     /// Answers a call `apply.*` with its outcomes: one map for one file, a list for a plan or patches.
     pub(super) fn apply(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
-        let request = apply::Request::of(call)?;
+        let mut request = apply::Request::of(call)?;
+        if self.policy.is_locked() {
+            request = request.strictly();
+        }
         if let Some(text) = request.notice() {
             sink.event(Event::Notice { text: text.to_owned() });
         }

@@ -52,6 +52,7 @@ pub struct Policy {
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
     sha256: Sha256,
+    locked: bool,
 }
 
 /// What a header permits.
@@ -123,6 +124,7 @@ impl Policy {
             file: file.to_owned(),
             settings,
             origins: lines.into_iter().map(|(key, line)| (key, Origin::Line(line))).collect(),
+            locked: false,
         })
     }
 
@@ -161,7 +163,7 @@ impl Policy {
 
     /// This policy locked down: where a gate would ask for a confirmation of a command or a secret, it blocks.
     pub fn locked(&self) -> Result<Policy, Error> {
-        let mut policy = self.clone();
+        let mut policy = Policy { locked: true, ..self.clone() };
         let gates = &mut policy.settings.gates;
         let decisions = [("destructive", &mut gates.destructive.decision), ("secrets", &mut gates.secrets.decision)];
         for (gate, decision) in decisions {
@@ -172,6 +174,11 @@ impl Policy {
         }
         policy.sha256 = hash(&policy.settings, &policy.permissions())?;
         Ok(policy)
+    }
+
+    /// True if it was locked down: diffs apply exactly where they say, too.
+    pub fn is_locked(&self) -> bool {
+        self.locked
     }
 
     /// The line of the file, or other place, in words, that allows the findings of a rule in a file or of a secret's hash.

@@ -212,6 +212,9 @@ fn with_a_checksum_a_hunk_applies_where_it_says_and_nowhere_else() {
     };
     let with = body(", checksum: nrv.files.sha256(\"notes/a.txt\")");
     refused(&site, &with, 1, "patch_rejected", "notes/a.txt");
+    // So does a locked run, whatever it is given.
+    let locked = run(&site, &body(""), &["--locked"]).exits(1).json();
+    assert_eq!(locked["error"]["code"], "patch_rejected");
     let finished = run(&site, &body(""), &[]).exits(0).json();
     assert_eq!(finished["result"]["hunks"][0]["offset"], -1);
     assert_eq!(finished["result"]["warnings"].as_array().unwrap().len(), 1);
