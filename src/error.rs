@@ -72,6 +72,8 @@ codes! {
     RecordDamaged = "record_damaged", exit 4;
     /// A diff does not fit the file that it is about.
     PatchRejected = "patch_rejected", exit 1;
+    /// What is executed again does something else than the record says.
+    Diverged = "diverged", exit 4;
     /// A file is not what it was when the change was proposed.
     StalePreimage = "stale_preimage", exit 5;
     /// The tree under the globs to be written had uncommitted changes when the run started.
@@ -82,6 +84,8 @@ codes! {
     BudgetExhausted = "budget_exhausted", exit 6;
     /// The run waits for a confirmation.
     Suspended = "suspended", exit 7;
+    /// A call was being answered when its run died, and nobody knows whether it took effect.
+    Uncertain = "uncertain", exit 7;
     /// A defect of nrv.
     Internal = "internal", exit 70;
     /// A lock was held past its wait.
@@ -101,6 +105,8 @@ impl Code {
                 | Code::NotApproved
                 | Code::BudgetExhausted
                 | Code::Suspended
+                | Code::Uncertain
+                | Code::Diverged
                 | Code::Cancelled
                 | Code::ScriptLimit
                 | Code::RecordUnwritable

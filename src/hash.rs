@@ -44,6 +44,12 @@ impl Sha256 {
     }
 }
 
+impl From<[u8; 32]> for Sha256 {
+    fn from(bytes: [u8; 32]) -> Self {
+        Sha256(bytes)
+    }
+}
+
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nibble = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });

@@ -60,6 +60,18 @@ pub struct Proposed {
     pub outcomes: Vec<ApplyOutcome>,
 }
 
+impl Proposed {
+    /// Marks the outcomes of the steps that a written change carries out.
+    pub fn mark_written(&mut self) {
+        let written: BTreeSet<&RepoPath> = self.changes.changes().iter().map(|change| &change.path).collect();
+        for outcome in &mut self.outcomes {
+            let paths = [Some(&outcome.path), outcome.from.as_ref()];
+            let touched = paths.into_iter().flatten().any(|path| written.contains(path));
+            outcome.written = touched && outcome.status == ApplyStatus::Applied;
+        }
+    }
+}
+
 /// Carries a request out on a private overlay. Steps come one after the other: each finds what those before it made.
 ///
 /// An error of one step is an error of all, and names the step.

@@ -262,13 +262,14 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        let verdict = self.admit(Some(tool), &stored.patch, sink)?;
+        let file = Some(stored.patch_path.as_str());
+        let verdict = self.admit(position, Some(tool), &stored.patch, file, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
             self.budget.check_change(changes, &stored.patch.stats)?;
             return self.verify_preview(position, stored, sink);
         }
-        self.budget.reserve_change(changes, &stored.patch.stats)?;
+        self.reserved = self.budget.reserve_change(changes, &stored.patch.stats)?;
         let gates = self.confirm_gates(position, &verdict, &stored.patch, sink)?;
         let by = self.consume(position, stored.subject(), sink)?;
         if dry {
@@ -299,7 +300,7 @@ impl Host<'_> {
         let mut pack = None;
         if !changes.is_empty() {
             sink.event(stored.begins(Work::Apply));
-            pack = Some(self.commit(position, changes, &stored.patch.bytes)?);
+            pack = Some(self.commit(position, changes, &stored.patch.bytes, None)?);
         }
         // Whatever fails from here on, the change does not stay unverified.
         self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {

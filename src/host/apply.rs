@@ -1,12 +1,10 @@
 //! Diffs, plans and whole files at the door: proposed, judged, confirmed, committed and read back.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use super::{Event, Host, Position, Sink, confirm::Subject, patch::Patch, start::Origin};
+use super::{Event, Host, Position, Sink, commit::Judged, confirm::Subject, patch::Patch, start::Origin};
 use crate::{
-    apply::{self, ApplyStatus, Proposed},
+    apply::{self, Proposed},
     call::Call,
     change::{Content, Stamp},
     diff::{self, Lines, Side, Stat},
@@ -31,7 +29,7 @@ impl Host<'_> {
         if let Some(text) = request.notice() {
             sink.event(Event::Notice { text: text.to_owned() });
         }
-        self.check_paths(&request, sink)?;
+        self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.context.options;
             let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: options.cancel.as_ref() };
@@ -39,9 +37,9 @@ impl Host<'_> {
         };
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;
         let patch = self.render_proposed(&proposed)?;
-        let verdict = self.admit(None, &patch, sink)?;
+        let verdict = self.admit(position, None, &patch, None, sink)?;
         if request.writes() {
-            self.budget.reserve_change(&proposed.changes, &patch.stats)?;
+            self.reserved = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
             self.confirm_gates(position, &verdict, &patch, sink)?;
             if self.origin == Origin::Person {
                 self.consume(position, subject(&proposed, &patch)?, sink)?;
@@ -55,24 +53,23 @@ impl Host<'_> {
                 self.preview(&proposed.changes, &patch);
             }
         } else {
-            self.write(position, &mut proposed, &patch)?;
+            proposed.mark_written();
+            self.write(position, &proposed, &patch, &outcomes(&proposed, &request)?)?;
         }
         let written = request.writes() && !self.flags.dry_run;
         sink.event(Event::Applied { files: proposed.changes.len(), written });
-        let outcomes =
-            serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        Ok(match outcomes {
-            Value::Array(mut one) if request.is_single() && one.len() == 1 => one.remove(0),
-            outcomes => outcomes,
-        })
+        outcomes(&proposed, &request)
     }
 
     /// Refuses what may not be written whatever becomes of it, before anything is read: an error could tell what is there.
-    fn check_paths(&mut self, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn check_paths(&mut self, position: &Position, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
         let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
         let files: Vec<Stat> = request.targets().into_iter().map(stat).collect();
         let verdict = self.judge(None, &files, &[]);
         if verdict.decision == Decision::Block {
+            let mut patch = Patch::default();
+            files.into_iter().for_each(|stat| patch.push(&[], stat));
+            self.note_judged(position, &Judged { adapter: None, patch: &patch, file: None, verdict: &verdict })?;
             self.heed(&verdict, sink)?;
         }
         for (from, to) in request.moves()? {
@@ -127,7 +124,7 @@ impl Host<'_> {
     }
 
     /// Writes a change, reads back what it wrote, and undoes it if that is anything else.
-    fn write(&mut self, position: &Position, proposed: &mut Proposed, patch: &Patch) -> Result<(), Error> {
+    fn write(&mut self, position: &Position, proposed: &Proposed, patch: &Patch, reply: &Value) -> Result<(), Error> {
         let changes = &proposed.changes;
         let paths: Vec<String> = changes.changes().iter().map(|change| change.path.to_string()).collect();
         self.lock(&paths)?;
@@ -143,7 +140,7 @@ impl Host<'_> {
             return Ok(());
         }
         let first = self.transactions.len();
-        let transaction = self.commit(position, changes, &patch.bytes)?;
+        let transaction = self.commit(position, changes, &patch.bytes, Some(reply))?;
         let checked = self.read_back(proposed).and_then(|()| {
             let data = json!({"transaction": transaction, "files": proposed.changes.len()});
             self.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })
@@ -151,14 +148,7 @@ impl Host<'_> {
         checked.map_err(|error| match self.undo(first) {
             Ok(()) => error.detail("undone", true),
             Err(undo) => undo.detail("cause", error.message()),
-        })?;
-        let written: BTreeSet<&RepoPath> = proposed.changes.changes().iter().map(|change| &change.path).collect();
-        for outcome in &mut proposed.outcomes {
-            let paths = [Some(&outcome.path), outcome.from.as_ref()];
-            let touched = paths.into_iter().flatten().any(|path| written.contains(path));
-            outcome.written = touched && outcome.status == ApplyStatus::Applied;
-        }
-        Ok(())
+        })
     }
 
     /// Compares what is on the disk with what was to be written.
@@ -180,6 +170,16 @@ impl Host<'_> {
         Err(Error::new(Code::VerificationFailed, format!("{first}{more}"))
             .hint("somebody else changes these files at the same time; run it again when they are done"))
     }
+}
+
+/// What a call is told of its steps: one map for one file, else a list.
+fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Error> {
+    let outcomes =
+        serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    Ok(match outcomes {
+        Value::Array(mut one) if request.is_single() && one.len() == 1 => one.remove(0),
+        outcomes => outcomes,
+    })
 }
 
 /// What stands at a path; of a link, the link itself.

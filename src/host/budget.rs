@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     change::ChangeSet,
@@ -24,6 +24,27 @@ pub(super) struct Budget {
     watch: Stopwatch,
     /// Milliseconds that the run waited for a person, which are nobody's to spend.
     waited_ms: u64,
+}
+
+/// What a call takes of the budgets for changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Files that the run had not changed before.
+    pub(super) files: Vec<RepoPath>,
+    /// Lines added and removed.
+    pub(super) diff_lines: u64,
+    /// Bytes written.
+    pub(super) bytes: u64,
+}
+
+impl Cost {
+    /// As records have it, without what is zero; none if it is nothing.
+    pub(super) fn describe(&self) -> Option<Value> {
+        let kinds = [("files", self.files.len() as u64), ("diff_lines", self.diff_lines), ("bytes", self.bytes)];
+        let map: Map<String, Value> =
+            kinds.into_iter().filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), json!(n))).collect();
+        (!map.is_empty()).then_some(Value::Object(map))
+    }
 }
 
 impl Budget {
@@ -61,12 +82,21 @@ impl Budget {
     }
 
     /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
-    pub(super) fn reserve_change(&mut self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
+    pub(super) fn reserve_change(&mut self, changes: &ChangeSet, stats: &[Stat]) -> Result<Cost, Error> {
         self.check_change(changes, stats)?;
-        self.diff_lines += lines(stats);
-        self.bytes += bytes(changes);
-        self.files.extend(changes.changes().iter().map(|change| change.path.clone()));
-        Ok(())
+        let new = changes.changes().iter().map(|change| &change.path).filter(|path| !self.files.contains(path));
+        let cost = Cost { files: new.cloned().collect(), diff_lines: lines(stats), bytes: bytes(changes) };
+        self.diff_lines += cost.diff_lines;
+        self.bytes += cost.bytes;
+        self.files.extend(cost.files.iter().cloned());
+        Ok(cost)
+    }
+
+    /// Gives back what was reserved for a change that never reached the tree.
+    pub(super) fn release(&mut self, cost: &Cost) {
+        self.diff_lines -= cost.diff_lines;
+        self.bytes -= cost.bytes;
+        self.files.retain(|path| !cost.files.contains(path));
     }
 
     /// An error if [`Budget::reserve_change`] would be one. Nothing is reserved: for what is proposed and never written.
@@ -168,6 +198,19 @@ mod tests {
         budget.reserve_change(&one, &stats(&one)).unwrap();
         let error = budget.check_change(&two, &stats(&two)).unwrap_err();
         assert_eq!(error.details()["budget"], "files");
+    }
+
+    #[test]
+    fn what_is_given_back_can_be_reserved_again() {
+        let mut budget = budget(1, 1, 2);
+        let one = change("a");
+        for _ in 0..3 {
+            let cost = budget.reserve_change(&one, &stats(&one)).unwrap();
+            assert_eq!(cost.describe(), Some(json!({"files": 1, "diff_lines": 2, "bytes": 2})));
+            budget.release(&cost);
+        }
+        assert_eq!((budget.lines(), budget.files().len()), (0, 0));
+        assert_eq!(Cost::default().describe(), None);
     }
 
     #[test]

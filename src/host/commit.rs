@@ -1,7 +1,7 @@
 //! From a change set to the tree: gates, budget, lock, transaction, record.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Host, Position, Recovery, Sink, patch::Patch};
 use crate::{
@@ -10,8 +10,9 @@ use crate::{
     dta::Adapter,
     error::{Code, Error},
     gate::{self, Domain, Subject, Text, Verdict},
+    hash::Sha256,
     journal::{self, Journal, Target, Transaction},
-    ledger::{FileRef, Note, RunFolder},
+    ledger::{FileRef, Note, RunFolder, packed_form},
     lock::Wait,
 };
 
@@ -23,6 +24,15 @@ pub(super) struct Committed {
     pub(super) transaction: String,
     /// Its files.
     pub(super) entries: Vec<Entry>,
+}
+
+/// A change that gates judged.
+pub(super) struct Judged<'a> {
+    pub(super) adapter: Option<&'a str>,
+    pub(super) patch: &'a Patch,
+    /// Where in the run's folder the patch stands, unless it shows a secret there.
+    pub(super) file: Option<&'a str>,
+    pub(super) verdict: &'a Verdict,
 }
 
 /// What a transaction's pack says of it; the pre-images are covered by the hashes of the entries.
@@ -37,15 +47,44 @@ fn owned(globs: &[&str]) -> Vec<String> {
 
 impl Host<'_> {
     /// Judges a change, with the adapter that proposed it if one did. Nothing is written, and nothing is paid for yet.
+    ///
+    /// `file` is where in the run's folder the patch stands, if it was written there as it is.
     pub(super) fn admit(
         &mut self,
+        position: &Position,
         adapter: Option<&str>,
         patch: &Patch,
+        file: Option<&str>,
         sink: &mut dyn Sink,
     ) -> Result<Verdict, Error> {
         let verdict = self.judge(adapter, &patch.stats, &patch.texts());
+        self.note_judged(position, &Judged { adapter, patch, file, verdict: &verdict })?;
         self.heed(&verdict, sink)?;
         Ok(verdict)
+    }
+
+    /// Records what the gates said of a change, with the change, so that they can be asked again.
+    pub(super) fn note_judged(&mut self, position: &Position, judged: &Judged<'_>) -> Result<(), Error> {
+        let Judged { adapter, patch, file, verdict } = judged;
+        let sha256 = Sha256::of(&patch.bytes);
+        let written = match file {
+            Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
+            None => None,
+        };
+        let place = match &written {
+            Some(file) => json!(file),
+            None => packed_form(&self.folder.keep_reply(&patch.bytes)?, patch.bytes.len()),
+        };
+        let rows = patch.parts().map(|(part, stat)| {
+            let lines = stat.lines;
+            json!({"path": stat.path, "added": lines.added, "removed": lines.removed, "length": part.len()})
+        });
+        let files = self.packed(&rows.collect(), false)?;
+        let data = json!({
+            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
+            "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),
+        });
+        self.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
     }
 
     /// What the gates say of a change.
@@ -83,10 +122,23 @@ impl Host<'_> {
     }
 
     /// Writes a change to the tree, all or nothing, and records it. The caller holds the lock.
-    pub(super) fn commit(&mut self, position: &Position, changes: &ChangeSet, patch: &[u8]) -> Result<String, Error> {
+    ///
+    /// `reply` is what the call will reply if the change stands: should the run die, it is answered with that.
+    pub(super) fn commit(
+        &mut self,
+        position: &Position,
+        changes: &ChangeSet,
+        patch: &[u8],
+        reply: Option<&Value>,
+    ) -> Result<String, Error> {
         let name = self.next_transaction();
+        if let Some(reply) = reply {
+            let data = json!({"transaction": name, "reply": self.packed(reply, false)?});
+            self.note_as_is(Note { position: position.to_string(), kind: "prepared", data, ..Note::default() })?;
+        }
         let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };
         self.transact(&transaction, &Target::of(changes))?;
+        self.reached_tree = true;
         let entries = changes.entries();
         if let Err(error) = self.settle(position.as_str(), "committed", &name, entries.clone()) {
             // Nobody would know how to undo what is not in the record.

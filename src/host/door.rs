@@ -1,10 +1,10 @@
 //! `Host::perform`: gate, budget, service, record, for every call of every face.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Options, Sink, reply::Answered};
+use super::{Event, Host, Options, Sink, budget::Cost, reply::Answered};
 use crate::{
     call::Call,
     clock::Stopwatch,
@@ -45,8 +45,14 @@ impl Host<'_> {
         let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
         let subject = Subject::Call { call: &call, adapters: &adapters, calls: &calls };
         let verdict = gate::decide(&subject, &self.policy, &self.context.rules);
+        self.reserved = Cost::default();
+        self.reached_tree = false;
         let result = self.answer(position, &call, &verdict, sink);
-        self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, watch })?;
+        let mut cost = mem::take(&mut self.reserved);
+        if result.is_err() && !self.reached_tree {
+            self.budget.release(&mem::take(&mut cost));
+        }
+        self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch })?;
         result
     }
 

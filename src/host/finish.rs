@@ -119,7 +119,7 @@ impl Host<'_> {
     /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
     pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
         let outcome = match outcome {
-            Err(error) if error.code() != Code::Suspended && !self.keeps_changes() => Err(self.undo_failed(error)),
+            Err(error) if !self.goes_on(&error) && !self.keeps_changes() => Err(self.undo_failed(error)),
             outcome => outcome,
         };
         // A run ends with a sealed record, whether or not its patch can be rendered again.
@@ -129,8 +129,8 @@ impl Host<'_> {
         };
         let state = match &outcome {
             Ok(_) => State::Done,
+            Err(error) if self.goes_on(error) => State::Suspended,
             Err(error) => match error.code() {
-                Code::Suspended => State::Suspended,
                 Code::Cancelled => State::Cancelled,
                 Code::UndoRefused => State::UndoRefused,
                 _ => State::Failed,
@@ -169,6 +169,16 @@ impl Host<'_> {
                     None => unsealed,
                 })
             }
+        }
+    }
+
+    /// True if a run that stops with this error keeps its changes, and can go on later.
+    fn goes_on(&self, error: &Error) -> bool {
+        match error.code() {
+            Code::Suspended | Code::Uncertain => true,
+            // Without a change there is nothing to keep: it can just be started again.
+            Code::LockTimeout => !self.flags.dry_run && !self.transactions.is_empty(),
+            _ => false,
         }
     }
 
@@ -215,6 +225,7 @@ impl Host<'_> {
             "state": finished.state,
             "exit_code": finished.exit_code(),
             "error": finished.error,
+            "result": self.packed(&finished.result, false)?,
             "files_changed": finished.files_changed,
             "diff_lines": finished.diff_lines,
             "undone": finished.undone,

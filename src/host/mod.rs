@@ -29,6 +29,7 @@ mod rollback;
 mod samples;
 mod sink;
 mod start;
+mod started;
 mod verifier;
 mod view;
 
@@ -37,7 +38,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use self::{
-    adapter::StoredProposal, budget::Budget, commit::Committed, confirm::Confirmations, preview::Previewed,
+    adapter::StoredProposal,
+    budget::{Budget, Cost},
+    commit::Committed,
+    confirm::Confirmations,
+    preview::Previewed,
     start::Origin,
 };
 pub use self::{
@@ -56,6 +61,7 @@ pub use self::{
     rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Input, Request, Source},
+    started::Started,
     verifier::{Verified, verify_again},
 };
 use crate::{
@@ -80,6 +86,10 @@ pub struct Host<'a> {
     chain: Chain,
     lease: Option<Lease>,
     budget: Budget,
+    /// What the call that is being answered has reserved of the budgets.
+    reserved: Cost,
+    /// True if that call's change has reached the tree, whatever became of it then.
+    reached_tree: bool,
     overlay: Overlay,
     /// What a dry run proposes.
     proposed: BTreeMap<RepoPath, Previewed>,
@@ -124,6 +134,11 @@ impl Host<'_> {
     /// Appends an event to the run's record, without secrets.
     fn note(&mut self, note: Note) -> Result<(), Error> {
         let note = self.redacted_note(note);
+        self.note_as_is(note)
+    }
+
+    /// The same for an event in which there can be no secret any more.
+    fn note_as_is(&mut self, note: Note) -> Result<(), Error> {
         self.chain.append(self.context.options.clock.now(), note).map(drop).map_err(unrecorded)
     }
 

@@ -5,14 +5,15 @@ use std::{path::Path, sync::LazyLock};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position};
+use super::{Host, Position, budget::Cost};
 use crate::{
     call::Call,
     clock::Stopwatch,
-    error::Error,
-    gate::Verdict,
+    error::{Code, Error},
+    gate::{Verdict, secrets},
+    hash::Sha256,
     json,
-    ledger::{Note, Record, RunFolder},
+    ledger::{Note, Pack, Record, RunFolder, named, packed_form},
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.
@@ -26,8 +27,42 @@ pub(super) struct Answered<'a> {
     pub(super) call: &'a Call,
     pub(super) verdict: &'a Verdict,
     pub(super) result: &'a Result<Value, Error>,
+    /// What it took of the budgets.
+    pub(super) cost: &'a Cost,
     /// Started when the call arrived.
     pub(super) watch: Stopwatch,
+}
+
+/// The name and arguments of a call as a record has them. Two calls are the same exactly if these are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Recorded {
+    pub(super) name: String,
+    pub(super) args: Value,
+}
+
+impl Recorded {
+    /// Of a record of the kind `call` or, if it has them, `intent`.
+    pub(super) fn of(record: &Record) -> Self {
+        Recorded {
+            name: record.data["call"].as_str().unwrap_or_default().to_owned(),
+            args: record.data["args"].clone(),
+        }
+    }
+}
+
+/// What a record of the kind `call` says was answered.
+pub(super) fn answer_of(record: &Record, pack: &Pack) -> Result<Result<Value, Error>, Error> {
+    let data = &record.data;
+    if let Some(reply) = data.get("reply") {
+        return pack.value(reply).map(Ok);
+    }
+    let error = match data.get("error_exact") {
+        Some(exact) => pack.value(exact)?,
+        None => data["error"].clone(),
+    };
+    serde_json::from_value(error).map(Err).map_err(|error| {
+        Error::new(Code::RecordDamaged, format!("the record {} has neither a reply nor an error: {error}", record.seq))
+    })
 }
 
 impl Host<'_> {
@@ -36,52 +71,94 @@ impl Host<'_> {
         let mut data = json!({"call": call.name()});
         // Of an adapter's call the record says more before anything is written; of another nothing else would be known.
         if matches!(call, Call::Custom { .. }) {
-            data["args"] = self.packed_args(call)?;
+            data["args"] = self.recorded(call)?.args;
         }
         self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })
     }
 
     /// Records a call with what was decided and replied.
     pub(super) fn record_call(&mut self, position: &Position, answered: Answered<'_>) -> Result<(), Error> {
-        let Answered { call, verdict, result, watch } = answered;
-        let args = self.packed_args(call)?;
-        // Contents never stand in the events, however short they are.
-        let is_content = matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. });
+        let Answered { call, verdict, result, cost, watch } = answered;
+        let Recorded { name, args } = self.recorded(call)?;
+        let is_content = replies_with_contents(call);
         let outcome = match result {
             Ok(reply) => json!({"reply": self.packed(reply, is_content)?}),
-            Err(error) => json!({"error": error}),
+            Err(error) => self.recorded_error(error)?,
         };
         let told: Vec<_> = verdict.remarks().collect();
-        let mut data = json!({"call": call.name(), "args": args, "decision": verdict.decision, "results": told});
+        let told = self.redacted(json!(told));
+        let mut data = json!({"call": name, "args": args, "decision": verdict.decision, "results": told});
+        if let Some(cost) = cost.describe() {
+            data["cost"] = cost;
+        }
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
             data.extend(outcome);
         }
         let volatile = json!({"duration_ms": watch.elapsed_ms()});
-        self.note(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
+        self.note_as_is(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
     }
 
-    fn packed_args(&mut self, call: &Call) -> Result<Value, Error> {
-        let mut wire = serde_json::to_value(call).unwrap_or_default();
-        let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
-        // What files are to hold stands in the events as little as what they held.
-        for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| call.applies()) {
-            if CONTENTS.contains(&key.as_str()) {
-                *value = self.packed(value, true)?;
-            }
+    /// An error without secrets, and where it is told exactly.
+    fn recorded_error(&self, error: &Error) -> Result<Value, Error> {
+        let exact = json!(error);
+        let shown = self.redacted(exact.clone());
+        if shown == exact {
+            return Ok(json!({"error": shown}));
         }
-        self.packed(&args, false)
+        Ok(json!({"error": shown, "error_exact": self.packed(&exact, true)?}))
     }
 
-    /// The value itself if it is short, else its hash after it was put into the pack.
-    fn packed(&mut self, value: &Value, always: bool) -> Result<Value, Error> {
-        let value = json::exact(value);
-        let text = json::canonical_value(&value)?;
-        if !always && text.len() <= INLINE {
-            return Ok(value.into_owned());
-        }
-        let sha256 = self.folder.keep_reply(text.as_bytes())?;
-        Ok(json!({"sha256": sha256, "length": text.len()}))
+    /// A call as a record has it; what does not stand there itself is kept in the pack.
+    pub(super) fn recorded(&self, call: &Call) -> Result<Recorded, Error> {
+        recorded(call, &mut |value, always| self.packed(value, always))
     }
+
+    /// The value itself if it is short and shows no secret, else its name after it was put into the pack.
+    pub(super) fn packed(&self, value: &Value, always: bool) -> Result<Value, Error> {
+        let keep = |text: &str| self.folder.keep_reply(text.as_bytes());
+        pack_with(value, always, self.context.rules.secrets(), &keep)
+    }
+}
+
+/// A call as a record would have it. Nothing is kept.
+pub(super) fn recorded_form(call: &Call, rules: &secrets::Rules) -> Result<Recorded, Error> {
+    recorded(call, &mut |value, always| pack_with(value, always, rules, &|text| Ok(Sha256::of(text.as_bytes()))))
+}
+
+/// A value as a record would have it. Nothing is kept.
+pub(super) fn packed_value(value: &Value, always: bool, rules: &secrets::Rules) -> Result<Value, Error> {
+    pack_with(value, always, rules, &|text| Ok(Sha256::of(text.as_bytes())))
+}
+
+/// True for the calls whose replies are contents of files, which never stand in the events, however short they are.
+pub(super) fn replies_with_contents(call: &Call) -> bool {
+    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. })
+}
+
+fn recorded(call: &Call, packed: &mut dyn FnMut(&Value, bool) -> Result<Value, Error>) -> Result<Recorded, Error> {
+    let mut wire = serde_json::to_value(call).unwrap_or_default();
+    let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
+    // What files are to hold stands in the events as little as what they held.
+    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| call.applies()) {
+        if CONTENTS.contains(&key.as_str()) {
+            *value = packed(value, true)?;
+        }
+    }
+    Ok(Recorded { name: call.name().to_owned(), args: packed(&args, false)? })
+}
+
+fn pack_with(
+    value: &Value,
+    always: bool,
+    rules: &secrets::Rules,
+    keep: &dyn Fn(&str) -> Result<Sha256, Error>,
+) -> Result<Value, Error> {
+    let value = json::exact(value);
+    let text = json::canonical_value(&value)?;
+    if !always && text.len() <= INLINE && named(&value).is_none() && !secrets::shows_secret(&value, rules) {
+        return Ok(value.into_owned());
+    }
+    Ok(packed_form(&keep(&text)?, text.len()))
 }
 
 /// A run's records as they are compared between runs: by position, without times, run ids, machine paths and chain hashes.

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     Context, Event, Flags, Host, Sink,
-    budget::Budget,
+    budget::{Budget, Cost},
     clean,
     confirm::Confirmations,
     recover::{self, Round},
+    started::{RUN_FILE, Started},
 };
 use crate::{
     apply,
@@ -19,15 +20,11 @@ use crate::{
     dta::{self, contract::Mode},
     error::{Code, Error},
     frame::Isolation,
-    gate::secrets,
     hash::Sha256,
     ledger::{Chain, FileRef, Note},
     policy::{OnFailure, Policy},
     workspace::{Globs, Overlay},
 };
-
-/// The name of the file that says what was asked.
-pub(super) const RUN_FILE: &str = "run.json";
 
 /// What a run is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,20 +189,8 @@ impl<'a> Host<'a> {
         let folder = context.runs.create(now_ms, std::process::id())?;
         // Without a lease nothing was written, and nobody would close the record.
         let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
-        let mut run = json!({
-            "run": folder.id(),
-            "created": clock::rfc3339(now_ms),
-            "version": env!("CARGO_PKG_VERSION"),
-            "asked": request.asked,
-            "seed": request.seed,
-            "flags": request.flags,
-            "policy": request.policy.settings(),
-            "policy_sha256": request.policy.sha256(),
-            "git_head": git.head,
-        });
-        secrets::redact_json(&mut run, context.rules.secrets());
-        let text = serde_json::to_vec_pretty(&run).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        folder.write(RUN_FILE, &text)?;
+        let started = Started::new(&folder, clock::rfc3339(now_ms), &request, git.head.clone());
+        let text = started.write(&folder, context.rules.secrets())?;
         let mut host = Host {
             context,
             flags: request.flags,
@@ -216,6 +201,8 @@ impl<'a> Host<'a> {
             lease,
             budget: Budget::new(request.policy.settings().budget.clone()),
             policy: request.policy,
+            reserved: Cost::default(),
+            reached_tree: false,
             overlay: Overlay::default(),
             proposed: BTreeMap::new(),
             proposals: BTreeMap::new(),

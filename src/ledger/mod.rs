@@ -13,5 +13,5 @@ pub use archive::{Exported, export, import};
 pub use chain::{Chain, EVENTS, FileRef, GENESIS, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;
-pub use replies::REPLIES;
+pub use replies::{Pack, REPLIES, named, packed_form};
 pub use verify::{Finding, Report, Seal, verify};

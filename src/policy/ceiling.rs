@@ -1,5 +1,6 @@
 //! What a script's header leaves of the policy: permissions and budget may only tighten it.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
@@ -22,7 +23,8 @@ const PERMISSIONS: &[(&str, Option<&str>)] = &[
 ];
 
 /// What a script's header asks for. The default, for a script without one, writes nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ceiling {
     /// Globs of what may be written at most; `!` excludes.
     pub write: Vec<String>,
@@ -37,7 +39,8 @@ pub struct Ceiling {
 }
 
 /// Budgets of a header; none: the policy's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BudgetCeiling {
     /// Host calls.
     pub calls: Option<u64>,
@@ -119,6 +122,7 @@ impl Policy {
             calls: ceiling.calls.clone(),
             network: ceiling.network.clone(),
         });
+        policy.headers.push(ceiling.clone());
         let mut limits = ceiling.budget;
         for ((name, limit), budget) in limits.fields().into_iter().zip(budgets(&mut policy.settings.budget)) {
             if let Some(limit) = limit.filter(|limit| *limit < *budget) {

@@ -14,6 +14,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use self::{
@@ -51,6 +52,10 @@ pub struct Policy {
     net: HostSet,
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
+    /// The headers that tightened it, as they ask.
+    headers: Vec<Ceiling>,
+    /// The text that it was read from.
+    text: String,
     sha256: Sha256,
     locked: bool,
 }
@@ -68,6 +73,20 @@ struct Permissions {
     network: Vec<String>,
     /// The same, compiled.
     net: HostSet,
+}
+
+/// What a policy is made of, as records keep it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// The name of the file.
+    pub file: String,
+    /// Its text; empty if there was none.
+    pub text: String,
+    /// What the headers ask for that tightened it, in their order.
+    pub headers: Vec<Ceiling>,
+    /// True if it was locked down.
+    pub locked: bool,
 }
 
 /// Where a setting comes from that is not built in.
@@ -88,7 +107,8 @@ impl Policy {
     /// `details.column`.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let parsed = parse::parse(text, file)?;
-        Policy::new(parsed.settings, parsed.lines, file)
+        let policy = Policy::new(parsed.settings, parsed.lines, file)?;
+        Ok(Policy { text: text.to_owned(), ..policy })
     }
 
     fn new(settings: Settings, lines: BTreeMap<String, usize>, file: &str) -> Result<Self, Error> {
@@ -121,6 +141,8 @@ impl Policy {
             adapters,
             net,
             ceilings: Vec::new(),
+            headers: Vec::new(),
+            text: String::new(),
             file: file.to_owned(),
             settings,
             origins: lines.into_iter().map(|(key, line)| (key, Origin::Line(line))).collect(),
@@ -174,6 +196,25 @@ impl Policy {
         }
         policy.sha256 = hash(&policy.settings, &policy.permissions())?;
         Ok(policy)
+    }
+
+    /// What this policy was made of, from which [`Policy::restore`] makes it again.
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            file: self.file.clone(),
+            text: self.text.clone(),
+            headers: self.headers.clone(),
+            locked: self.locked,
+        }
+    }
+
+    /// The policy that a record was written under; `invalid_policy` if this version does not know what it says.
+    pub fn restore(recorded: &Recorded) -> Result<Policy, Error> {
+        let mut policy = Policy::parse(&recorded.text, &recorded.file)?;
+        for header in &recorded.headers {
+            policy = policy.tightened(header)?;
+        }
+        if recorded.locked { policy.locked() } else { Ok(policy) }
     }
 
     /// True if it was locked down: diffs apply exactly where they say, too.
@@ -239,6 +280,27 @@ mod tests {
         assert_eq!(hash("[budget]\ncalls = 10000"), Policy::default().sha256());
         assert_ne!(hash("[budget]\ncalls = 1"), hash("[budget]\ncalls = 2"));
         assert_ne!(hash("[adapters]\napproved = []"), hash(""));
+    }
+
+    #[test]
+    fn a_policy_is_made_again_of_what_a_record_says_of_it() {
+        let header = serde_json::json!({
+            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "network": ["example.com"]},
+            "budget": {"files": 3}, "on_failure": "keep",
+        });
+        let header = Ceiling::from_header(&header).unwrap();
+        let policy = Policy::parse("# why\n[budget]\ncalls = 7\n[paths]\ndeny = ['b']", "other.toml").unwrap();
+        for policy in
+            [policy.clone(), policy.tightened(&header).unwrap(), policy.tightened(&header).unwrap().locked().unwrap()]
+        {
+            let recorded = serde_json::to_value(policy.recorded()).unwrap();
+            let restored = Policy::restore(&serde_json::from_value(recorded).unwrap()).unwrap();
+            assert_eq!(
+                (&restored, restored.sha256(), restored.is_locked()),
+                (&policy, policy.sha256(), policy.is_locked())
+            );
+            assert_eq!(restored.origin("budget.calls"), "line 3 of `other.toml`");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod text;
 mod vocabulary;
 
 pub use self::{
-    redact::{redact, redact_json},
+    redact::{redact, redact_json, shows_secret},
     rules::{OwnRule, Rules},
 };
 

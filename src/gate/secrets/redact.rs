@@ -34,6 +34,13 @@ pub fn redact_json(value: &mut Value, rules: &Rules) {
     named(value, "", rules);
 }
 
+/// True if a value has to be redacted before it leaves.
+pub fn shows_secret(value: &Value, rules: &Rules) -> bool {
+    let mut redacted = value.clone();
+    redact_json(&mut redacted, rules);
+    redacted != *value
+}
+
 fn named(value: &mut Value, name: &str, rules: &Rules) {
     match value {
         Value::String(text) => {
