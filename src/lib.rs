@@ -57,8 +57,8 @@ pub use self::{
     dta::{Adapter, Adapters},
     error::{Code, Error},
     host::{
-        Answer, Calls, Context, CustomCall, CustomContext, Event, Finished, Flags, Host, Options, Position, Question,
-        Request, Silent, Sink, State,
+        Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags, Host, Options, Position,
+        Question, Request, Silent, Sink, State,
     },
     path::RepoPath,
     policy::Policy,

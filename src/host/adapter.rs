@@ -205,13 +205,15 @@ impl Host<'_> {
         self.tools.insert(tool.to_owned());
         sink.event(Event::DtaStarted { tool: tool.to_owned() });
         self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
+        let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.policy.adapter(tool).rate_per_min);
+        self.budget.reserve_rate(&key, limit, self.context.options.clock.now_ms())?;
         let began = self.moment();
         let proposal = {
             let options = &self.context.options;
             let ctx = dta::Context {
                 view: self.view(),
                 threads: options.threads,
-                cancel: options.cancel.as_ref(),
+                cancel: self.deadline.stop(),
                 progress: options.progress.0.as_ref(),
             };
             adapter.propose(&ctx, &invocation)?

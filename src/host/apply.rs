@@ -32,7 +32,7 @@ impl Host<'_> {
         self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.context.options;
-            let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: options.cancel.as_ref() };
+            let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: self.deadline.stop() };
             apply::propose(&ctx, &request)
         };
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;

@@ -106,7 +106,7 @@ impl Host<'_> {
         let Some(lease) = &mut self.lease else {
             return Err(Error::new(Code::Internal, "the run has no lease"));
         };
-        let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: context.options.cancel.as_ref() };
+        let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: self.deadline.stop() };
         let mut bury = |run: &str| {
             let Some(lease) = locks.lease(run)? else { return Ok(()) };
             Recovery::of(context, run, lease)?.check()

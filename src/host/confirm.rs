@@ -203,6 +203,7 @@ impl Host<'_> {
         let Subject { label, shown, files, patch, .. } = subject;
         let question = Question { id: id.to_owned(), label, subject: shown, files, patch };
         let waited = Stopwatch::start();
+        self.budget.pause();
         let answer = sink.ask(&question);
         self.budget.forgive(waited);
         self.context.check_cancelled()?;

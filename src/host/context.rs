@@ -162,9 +162,11 @@ impl Context {
 
     /// An error if the user wants everything to stop.
     pub(super) fn check_cancelled(&self) -> Result<(), Error> {
-        if self.options.cancel.load(Ordering::Relaxed) {
-            return Err(Error::new(Code::Cancelled, "the run was cancelled"));
-        }
-        Ok(())
+        check_stop(&self.options.cancel)
     }
+}
+
+/// An error once everything has to stop.
+pub(super) fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
+    if stop.load(Ordering::Relaxed) { Err(Error::new(Code::Cancelled, "the run was cancelled")) } else { Ok(()) }
 }

@@ -4,6 +4,7 @@
 //! before it is done, and is not done in a dry run.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     fmt,
     panic::{self, AssertUnwindSafe},
@@ -12,7 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Host, Position};
+use super::{Demand, Host, Position};
 use crate::{
     call::Call,
     error::{Code, Error},
@@ -41,9 +42,13 @@ pub struct CustomCall {
     params: Value,
     handler: Handler,
     preview: Option<Handler>,
+    demand: Option<Estimate>,
     read_only: bool,
     needs_permission: bool,
 }
+
+/// The most that a call with these params can take of the budgets.
+type Estimate = Box<dyn Fn(&Value) -> Demand + Send + Sync>;
 
 /// What the handler of a call works with.
 #[derive(Clone, Copy)]
@@ -60,6 +65,8 @@ pub struct CustomContext<'a> {
     pub view: View<'a>,
     /// True as soon as it has to stop.
     pub cancel: &'a AtomicBool,
+    /// What it took of the budgets. It begins as what was reserved; set it to what it came to.
+    pub spent: &'a Cell<Demand>,
 }
 
 impl CustomCall {
@@ -78,6 +85,7 @@ impl CustomCall {
             params,
             handler: Box::new(handler),
             preview: None,
+            demand: None,
             read_only: false,
             needs_permission: true,
         }
@@ -97,6 +105,16 @@ impl CustomCall {
         preview: impl Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
         self.preview = Some(Box::new(preview));
+        self
+    }
+
+    /// The same call, which says of its params what it can take of the budgets at most.
+    ///
+    /// That is reserved before it is made, so that a limit of N admits exactly N; a call that would take more is
+    /// `budget_exhausted` and not made. What it took, as the handler sets it, replaces the reservation.
+    #[must_use]
+    pub fn demands(mut self, estimate: impl Fn(&Value) -> Demand + Send + Sync + 'static) -> Self {
+        self.demand = Some(Box::new(estimate));
         self
     }
 
@@ -188,6 +206,11 @@ impl Host<'_> {
             (true, false, Some(preview)) => preview,
             (true, false, None) => return Err(not_in_a_dry_run(name)),
         };
+        let is_preview = self.flags.dry_run && !custom.read_only;
+        let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
+        let demand = demand.unwrap_or_default();
+        self.budget.reserve(demand)?;
+        let spent = Cell::new(demand);
         if !self.flags.dry_run && !custom.read_only {
             self.note_intent(position, call)?;
             self.sync()?;
@@ -198,13 +221,17 @@ impl Host<'_> {
             seed: self.seed,
             dry_run: self.flags.dry_run,
             view: self.view(),
-            cancel: context.options.cancel.as_ref(),
+            cancel: self.deadline.stop(),
+            spent: &spent,
         };
         // A defect of the program's must not keep the run from being undone and its record from being closed.
-        panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
             let words = text::of_panic(panic.as_ref());
             Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
-        })
+        });
+        self.budget.settle(demand, spent.get());
+        self.reserved.demand = spent.get();
+        outcome
     }
 }
 

@@ -47,10 +47,11 @@ impl Host<'_> {
         let verdict = gate::decide(&subject, &self.policy, &self.context.rules);
         self.reserved = Cost::default();
         self.reached_tree = false;
-        let result = self.answer(position, &call, &verdict, sink);
+        let result = self.answer(position, &call, &verdict, sink).map_err(|error| self.cause(error));
         let mut cost = mem::take(&mut self.reserved);
         if result.is_err() && !self.reached_tree {
-            self.budget.release(&mem::take(&mut cost));
+            self.budget.release(&cost);
+            cost = Cost { demand: cost.demand, ..Cost::default() };
         }
         self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch })?;
         result
@@ -63,7 +64,7 @@ impl Host<'_> {
         verdict: &Verdict,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        self.context.check_cancelled()?;
+        self.check_cancelled()?;
         // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
         self.budget.reserve_call()?;
         self.heed(verdict, sink)?;
@@ -147,7 +148,7 @@ impl Host<'_> {
     fn describe_metrics(&self) -> Value {
         json!({
             "calls": self.budget.calls(),
-            "files_changed": self.budget.files().len(),
+            "files_changed": self.budget.files(),
             "diff_lines": self.budget.lines(),
             "tools": self.tools,
             "own": self.metrics,
@@ -156,7 +157,20 @@ impl Host<'_> {
 
     /// Why the run has to stop now; none if it may go on.
     pub fn must_stop(&self) -> Option<Error> {
-        self.context.check_cancelled().and_then(|()| self.budget.check_wall()).err()
+        self.check_cancelled().err()
+    }
+
+    /// An error if the user wants everything to stop, or the time of the run is spent.
+    pub(super) fn check_cancelled(&self) -> Result<(), Error> {
+        self.context.check_cancelled().and_then(|()| self.budget.check_wall())
+    }
+
+    /// The cause of a failure: whatever was stopped since the time is spent only says that it was stopped.
+    fn cause(&self, error: Error) -> Error {
+        match self.budget.check_wall() {
+            Err(spent) if error.code() == Code::Cancelled => spent.detail("cause", error.message()),
+            _ => error,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ use serde_json::Value;
 
 use self::{
     adapter::StoredProposal,
-    budget::{Budget, Cost},
+    budget::{Budget, Cost, Deadline},
     commit::Committed,
     confirm::Confirmations,
     preview::Previewed,
@@ -47,6 +47,7 @@ use self::{
 };
 pub use self::{
     adapter::describe_adapter,
+    budget::Demand,
     context::{Context, Flags, Options, Progress},
     custom::{Calls, CustomCall, CustomContext},
     door::Position,
@@ -86,6 +87,8 @@ pub struct Host<'a> {
     chain: Chain,
     lease: Option<Lease>,
     budget: Budget,
+    /// Tells whatever works for the run when to stop.
+    deadline: Deadline,
     /// What the call that is being answered has reserved of the budgets.
     reserved: Cost,
     /// True if that call's change has reached the tree, whatever became of it then.

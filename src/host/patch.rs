@@ -92,7 +92,7 @@ impl Host<'_> {
     /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
     pub(super) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
         let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
-            self.context.check_cancelled()?;
+            self.check_cancelled()?;
             render_with(view, change, buffer)
         });
         let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;

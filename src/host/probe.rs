@@ -86,7 +86,7 @@ pub fn probe_verifier(options: &Options) -> Result<VerifierProbe, Error> {
     let run = context.runs.create(0, 0)?;
     let elsewhere = Runs::of(outside.path()).create(0, 0)?;
     let mut request = request(&context, &run)?;
-    let report = ask(&context, &request, TIMEOUT_MS)?;
+    let report = ask(&context, &request, TIMEOUT_MS, &context.options.cancel)?;
     if !report.passed {
         let reason = report.failures.first().map(|failure| failure.reason.clone()).unwrap_or_default();
         return Err(Error::new(Code::Internal, format!("the verifier does not pass what is right: {reason}")));
@@ -94,7 +94,7 @@ pub fn probe_verifier(options: &Options) -> Result<VerifierProbe, Error> {
     elsewhere.write("secret", b"text")?;
     let secret = elsewhere.path().join("secret");
     request.overlay = vec![Proposed { path: RepoPath::parse("a.txt")?, file: Some(secret), mode: 0o644 }];
-    let report = ask(&context, &request, TIMEOUT_MS)?;
+    let report = ask(&context, &request, TIMEOUT_MS, &context.options.cancel)?;
     Ok(if report.passed { VerifierProbe::Unconfined } else { VerifierProbe::Confined })
 }
 

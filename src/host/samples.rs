@@ -2,10 +2,12 @@
 //!
 //! The verifier says which links are new, the seed chooses among them, and the policy says how many and on which hosts.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Context, Host, Position, adapter::StoredProposal};
+use super::{Context, Host, Position, adapter::StoredProposal, context::check_stop};
 use crate::{
     dta::contract::{Failure, Invocation, Verdict},
     error::Error,
@@ -54,7 +56,8 @@ impl Host<'_> {
         if urls.is_empty() || !verdict.passed {
             return Ok(None);
         }
-        let samples = ask(self.context, &self.policy, input.constraints.timeout_ms, &urls)?;
+        let limit = Limit { timeout_ms: input.constraints.timeout_ms, stop: self.deadline.stop() };
+        let samples = ask(self.context, &self.policy, limit, &urls)?;
         judge(&samples, verdict);
         let tool = &input.tool;
         self.write_artifact(position, tool, "samples", &Samples { tool, samples: &samples }).map(Some)
@@ -72,7 +75,8 @@ pub(super) fn try_again(
     let mut urls = chosen(policy, input, offered).unwrap_or_default();
     urls.retain(|url| url::Url::parse(url).is_ok_and(|url| policy.reach_refusal(&url).is_none()));
     if !urls.is_empty() && verdict.passed {
-        judge(&ask(context, policy, policy.adapter(&input.tool).timeout_ms, &urls)?, verdict);
+        let limit = Limit { timeout_ms: policy.adapter(&input.tool).timeout_ms, stop: &context.options.cancel };
+        judge(&ask(context, policy, limit, &urls)?, verdict);
     }
     Ok(())
 }
@@ -83,11 +87,18 @@ fn chosen(policy: &Policy, input: &Invocation, offered: Vec<String>) -> Result<V
     Ok(seed::choose(input.constraints.seed, "http_samples", offered, samples))
 }
 
-fn ask(context: &Context, policy: &Policy, timeout_ms: u64, urls: &[String]) -> Result<Vec<Outcome>, Error> {
+/// What bounds the trying of samples.
+struct Limit<'a> {
+    timeout_ms: u64,
+    stop: &'a AtomicBool,
+}
+
+fn ask(context: &Context, policy: &Policy, limit: Limit<'_>, urls: &[String]) -> Result<Vec<Outcome>, Error> {
+    let Limit { timeout_ms, stop } = limit;
     let refusal = |url: &url::Url| policy.reach_refusal(url).map(|refusal| refusal.reason);
-    let client = net::Client::new(net::Options { refusal: &refusal, timeout_ms, cancel: &context.options.cancel });
+    let client = net::Client::new(net::Options { refusal: &refusal, timeout_ms, cancel: stop });
     let outcomes = parallel_map(context.options.threads, urls, |url| client.ask(url));
-    context.check_cancelled()?;
+    check_stop(stop)?;
     Ok(outcomes)
 }
 

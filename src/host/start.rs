@@ -1,13 +1,13 @@
 //! How a run starts: recovery first, a clean tree, a record, a lease.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
     Context, Event, Flags, Host, Sink,
-    budget::{Budget, Cost},
+    budget::{Budget, Cost, Deadline},
     clean,
     confirm::Confirmations,
     recover::{self, Round},
@@ -191,6 +191,7 @@ impl<'a> Host<'a> {
         let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
         let started = Started::new(&folder, clock::rfc3339(now_ms), &request, git.head.clone());
         let text = started.write(&folder, context.rules.secrets())?;
+        let budget = Budget::new(request.policy.settings().budget.clone());
         let mut host = Host {
             context,
             flags: request.flags,
@@ -199,7 +200,8 @@ impl<'a> Host<'a> {
             chain: Chain::open(&folder)?,
             folder,
             lease,
-            budget: Budget::new(request.policy.settings().budget.clone()),
+            deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),
+            budget,
             policy: request.policy,
             reserved: Cost::default(),
             reached_tree: false,

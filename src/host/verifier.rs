@@ -1,9 +1,11 @@
 //! Verification by somebody else: a process of its own that has the record and the disk, and nothing from here.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Context, Host, Position, adapter::StoredProposal, samples};
+use super::{Context, Host, Position, adapter::StoredProposal, context::check_stop, samples};
 use crate::{
     dta::{
         contract::{BaselineRecord, Failure, Verdict},
@@ -35,7 +37,7 @@ impl Host<'_> {
             overlay: Vec::new(),
             threads: self.context.options.threads,
         };
-        ask(self.context, &request, stored.invocation.constraints.timeout_ms)
+        ask(self.context, &request, stored.invocation.constraints.timeout_ms, self.deadline.stop())
     }
 
     /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
@@ -57,7 +59,7 @@ impl Host<'_> {
                 threads: self.context.options.threads,
             })
         };
-        let verdict = ask_with(self.context, request, stored.invocation.constraints.timeout_ms);
+        let verdict = ask_with(self.context, request, stored.invocation.constraints.timeout_ms, self.deadline.stop());
         self.folder.remove_folder(&name)?;
         verdict
     }
@@ -86,8 +88,8 @@ fn artifact(file: &FileRef) -> ArtifactRef {
 }
 
 /// Runs the verifier. One that dies, hangs or says something else has not passed.
-pub(super) fn ask(context: &Context, request: &Request, timeout_ms: u64) -> Result<Report, Error> {
-    ask_with(context, || Ok(request.clone()), timeout_ms)
+pub(super) fn ask(context: &Context, request: &Request, timeout_ms: u64, stop: &AtomicBool) -> Result<Report, Error> {
+    ask_with(context, || Ok(request.clone()), timeout_ms, stop)
 }
 
 /// As [`ask`], with a request that is made while the verifier starts.
@@ -95,6 +97,7 @@ fn ask_with(
     context: &Context,
     request: impl FnOnce() -> Result<Request, Error>,
     timeout_ms: u64,
+    stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let command = Command {
         program: context.options.program.clone(),
@@ -105,10 +108,10 @@ fn ask_with(
         timeout_ms,
         max_output: 64 << 20,
     };
-    let captured = capture_with(command, Some(context.options.cancel.as_ref()), || {
+    let captured = capture_with(command, Some(stop), || {
         serde_json::to_vec(&request()?).map_err(|error| Error::new(Code::Internal, error.to_string()))
     })?;
-    context.check_cancelled()?;
+    check_stop(stop)?;
     let failed = |reason: String| Report {
         failures: vec![Failure::new("verifier_ran", reason)],
         checks: vec!["verifier_ran".to_owned()],
@@ -175,7 +178,7 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
         threads: context.options.threads,
         tool: tool.clone(),
     };
-    let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms)?;
+    let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms, &context.options.cancel)?;
     let mut verdict = report.verdict();
     if verdict.passed && !report.samples.is_empty() {
         let baseline: BaselineRecord = serde_json::from_slice(&folder.read(&request.baseline.path)?)

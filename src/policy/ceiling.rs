@@ -52,6 +52,12 @@ pub struct BudgetCeiling {
     pub bytes: Option<u64>,
     /// Seconds from start to end.
     pub wall_s: Option<u64>,
+    /// Seconds that programs run.
+    pub exec_s: Option<u64>,
+    /// Tokens of language models.
+    pub tokens: Option<u64>,
+    /// Money, in millionths.
+    pub cost: Option<u64>,
 }
 
 impl Ceiling {
@@ -97,13 +103,16 @@ impl Ceiling {
 }
 
 impl BudgetCeiling {
-    fn fields(&mut self) -> [(&'static str, &mut Option<u64>); 5] {
+    fn fields(&mut self) -> [(&'static str, &mut Option<u64>); 8] {
         [
             ("calls", &mut self.calls),
             ("files", &mut self.files),
             ("diff_lines", &mut self.diff_lines),
             ("bytes", &mut self.bytes),
             ("wall_s", &mut self.wall_s),
+            ("exec_s", &mut self.exec_s),
+            ("tokens", &mut self.tokens),
+            ("cost", &mut self.cost),
         ]
     }
 }
@@ -130,6 +139,10 @@ impl Policy {
                 policy.origins.insert(format!("budget.{name}"), Origin::Header);
             }
         }
+        if let Some(cost) = limits.cost.filter(|cost| policy.settings.budget.cost.is_none_or(|budget| *cost < budget)) {
+            policy.settings.budget.cost = Some(cost);
+            policy.origins.insert("budget.cost".to_owned(), Origin::Header);
+        }
         if let Some(on_failure) = ceiling.on_failure.filter(|wanted| *wanted != policy.settings.run.on_failure) {
             if on_failure == OnFailure::Keep && !policy.settings.run.keep_flag {
                 let origin = self.origin("run.keep_flag");
@@ -148,9 +161,10 @@ impl Policy {
     }
 }
 
-/// In the order of [`BudgetCeiling::fields`].
-fn budgets(budget: &mut Budget) -> [&mut u64; 5] {
-    [&mut budget.calls, &mut budget.files, &mut budget.diff_lines, &mut budget.bytes, &mut budget.wall_s]
+/// In the order of [`BudgetCeiling::fields`], without the last, which may be without a limit.
+fn budgets(budget: &mut Budget) -> [&mut u64; 7] {
+    let Budget { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, cost: _ } = budget;
+    [calls, files, diff_lines, bytes, wall_s, exec_s, tokens]
 }
 
 fn table<'a>(header: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Error> {
@@ -290,7 +304,8 @@ mod tests {
         let mut fields: Vec<&str> = ceiling.fields().iter().map(|(name, _)| *name).collect();
         fields.sort_unstable();
         assert_eq!(fields, key::children("budget").collect::<Vec<_>>());
-        let mut budget = Budget { calls: 1, files: 2, diff_lines: 3, bytes: 4, wall_s: 5 };
+        let mut budget =
+            Budget { calls: 1, files: 2, diff_lines: 3, bytes: 4, wall_s: 5, exec_s: 6, tokens: 7, cost: Some(8) };
         let json = serde_json::to_value(&budget).unwrap();
         for ((name, _), value) in ceiling.fields().iter().zip(budgets(&mut budget)) {
             assert_eq!(json[*name], *value, "{name}");

@@ -50,6 +50,8 @@ pub(super) enum Form {
     Text,
     /// A number that is not negative.
     Number,
+    /// An amount that is not negative, in settings as millionths.
+    Millionths,
     /// Rules: tables with these columns.
     Rows(&'static [Column]),
 }
@@ -62,6 +64,13 @@ pub(super) struct Column {
     pub(super) required: bool,
     /// What it is for, a sentence.
     pub(super) doc: &'static str,
+}
+
+/// An amount in millionths, if it is one.
+fn millionths(amount: f64) -> Option<u64> {
+    let whole = (amount * 1e6).round();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in the range of whole numbers")]
+    (0.0..=MAX as f64).contains(&whole).then_some(whole as u64)
 }
 
 /// What is wrong with a value: a phrase, and the place if it is an item of a list.
@@ -114,6 +123,7 @@ impl Form {
             }
             Form::Text => value.as_str().filter(|text| !text.trim().is_empty()).map(Value::from).ok_or_else(expected),
             Form::Number => value.as_f64().filter(|n| *n >= 0.0).map(|_| value.clone()).ok_or_else(expected),
+            Form::Millionths => value.as_f64().and_then(millionths).map(Value::from).ok_or_else(expected),
             Form::Rows(columns) => {
                 let rows = value.as_array().ok_or_else(expected)?;
                 let row = |(at, row)| {
@@ -140,7 +150,7 @@ impl Form {
             Form::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
             Form::Words => "a list of words such as [\"cargo\", [\"publish\", \"yank\"]]".to_owned(),
             Form::Text => "text that is not empty".to_owned(),
-            Form::Number => "a number that is not negative".to_owned(),
+            Form::Number | Form::Millionths => "a number that is not negative".to_owned(),
             Form::Rows(_) => "a list of tables: write `[[…]]` for each".to_owned(),
         }
     }
@@ -166,7 +176,7 @@ impl Form {
                 json!({"type": "array", "items": either})
             }
             Form::Text => json!({"type": "string", "pattern": "[^ ]"}),
-            Form::Number => json!({"type": "number", "minimum": 0}),
+            Form::Number | Form::Millionths => json!({"type": "number", "minimum": 0}),
             Form::Rows(columns) => json!({"type": "array", "items": row_schema(columns)}),
         }
     }

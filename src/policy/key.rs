@@ -78,6 +78,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("adapters.*.max_files", Form::Count(1), "How many files the adapter may take at once."),
     key("adapters.*.paths", Form::Globs, "Globs of what the adapter may write; without it, all that `[paths]` allows."),
+    key(
+        "adapters.*.rate_per_min",
+        Form::Count(0),
+        "How often a run may start the adapter in any minute; without it, as often as it likes.",
+    ),
     key("adapters.*.timeout_ms", Form::Count(1), "How long one call of the adapter may take, in milliseconds."),
     key("adapters.approved", Form::Names, "Names of the adapters that may be used; without it, all that exist."),
     key(
@@ -87,8 +92,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("budget.bytes", Form::Size, "Bytes that a run may write in all."),
     key("budget.calls", Form::Count(0), "Host calls that a run may make."),
+    key("budget.cost", Form::Millionths, "Money that calls of a run may cost, such as 2.5; without it, no limit."),
     key("budget.diff_lines", Form::Count(0), "Lines that a run may change in all, added and removed together."),
+    key("budget.exec_s", Form::Count(0), "Seconds that programs which a run starts may take in all."),
     key("budget.files", Form::Count(0), "Files that a run may change."),
+    key("budget.tokens", Form::Count(0), "Tokens of language models that a run may use."),
     key("budget.wall_s", Form::Count(0), "Seconds that a run may take from start to end."),
     key(
         "calls.approved",
@@ -178,11 +186,7 @@ pub(super) const KEYS: &[Key] = &[
 /// Keys and tables whose feature does not exist in this version, each with the words that say so.
 pub(super) const MISSING: &[(&str, &str)] = &[
     ("adapters.*.program", "adapters of your own do not exist"),
-    ("adapters.*.rate_per_min", "rate limits do not exist"),
     ("adapters.*.script", "adapters of your own do not exist"),
-    ("budget.cost", "there are no model requests to pay for"),
-    ("budget.exec_s", "runs can't start commands"),
-    ("budget.tokens", "there are no model requests to count tokens of"),
     ("ci", "settings for CI do not exist"),
     ("commitments", "commitments do not exist"),
     ("confirm.approvers", "signed approvals do not exist"),

@@ -73,11 +73,13 @@ pub struct Adapter {
     pub timeout_ms: u64,
     /// How many of its new links are tried over HTTP at most.
     pub http_samples: u64,
+    /// How often it may be started in a minute; none: as often as one likes.
+    pub rate_per_min: Option<u64>,
 }
 
 impl Default for Adapter {
     fn default() -> Self {
-        Adapter { paths: None, max_files: 5000, timeout_ms: 300_000, http_samples: 0 }
+        Adapter { paths: None, max_files: 5000, timeout_ms: 300_000, http_samples: 0, rate_per_min: None }
     }
 }
 
@@ -264,13 +266,28 @@ pub struct Budget {
     pub diff_lines: u64,
     /// Bytes of post-images.
     pub bytes: u64,
-    /// Seconds from start to end.
+    /// Seconds from start to end, without the time that people take.
     pub wall_s: u64,
+    /// Seconds that programs run.
+    pub exec_s: u64,
+    /// Tokens of language models.
+    pub tokens: u64,
+    /// Money, in millionths; none: no limit.
+    pub cost: Option<u64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { calls: 10_000, files: 5000, diff_lines: 50_000, bytes: 256 << 20, wall_s: 7200 }
+        Budget {
+            calls: 10_000,
+            files: 5000,
+            diff_lines: 50_000,
+            bytes: 256 << 20,
+            wall_s: 7200,
+            exec_s: 1800,
+            tokens: 200_000,
+            cost: None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod abuse;
 mod apply;
 mod apply_policy;
 mod archive;
+mod budgets;
 mod cancel;
 mod command_line;
 mod concurrency;

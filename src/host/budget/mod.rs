@@ -1,0 +1,400 @@
+//! Budgets: reserved before a call and settled after it, never the other way round. N means N.
+
+mod rate;
+mod wall;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::{Map, Value, json};
+
+use self::rate::Rates;
+pub(super) use self::wall::{Deadline, Wall};
+use crate::{
+    change::ChangeSet,
+    clock::Stopwatch,
+    diff::Stat,
+    error::{Code, Error},
+    path::RepoPath,
+    policy,
+};
+
+/// The budgets of a run. Calls that are made at the same time never get more together than there is.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limits: policy::Budget,
+    spent: Mutex<Spent>,
+    rates: Mutex<Rates>,
+    wall: Arc<Wall>,
+}
+
+/// What a run has spent, or reserved for calls that are being answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    /// Host calls.
+    pub(super) calls: u64,
+    /// Files that were changed.
+    pub(super) files: BTreeSet<RepoPath>,
+    /// Lines added and removed.
+    pub(super) diff_lines: u64,
+    /// Bytes written.
+    pub(super) bytes: u64,
+    /// What calls asked for themselves.
+    pub(super) demand: Demand,
+}
+
+/// What a call needs of the budgets that nrv can't measure by itself: before it the most that it may take, after it what it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Milliseconds that programs run; of `budget.exec_s`.
+    pub exec_ms: u64,
+    /// Tokens of language models, in and out; of `budget.tokens`.
+    pub tokens: u64,
+    /// Money, in millionths of the unit of `budget.cost`.
+    pub cost: u64,
+}
+
+/// What a call takes of the budgets beside being a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Files that the run had not changed before.
+    pub(super) files: Vec<RepoPath>,
+    /// Lines added and removed.
+    pub(super) diff_lines: u64,
+    /// Bytes written.
+    pub(super) bytes: u64,
+    /// What it asked for itself.
+    pub(super) demand: Demand,
+}
+
+impl Cost {
+    /// As records have it, without what is zero; none if it is nothing.
+    pub(super) fn describe(&self) -> Option<Value> {
+        let kinds = [
+            ("files", self.files.len() as u64),
+            ("diff_lines", self.diff_lines),
+            ("bytes", self.bytes),
+            ("exec_ms", self.demand.exec_ms),
+            ("tokens", self.demand.tokens),
+            ("cost", self.demand.cost),
+        ];
+        let map: Map<String, Value> =
+            kinds.into_iter().filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), json!(n))).collect();
+        (!map.is_empty()).then_some(Value::Object(map))
+    }
+}
+
+impl Budget {
+    pub(super) fn new(limits: policy::Budget) -> Self {
+        let wall = Arc::new(Wall::new(limits.wall_s));
+        Budget { limits, spent: Mutex::default(), rates: Mutex::default(), wall }
+    }
+
+    /// Takes over what the run had spent before it went on, and the milliseconds that it had taken.
+    pub(super) fn restore(&self, spent: Spent, wall_ms: u64) {
+        *self.spent() = spent;
+        self.wall.add(wall_ms);
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves one call.
+    pub(super) fn reserve_call(&self) -> Result<(), Error> {
+        self.check_wall()?;
+        let mut spent = self.spent();
+        spent.calls = admit("calls", spent.calls, 1, self.limits.calls)?;
+        Ok(())
+    }
+
+    /// Reserves one use of what may be used only so often in a minute, at this moment.
+    pub(super) fn reserve_rate(&self, key: &str, per_min: Option<u64>, now_ms: u64) -> Result<(), Error> {
+        let Some(limit) = per_min else { return Ok(()) };
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.take(key, limit, now_ms).map_err(|full| {
+            let error = spent_error(key, limit, full.used, 1).detail("retry_after_ms", full.retry_after_ms);
+            error.hint(format!("raise `{key}` in `nrv.toml`, or call it less often"))
+        })
+    }
+
+    /// The time that the run has taken.
+    pub(super) fn wall(&self) -> Arc<Wall> {
+        Arc::clone(&self.wall)
+    }
+
+    /// An error if the run has taken longer than it may.
+    pub(super) fn check_wall(&self) -> Result<(), Error> {
+        let limit = self.limits.wall_s;
+        if self.wall.is_spent() {
+            return Err(spent("wall_s", limit, self.wall.used_ms() / 1000, 0));
+        }
+        Ok(())
+    }
+
+    /// Stops counting time, since a person is asked; [`Budget::forgive`] goes on with it.
+    pub(super) fn pause(&self) {
+        self.wall.pause();
+    }
+
+    /// Takes time out of the account.
+    pub(super) fn forgive(&self, waited: Stopwatch) {
+        self.wall.forgive(waited);
+    }
+
+    /// Reserves what a call asks for itself; all or nothing.
+    pub(super) fn reserve(&self, demand: Demand) -> Result<(), Error> {
+        let mut spent = self.spent();
+        let used = spent.demand;
+        let exec = admit("exec_s", used.exec_ms, demand.exec_ms, self.limits.exec_s.saturating_mul(1000));
+        let exec_ms = exec.map_err(|error| in_units(error, 1000.0))?;
+        let tokens = admit("tokens", used.tokens, demand.tokens, self.limits.tokens)?;
+        let cost = admit("cost", used.cost, demand.cost, self.limits.cost.unwrap_or(u64::MAX));
+        let cost = cost.map_err(|error| in_units(error, 1e6))?;
+        spent.demand = Demand { exec_ms, tokens, cost };
+        Ok(())
+    }
+
+    /// Replaces what was reserved by what it came to, which may be less, or more if a call took more than it said.
+    pub(super) fn settle(&self, reserved: Demand, actual: Demand) {
+        let settle = |sum: u64, reserved: u64, actual: u64| sum.saturating_sub(reserved).saturating_add(actual);
+        let mut spent = self.spent();
+        let demand = &mut spent.demand;
+        demand.exec_ms = settle(demand.exec_ms, reserved.exec_ms, actual.exec_ms);
+        demand.tokens = settle(demand.tokens, reserved.tokens, actual.tokens);
+        demand.cost = settle(demand.cost, reserved.cost, actual.cost);
+    }
+
+    /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
+    pub(super) fn reserve_change(&self, changes: &ChangeSet, stats: &[Stat]) -> Result<Cost, Error> {
+        let mut spent = self.spent();
+        self.admit_change(&spent, changes, stats)?;
+        let new = changes.changes().iter().map(|change| &change.path).filter(|path| !spent.files.contains(path));
+        let files = new.cloned().collect();
+        let cost = Cost { files, diff_lines: lines(stats), bytes: bytes(changes), demand: Demand::default() };
+        spent.diff_lines += cost.diff_lines;
+        spent.bytes += cost.bytes;
+        spent.files.extend(cost.files.iter().cloned());
+        Ok(cost)
+    }
+
+    /// Gives back what was reserved for a change that never reached the tree.
+    pub(super) fn release(&self, cost: &Cost) {
+        let mut spent = self.spent();
+        spent.diff_lines = spent.diff_lines.saturating_sub(cost.diff_lines);
+        spent.bytes = spent.bytes.saturating_sub(cost.bytes);
+        spent.files.retain(|path| !cost.files.contains(path));
+    }
+
+    /// An error if [`Budget::reserve_change`] would be one. Nothing is reserved: for what is proposed and never written.
+    pub(super) fn check_change(&self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
+        self.admit_change(&self.spent(), changes, stats)
+    }
+
+    fn admit_change(&self, spent: &Spent, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
+        let new_files = changes.changes().iter().filter(|change| !spent.files.contains(&change.path)).count() as u64;
+        admit("files", spent.files.len() as u64, new_files, self.limits.files)?;
+        admit("diff_lines", spent.diff_lines, lines(stats), self.limits.diff_lines)?;
+        admit("bytes", spent.bytes, bytes(changes), self.limits.bytes).map(drop)
+    }
+
+    /// Lines that the run has added and removed so far.
+    pub(super) fn lines(&self) -> u64 {
+        self.spent().diff_lines
+    }
+
+    /// How many files the run has changed.
+    pub(super) fn files(&self) -> usize {
+        self.spent().files.len()
+    }
+
+    /// Calls that the run has made.
+    pub(super) fn calls(&self) -> u64 {
+        self.spent().calls
+    }
+
+    /// Used and left, as scripts see it. Time is not in it: it differs from run to run.
+    pub(super) fn describe(&self) -> Value {
+        let row = |used: u64, limit: u64| json!({"used": used, "limit": limit, "left": limit.saturating_sub(used)});
+        let spent = self.spent();
+        let mut budget = json!({
+            "calls": row(spent.calls, self.limits.calls),
+            "files": row(spent.files.len() as u64, self.limits.files),
+            "diff_lines": row(spent.diff_lines, self.limits.diff_lines),
+            "bytes": row(spent.bytes, self.limits.bytes),
+            "exec_ms": row(spent.demand.exec_ms, self.limits.exec_s.saturating_mul(1000)),
+            "tokens": row(spent.demand.tokens, self.limits.tokens),
+        });
+        if let Some(limit) = self.limits.cost {
+            budget["cost_millionths"] = row(spent.demand.cost, limit);
+        }
+        budget
+    }
+}
+
+fn lines(stats: &[Stat]) -> u64 {
+    stats.iter().map(|stat| stat.lines.total()).sum()
+}
+
+/// How many bytes a change writes.
+fn bytes(changes: &ChangeSet) -> u64 {
+    let written = changes.changes().iter().filter_map(|change| change.after.as_ref());
+    written.map(|content| content.bytes.len() as u64).sum()
+}
+
+/// The new sum, if it stays within the limit.
+fn admit(name: &str, used: u64, asked: u64, limit: u64) -> Result<u64, Error> {
+    let sum = used.saturating_add(asked);
+    if sum > limit { Err(spent(name, limit, used, asked)) } else { Ok(sum) }
+}
+
+/// The numbers of an error in the units of the policy.
+fn in_units(error: Error, unit: f64) -> Error {
+    let number = |key: &str| error.details().get(key).and_then(Value::as_f64).unwrap_or_default() / unit;
+    let (name, limit, used, asked) =
+        (error.details()["budget"].as_str().unwrap_or_default(), number("limit"), number("used"), number("asked"));
+    spent(name, limit, used, asked)
+}
+
+fn spent<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, used: N, asked: N) -> Error {
+    spent_error(name, limit, used, asked)
+        .hint(format!("raise `{name}` in `[budget]` of `nrv.toml` and in the script's header, or change less at once"))
+}
+
+fn spent_error<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, used: N, asked: N) -> Error {
+    Error::new(
+        Code::BudgetExhausted,
+        format!("the budget `{name}` is spent: limit {limit}, used {used}, asked {asked}"),
+    )
+    .detail("budget", name)
+    .detail("limit", limit)
+    .detail("used", used)
+    .detail("asked", asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        change::{Change, Content},
+        diff::Lines,
+    };
+
+    fn budget(calls: u64, files: u64, diff_lines: u64) -> Budget {
+        Budget::new(policy::Budget { calls, files, diff_lines, ..policy::Budget::default() })
+    }
+
+    fn change(path: &str) -> ChangeSet {
+        let content = |text: &str| Some(Content::new(text.into(), 0o644));
+        let path = RepoPath::parse(path).unwrap();
+        let before = content("a\n").map(|content| content.stamp());
+        ChangeSet::new(vec![Change { path, before, after: content("b\n") }]).unwrap()
+    }
+
+    /// One line less and one more for each file.
+    fn stats(changes: &ChangeSet) -> Vec<Stat> {
+        let stat = |change: &Change| Stat { path: change.path.clone(), lines: Lines { added: 1, removed: 1 } };
+        changes.changes().iter().map(stat).collect()
+    }
+
+    #[test]
+    fn checking_a_change_spends_nothing() {
+        let budget = budget(1, 1, 2);
+        let (one, two) = (change("a"), change("b"));
+        for _ in 0..3 {
+            budget.check_change(&one, &stats(&one)).unwrap();
+        }
+        assert_eq!((budget.lines(), budget.files()), (0, 0));
+        budget.reserve_change(&one, &stats(&one)).unwrap();
+        let error = budget.check_change(&two, &stats(&two)).unwrap_err();
+        assert_eq!(error.details()["budget"], "files");
+    }
+
+    #[test]
+    fn what_is_given_back_can_be_reserved_again() {
+        let budget = budget(1, 1, 2);
+        let one = change("a");
+        for _ in 0..3 {
+            let cost = budget.reserve_change(&one, &stats(&one)).unwrap();
+            assert_eq!(cost.describe(), Some(json!({"files": 1, "diff_lines": 2, "bytes": 2})));
+            budget.release(&cost);
+        }
+        assert_eq!((budget.lines(), budget.files()), (0, 0));
+        assert_eq!(Cost::default().describe(), None);
+    }
+
+    #[test]
+    fn a_limit_of_n_admits_exactly_n() {
+        let budget = budget(2, 2, 4);
+        budget.reserve_call().unwrap();
+        budget.reserve_call().unwrap();
+        let error = budget.reserve_call().unwrap_err();
+        assert_eq!((error.code(), error.details()["limit"].as_u64()), (Code::BudgetExhausted, Some(2)));
+        for path in ["a", "b"] {
+            budget.reserve_change(&change(path), &stats(&change(path))).unwrap();
+        }
+        let error = budget.reserve_change(&change("c"), &stats(&change("c"))).unwrap_err();
+        assert_eq!(error.details()["budget"], "files");
+        let error = budget.reserve_change(&change("a"), &stats(&change("a"))).unwrap_err();
+        assert_eq!(error.details()["budget"], "diff_lines");
+        assert_eq!((budget.lines(), budget.files(), budget.calls()), (4, 2, 2));
+    }
+
+    #[test]
+    fn what_calls_ask_for_themselves_is_reserved_and_settled() {
+        let limits = policy::Budget { exec_s: 2, tokens: 100, cost: Some(1_500_000), ..policy::Budget::default() };
+        let ask = |exec_ms, tokens, cost| Demand { exec_ms, tokens, cost };
+        for (ok, more, name, words) in [
+            (ask(2000, 0, 0), ask(1, 0, 0), "exec_s", "limit 2, used 2, asked 0.001"),
+            (ask(0, 100, 0), ask(0, 1, 0), "tokens", "limit 100, used 100, asked 1"),
+            (ask(0, 0, 1_500_000), ask(0, 0, 1), "cost", "limit 1.5, used 1.5, asked 0.000001"),
+        ] {
+            let budget = Budget::new(limits.clone());
+            budget.reserve(ok).unwrap();
+            let error = budget.reserve(more).unwrap_err();
+            assert_eq!((error.code(), &error.details()["budget"]), (Code::BudgetExhausted, &json!(name)));
+            assert!(error.message().ends_with(words), "{error}");
+            // Less than was reserved: the rest can be had.
+            budget.settle(ok, Demand::default());
+            budget.reserve(ok).unwrap();
+            // More than was reserved: that is what it came to.
+            budget.settle(Demand::default(), more);
+            assert!(budget.reserve(Demand::default()).is_err());
+        }
+    }
+
+    #[test]
+    fn calls_at_the_same_time_never_get_more_together_than_there_is() {
+        for round in 0..20 {
+            let budget = Budget::new(policy::Budget {
+                calls: 50,
+                files: 7,
+                diff_lines: 13,
+                tokens: 90,
+                ..policy::Budget::default()
+            });
+            let admitted = || {
+                let mut got = [0; 3];
+                for n in 0..40 {
+                    let one = change(&format!("{round}-{n}"));
+                    got[0] += u64::from(budget.reserve_call().is_ok());
+                    got[1] += u64::from(budget.reserve_change(&one, &stats(&one)).is_ok());
+                    got[2] += u64::from(budget.reserve(Demand { tokens: 7, ..Demand::default() }).is_ok());
+                }
+                got
+            };
+            let sums = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(admitted)).collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap())
+                    .fold([0; 3], |sum, got| [sum[0] + got[0], sum[1] + got[1], sum[2] + got[2]])
+            });
+            // Six changes of two lines each fit into 13 lines.
+            assert_eq!(sums, [50, 6, 12]);
+            assert_eq!((budget.calls(), budget.lines()), (50, 12));
+        }
+    }
+}
