@@ -359,6 +359,11 @@ impl Call {
         self.name().starts_with("apply.")
     }
 
+    /// True for the calls `files.*`.
+    pub fn reads(&self) -> bool {
+        self.name().starts_with("files.")
+    }
+
     /// The call's name, such as `files.read`.
     pub fn name(&self) -> &'static str {
         match self {

@@ -46,6 +46,7 @@ pub mod process;
 pub mod schema;
 pub mod script;
 pub mod seed;
+pub mod signature;
 pub mod text;
 pub mod toolkit;
 pub mod worker;
@@ -58,12 +59,12 @@ pub use self::{
     error::{Code, Error},
     host::{
         Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags, Host, Options, Position,
-        Question, Request, Silent, Sink, State,
+        Question, Request, Resumption, Ruling, Silent, Sink, State,
     },
     path::RepoPath,
     policy::Policy,
     process::{Isolation, Program},
-    script::{Invocation, run_file},
+    script::{Invocation, resume, run_file},
     toolkit::Toolkit,
     workspace::Workspace,
 };

@@ -132,7 +132,7 @@ fn call(work: Work, arguments: &ApplyArguments) -> Call {
 }
 
 /// A line for each file to stdout, what is to be known of it to stderr.
-fn tell(result: &Value, out: &mut Output) {
+pub(super) fn tell(result: &Value, out: &mut Output) {
     if out.is_json() {
         return;
     }

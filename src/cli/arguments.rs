@@ -45,6 +45,7 @@ impl Cli {
             Command::Plan(arguments) if arguments.output.as_deref() == Some(Path::new("-")) => return Mode::Document,
             Command::Plan(arguments) => arguments.script.events,
             Command::Apply(arguments) => arguments.events,
+            Command::Resume(arguments) => arguments.events,
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
             Command::Scripts
             | Command::Dta { .. }
@@ -123,6 +124,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Runs,
     },
+    /// Go on with a run that waits or whose process died; nothing is done twice
+    Resume(ResumeArguments),
     /// Undo a run exactly, or refuse and name the files that changed since
     Rollback(RollbackArguments),
     /// Finish or undo what a crash left; every command that writes does it first
@@ -154,7 +157,7 @@ pub(super) enum Command {
 }
 
 /// What commands that change files take.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(super) struct Mutation {
     /// Propose and verify, write nothing but the record
     #[arg(long)]
@@ -366,6 +369,41 @@ pub(super) enum Runs {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+/// Arguments of `nrv resume`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv resume last --approve c1 --reason 'looked at the diff'
+  nrv resume last --reject c1
+  nrv resume 20261121T202000Z-7f3a")]
+pub(super) struct ResumeArguments {
+    /// Run, or `last`
+    pub(super) run: String,
+    /// Grant what it waits for
+    #[arg(long, value_name = "GATE", conflicts_with = "reject")]
+    pub(super) approve: Option<String>,
+    /// Refuse what it waits for, and undo the run
+    #[arg(long, value_name = "GATE")]
+    pub(super) reject: Option<String>,
+    /// Who decides [default: the user's name]
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// With --approve, of a call of which nobody knows whether it took effect: take it as made, with this reply
+    #[arg(long, value_name = "JSON", requires = "approve")]
+    pub(super) reply: Option<String>,
+    /// Go on with what the run has read, although it is otherwise now
+    #[arg(long)]
+    pub(super) accept_stale_reads: bool,
+    /// Answer the confirmations that the policy lets a flag answer
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Write events to stdout as JSON lines while they happen, the result last
+    #[arg(long)]
+    pub(super) events: bool,
 }
 
 /// Arguments of `nrv rollback`.

@@ -12,9 +12,11 @@ mod hunk;
 mod init;
 mod meter;
 mod output;
+mod pager;
 mod plan;
 mod recover;
 mod redact;
+mod resume;
 mod run;
 mod runs;
 mod scripts;
@@ -103,6 +105,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         }
         Command::Runs { command: Runs::Import { file } } => runs::import(&here()?, file, out),
         Command::Runs { command: Runs::Gc { dry_run } } => runs::gc(&here()?, *dry_run, out),
+        Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover => recover::recover(&here()?, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),

@@ -180,6 +180,15 @@ impl Output {
         let _ = write!(self.stderr, "{}", redact::text(text)).and_then(|()| self.stderr.flush());
     }
 
+    /// A text as stderr would get it: without secrets, and with colours only where they are wanted.
+    pub(super) fn for_stderr(&self, text: &str) -> String {
+        let text = redact::text(text);
+        match self.stderr.current_choice() {
+            ColorChoice::Never => strip_str(&text).to_string(),
+            ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => text.into_owned(),
+        }
+    }
+
     /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
     pub(super) fn error(&mut self, error: &Error) {
         let exit_code = error.code().exit_code();
@@ -202,8 +211,9 @@ impl Output {
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
         let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));
         let _ = writeln!(self.stderr, "{}", redact::text(text.trim_end()));
-        for file in error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten().take(50) {
-            let _ = writeln!(self.stderr, "  {}", escape(file.as_str().unwrap_or_default()));
+        let files = error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten();
+        for file in files.filter_map(|file| file.as_str()).take(50) {
+            let _ = writeln!(self.stderr, "  {}", escape(file));
         }
         if error.code() == Code::Internal {
             let _ =

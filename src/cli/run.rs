@@ -10,6 +10,7 @@ use super::{
     Here,
     arguments::{Cli, Mutation, RunArguments, ScriptArguments},
     output::{Mode, Output},
+    table,
     terminal::Terminal,
 };
 use crate::{
@@ -147,6 +148,9 @@ pub(super) fn summarise(finished: &Finished, out: &mut Output) {
 pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     if let Some(error) = &finished.error {
         out.explain(error);
+        if let Some(text) = table::waiting(error) {
+            out.prompt(&text);
+        }
     }
     for asked in &finished.would_ask {
         let label = asked["label"].as_str().unwrap_or_default();

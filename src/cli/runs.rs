@@ -48,6 +48,9 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         return Ok(0);
     }
     out.data(&table::runs(&[overview]));
+    if let Some(waiting) = host::waiting(&folder, &records) {
+        out.line(&format!("{} {}", folder.id(), waiting.sentence()));
+    }
     for record in &records {
         let place = if record.position.is_empty() { "-" } else { &record.position };
         out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));

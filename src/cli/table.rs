@@ -7,6 +7,7 @@ use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use crate::{
+    error::{Code, Error},
     host::{Overview, Question},
     ledger,
     script::Listed,
@@ -58,8 +59,40 @@ pub(super) fn question(question: &Question, most: usize) -> String {
     if question.patch.is_empty() {
         return format!("{}\n", escape(&question.subject.to_string()));
     }
+    let text = objections(&question.subject["results"]);
     let files = question.files.iter().map(|stat| (stat.path.to_string(), stat.lines.added, stat.lines.removed));
-    changes(files, question.files.len(), most)
+    format!("{text}{}", changes(files, question.files.len(), most))
+}
+
+/// What gates say, where it is more than the one thing that the question names.
+fn objections(results: &Value) -> String {
+    let results = results.as_array().filter(|results| results.len() > 1);
+    let line = |result: &Value| {
+        let word = |key: &str| escape(result[key].as_str().unwrap_or_default());
+        format!("{}: {}\n", word("gate_name"), word("reason"))
+    };
+    results.into_iter().flatten().map(line).collect()
+}
+
+/// What a suspended run waits for, from its error: the files, where the diff is, until when; none if it waits for no confirmation.
+pub(super) fn waiting(error: &Error) -> Option<String> {
+    let detail = |key: &str| error.details().get(key).filter(|_| error.code() == Code::Suspended);
+    let expires = detail("expires_at")?.as_str()?;
+    let mut text = detail("results").map(objections).unwrap_or_default();
+    let files = detail("files").and_then(Value::as_array).filter(|files| !files.is_empty());
+    if let Some(files) = files {
+        let n = detail("n_files").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        let rows = files.iter().map(|file| {
+            let number = |key: &str| file[key].as_u64().unwrap_or(0);
+            (file["path"].as_str().unwrap_or_default().to_owned(), number("added"), number("removed"))
+        });
+        text.push_str(&changes(rows, n.unwrap_or(files.len()), files.len()));
+    }
+    if let Some(patch) = detail("patch").and_then(Value::as_str) {
+        let _ = writeln!(text, "The diff is in {}", escape(patch));
+    }
+    let _ = writeln!(text, "It can be confirmed until {}.", escape(expires));
+    Some(text)
 }
 
 fn changes(files: impl Iterator<Item = (String, u64, u64)>, n: usize, most: usize) -> String {

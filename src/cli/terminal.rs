@@ -12,7 +12,7 @@ use super::{
     Here,
     meter::Meter,
     output::{Line, Output},
-    signals, table,
+    pager, signals, table,
 };
 use crate::{
     error::Error,
@@ -89,14 +89,16 @@ impl Sink for Terminal<'_> {
         }
         self.out.prompt(&table::question(question, LISTED));
         let has_patch = !question.patch.is_empty();
-        let choices = if has_patch { "[y]es, [n]o, show the [d]iff" } else { "[y]es, [n]o" };
+        let all = if question.may_all { ", [a]ll of this kind in this run" } else { "" };
+        let diff = if has_patch { ", show the [d]iff" } else { "" };
         loop {
-            self.out.prompt(&format!("{}? {choices}: ", escape(&question.label)));
+            self.out.prompt(&format!("{}? [y]es, [n]o{all}{diff}: ", escape(&question.label)));
             let Some(line) = self.answer() else { return Answer::No };
             match line.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Answer::Yes,
                 "n" | "no" => return Answer::No,
-                "d" | "diff" if has_patch => self.out.prompt(&table::patch(&question.patch)),
+                "a" | "all" if question.may_all => return Answer::All,
+                "d" | "diff" if has_patch => pager::show(&table::patch(&question.patch), self.out),
                 _ => {}
             }
         }

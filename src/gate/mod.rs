@@ -169,8 +169,13 @@ pub struct Verdict {
     pub code: Option<Code>,
 }
 
-/// Asks every gate that the subject concerns.
+/// Asks every gate that the subject concerns; under the strictest of several policies, under each of them.
 pub fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict {
+    let parts = policy.parts().iter().enumerate();
+    let verdicts = parts.map(|(at, part)| decide(subject, part, rules.parts().get(at).unwrap_or(rules)));
+    if let Some(strictest) = verdicts.reduce(Verdict::or_stricter) {
+        return strictest;
+    }
     let found = findings(subject, policy, rules);
     // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
     let input = if found.is_empty() { Sha256::of(b"") } else { hash(subject) };
@@ -219,6 +224,22 @@ impl Verdict {
         let gates: Vec<&str> = blocking.iter().map(|result| result.gate_name.as_str()).collect();
         let error = Error::new(code, reasons.join("; ")).detail("gates", gates).detail("rules", rules);
         Some(error.hint(hints.join("; ")))
+    }
+
+    /// Of each gate the stricter result, and of two equal ones the latter.
+    fn or_stricter(self, other: Verdict) -> Verdict {
+        let mut results = other.results;
+        for result in self.results {
+            match results.iter_mut().find(|known| known.gate_name == result.gate_name) {
+                Some(known) if known.decision >= result.decision => {}
+                Some(known) => *known = result,
+                None => results.push(result),
+            }
+        }
+        results.sort_by(|one, other| one.gate_name.cmp(&other.gate_name));
+        let codes = [other.code, self.code].into_iter().flatten();
+        let code = codes.min_by_key(|code| *code != Code::ProtectedPath);
+        Verdict { decision: self.decision.max(other.decision), results, code }
     }
 
     /// The results that say something: of gates that object, and of those that make an exception.

@@ -16,6 +16,8 @@ use crate::{
 pub struct Rules {
     destructive: Option<destructive::Rules>,
     secrets: Option<secrets::Rules>,
+    /// Those of the policies of which the policy is the strictest, each with its own.
+    parts: Vec<Rules>,
 }
 
 /// Where a rule stands that the policy does not have.
@@ -46,6 +48,7 @@ impl Rules {
         Ok(Rules {
             destructive: compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?,
             secrets: compiled("gates.secrets.rule", &texts, policy, secrets::Rules::with)?,
+            parts: policy.parts().iter().map(Rules::of).collect::<Result<_, _>>()?,
         })
     }
 
@@ -71,6 +74,11 @@ impl Rules {
             }
             _ => Described { source: policy.origin(rule), ..Described::default() },
         }
+    }
+
+    /// The rules of the policies of which the policy is the strictest, in their order.
+    pub(super) fn parts(&self) -> &[Rules] {
+        &self.parts
     }
 
     /// The rules on commands.

@@ -5,10 +5,13 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Host, Position, Sink, Work,
-    confirm::{PERSON, Subject, altered},
+    confirm::{Leave, Subject, altered},
+    files::unprotected,
     fresh::Seen,
     patch::Patch,
+    remake::rows,
     samples,
+    token::files_before,
 };
 use crate::{
     change::ChangeSet,
@@ -48,10 +51,14 @@ impl StoredProposal {
             kind: "dta.apply",
             label: format!("apply {}", self.invocation.tool),
             shown: self.reply.clone(),
-            files: self.patch.stats.clone(),
-            patch: self.patch.bytes.clone(),
+            patch: self.patch.clone(),
+            files: files_before(&self.proposal.changes),
             empty: self.proposal.changes.is_empty(),
         }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
     }
 
     pub(super) fn baseline(&self) -> &FileRef {
@@ -120,6 +127,7 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let id = proposal.get("id").and_then(Value::as_str).unwrap_or_default();
+        self.recall_proposal(id)?;
         let Some(stored) = self.proposals.remove(id) else {
             return Err(Error::new(Code::NotFound, format!("`{tool}` has no open proposal of that id"))
                 .hint("give what `propose` returned in this run; a proposal can be applied once"));
@@ -185,7 +193,7 @@ impl Host<'_> {
         }
         samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
         let mut invocation = dta::parse(adapter, &Value::Object(map))?;
-        self.globs(invocation.target.globs(self.view())?)?;
+        unprotected(invocation.target.globs(self.view())?)?;
         // The policy is a ceiling; an invocation may only ask for less.
         let constraints = &mut invocation.constraints;
         constraints.max_files = constraints.max_files.min(settings.max_files);
@@ -226,8 +234,16 @@ impl Host<'_> {
             files: stored.proposal.changes.len(),
         });
         let patch = self.folder.file_ref(&stored.patch_path)?;
+        let patch_sha256 = Sha256::of(&stored.patch.bytes);
+        if patch.sha256 != patch_sha256 {
+            // What stands there shows no secrets; the run could not go on with it.
+            self.folder.keep_reply(&stored.patch.bytes)?;
+        }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
-        let data = json!({"tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts});
+        let data = json!({
+            "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
+            "patch_sha256": patch_sha256, "files": self.packed(&rows(&stored.patch), false)?,
+        });
         self.note_dta(position, "dta_proposed", data, files)?;
         Ok(stored)
     }
@@ -244,13 +260,11 @@ impl Host<'_> {
         let patch = self.render(self.view(), proposal.changes.changes())?;
         let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
         let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
-        let patch_path = format!("artifacts/{position}-{tool}.patch");
-        self.folder.write(&patch_path, &self.shown_patch(&patch))?;
-        let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
-        let mut stored =
-            StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
-        stored.reply = describe_proposal(&stored);
-        Ok(stored)
+        let patch_path = format!("artifacts/{}-{tool}.patch", self.stem(position));
+        let shown = self.shown_patch(&patch).into_owned();
+        self.folder.write(&patch_path, &shown)?;
+        let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
+        stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
     }
 
     /// From a proposal to a verified change, or in a dry run to a verified preview.
@@ -272,8 +286,9 @@ impl Host<'_> {
             return self.verify_preview(position, stored, sink);
         }
         self.reserved = self.budget.reserve_change(changes, &stored.patch.stats)?;
-        let gates = self.confirm_gates(position, &verdict, &stored.patch, sink)?;
-        let by = self.consume(position, stored.subject(), sink)?;
+        let mut leave = Leave::default();
+        self.permit_gates(position, (&verdict, changes, &stored.patch), &mut leave, sink)?;
+        self.permit(position, stored.subject(), &mut leave, sink)?;
         if dry {
             self.check_targets(changes)?;
             let output = self.verify_preview(position, stored, sink)?;
@@ -284,10 +299,10 @@ impl Host<'_> {
             let globs = stored.invocation.target.globs(self.view())?;
             self.lock(&globs.prefixes())?;
         }
-        // A person may have taken hours, and no lock was held meanwhile.
-        if held == Held::No || by == PERSON || gates == PERSON {
+        if held == Held::No || leave.waited {
             self.check_fresh(&stored.proposal.baseline.files, &stored.seen)?;
         }
+        self.use_up(position, leave)?;
         self.apply_and_verify(position, stored, sink)
     }
 
@@ -304,7 +319,18 @@ impl Host<'_> {
             sink.event(stored.begins(Work::Apply));
             pack = Some(self.commit(position, changes, &stored.patch.bytes, None)?);
         }
-        // Whatever fails from here on, the change does not stay unverified.
+        self.verify_or_undo(position, stored, pack, first, sink)
+    }
+
+    /// Whatever fails once a change was made, it does not stay unverified: it is undone with all that came after `first`.
+    pub(super) fn verify_or_undo(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        pack: Option<String>,
+        first: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
         self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {
             Ok(()) => error.detail("undone", true),
             Err(undo) => undo.detail("cause", error.message()),
@@ -393,7 +419,7 @@ impl Host<'_> {
         what: &str,
         content: &impl Serialize,
     ) -> Result<FileRef, Error> {
-        let path = format!("dta/{tool}/{}.{position}-{what}.json", self.folder.timestamp());
+        let path = format!("dta/{tool}/{}.{}-{what}.json", self.folder.timestamp(), self.stem(position));
         let mut content = to_value(content)?;
         // The verifier reads the others, and no input with a secret comes so far.
         if matches!(what, "verify" | "samples") {
@@ -443,6 +469,21 @@ pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
         "input_schema": schema(adapter.input_schema()),
         "output_schema": schema(adapter.output_schema()),
     })
+}
+
+/// A proposal with its id and description. The files are the baseline, the manifest and the patch.
+pub(super) fn stored_again(
+    (invocation, proposal): (Invocation, Proposal),
+    patch: Patch,
+    seen: Seen,
+    [baseline, planned, file]: [FileRef; 3],
+) -> Result<StoredProposal, Error> {
+    let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
+    let patch_path = file.path;
+    let mut stored =
+        StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
+    stored.reply = describe_proposal(&stored);
+    Ok(stored)
 }
 
 fn describe_proposal(stored: &StoredProposal) -> Value {

@@ -2,7 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Position, Sink, commit::Judged, confirm::Subject, patch::Patch, start::Origin};
+use super::{
+    Event, Host, Position, Sink,
+    commit::Judged,
+    confirm::{Leave, Subject},
+    patch::Patch,
+    start::Origin,
+    token::files_before,
+};
 use crate::{
     apply::{self, Proposed},
     call::Call,
@@ -38,11 +45,12 @@ impl Host<'_> {
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;
         let patch = self.render_proposed(&proposed)?;
         let verdict = self.admit(position, None, &patch, None, sink)?;
+        let mut leave = Leave::default();
         if request.writes() {
             self.reserved = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
-            self.confirm_gates(position, &verdict, &patch, sink)?;
+            self.permit_gates(position, (&verdict, &proposed.changes, &patch), &mut leave, sink)?;
             if self.origin == Origin::Person {
-                self.consume(position, subject(&proposed, &patch)?, sink)?;
+                self.permit(position, subject(&proposed, &patch)?, &mut leave, sink)?;
             }
         } else {
             self.budget.check_change(&proposed.changes, &patch.stats)?;
@@ -54,7 +62,7 @@ impl Host<'_> {
             }
         } else {
             proposed.mark_written();
-            self.write(position, &proposed, &patch, &outcomes(&proposed, &request)?)?;
+            self.write(position, &proposed, (&patch, &outcomes(&proposed, &request)?), leave)?;
         }
         let written = request.writes() && !self.flags.dry_run;
         sink.event(Event::Applied { files: proposed.changes.len(), written });
@@ -124,7 +132,13 @@ impl Host<'_> {
     }
 
     /// Writes a change, reads back what it wrote, and undoes it if that is anything else.
-    fn write(&mut self, position: &Position, proposed: &Proposed, patch: &Patch, reply: &Value) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        position: &Position,
+        proposed: &Proposed,
+        (patch, reply): (&Patch, &Value),
+        leave: Leave,
+    ) -> Result<(), Error> {
         let changes = &proposed.changes;
         let paths: Vec<String> = changes.changes().iter().map(|change| change.path.to_string()).collect();
         self.lock(&paths)?;
@@ -139,6 +153,7 @@ impl Host<'_> {
         if changes.is_empty() {
             return Ok(());
         }
+        self.use_up(position, leave)?;
         let first = self.transactions.len();
         let transaction = self.commit(position, changes, &patch.bytes, Some(reply))?;
         let checked = self.read_back(proposed).and_then(|()| {
@@ -194,8 +209,8 @@ fn subject(proposed: &Proposed, patch: &Patch) -> Result<Subject, Error> {
         kind: KIND,
         label: KIND.to_owned(),
         shown: json!({"files": patch.stats}),
-        files: patch.stats.clone(),
-        patch: patch.bytes.clone(),
+        patch: patch.clone(),
+        files: files_before(&proposed.changes),
         empty: proposed.changes.is_empty(),
     })
 }

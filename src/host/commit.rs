@@ -96,7 +96,7 @@ impl Host<'_> {
         let domains: Vec<Domain> = adapters.iter().filter(|_| strict).map(domain).collect();
         let subject =
             Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
-        gate::decide(&subject, &self.policy, &self.context.rules)
+        gate::decide(&subject, &self.policy, &self.rules)
     }
 
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.
@@ -209,7 +209,7 @@ impl Host<'_> {
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|mut restored| restored.check_current(self.context).map(|()| restored))
-            .and_then(|restored| self.undo_targets(&restored));
+            .and_then(|restored| self.undo_targets(&restored, &undone));
         match result {
             Ok(restored) => {
                 self.undone += restored.entries.len();
@@ -229,8 +229,22 @@ impl Host<'_> {
     }
 
     /// Brings files back in a transaction of its own.
-    pub(super) fn undo_targets(&mut self, restored: &super::rollback::Restored) -> Result<Committed, Error> {
+    ///
+    /// `of` are the changes of this run that are undone by that.
+    pub(super) fn undo_targets(
+        &mut self,
+        restored: &super::rollback::Restored,
+        of: &[Committed],
+    ) -> Result<Committed, Error> {
         let name = self.next_transaction();
+        if !of.is_empty() {
+            let of: Vec<&str> = of.iter().map(|committed| committed.transaction.as_str()).collect();
+            let note = Note { kind: "undoing", data: json!({"transaction": name, "of": of}), ..Note::default() };
+            // What can't be recorded is undone all the same.
+            if let Err(error) = self.note(note) {
+                tracing::warn!("{error}");
+            }
+        }
         let targets = restored.targets();
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
         self.transact(&transaction, &targets)?;

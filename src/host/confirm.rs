@@ -1,19 +1,21 @@
 //! Confirmations: bound to what is confirmed, answered by a person, a flag or the policy, used once.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::{Answer, Event, Host, Position, Question, Sink, patch::Patch};
+use super::{
+    Answer, Event, Host, Position, Question, Sink,
+    patch::Patch,
+    token::{Bound, BoundFile, Standing, files_before},
+};
 use crate::{
     call::Call,
-    clock::Stopwatch,
-    diff::Stat,
+    change::ChangeSet,
+    clock::{self, Stopwatch},
     error::{Code, Error},
-    gate::{Decision, GateResult, Verdict},
+    gate::{Decision, GateResult, Verdict, secrets},
     hash::Sha256,
     json,
-    ledger::Note,
+    ledger::{FileRef, Note},
     policy::ConfirmMode,
     text::escape,
 };
@@ -21,25 +23,17 @@ use crate::{
 /// Who granted what a person was asked.
 pub(super) const PERSON: &str = "person";
 
+/// Who granted what the policy grants by itself.
+pub(super) const POLICY: &str = "policy";
+
+/// What granted it where a flag may.
+pub(super) const FLAG: &str = "--yes";
+
 /// What a confirmation is called that a gate asks for, where the policy grants it.
-const GATES: &str = "gates";
+pub(super) const GATES: &str = "gates";
 
-/// The confirmations of a run.
-#[derive(Debug, Default)]
-pub(super) struct Confirmations {
-    asked: u64,
-    /// Granted and not yet used: the subject's id.
-    tokens: BTreeMap<String, String>,
-    /// What a dry run would have asked.
-    would_ask: Vec<Value>,
-}
-
-impl Confirmations {
-    /// What a dry run would have asked.
-    pub(super) fn would_ask(&self) -> &[Value] {
-        &self.would_ask
-    }
-}
+/// The kind of what `nrv.gate.confirm` asks.
+const CONFIRM: &str = "gate.confirm";
 
 /// What is to be confirmed.
 pub(super) struct Subject {
@@ -51,12 +45,28 @@ pub(super) struct Subject {
     pub(super) label: String,
     /// What a person is shown.
     pub(super) shown: Value,
-    /// The files of the change.
-    pub(super) files: Vec<Stat>,
-    /// The change as a patch.
-    pub(super) patch: Vec<u8>,
+    /// The change as a patch; empty if it is none.
+    pub(super) patch: Patch,
+    /// The files of the change, with what they are.
+    pub(super) files: Vec<BoundFile>,
     /// True if there is nothing to decide, since nothing would change.
     pub(super) empty: bool,
+}
+
+/// The confirmations under which a change is made.
+#[derive(Debug, Default)]
+pub(super) struct Leave {
+    ids: Vec<String>,
+    /// True if a person was asked, who may have taken hours, with no lock held meanwhile.
+    pub(super) waited: bool,
+}
+
+/// An answer, and who gave it.
+struct Answered {
+    by: &'static str,
+    /// True if it is for all of this kind.
+    all: bool,
+    waited: bool,
 }
 
 impl Host<'_> {
@@ -68,10 +78,22 @@ impl Host<'_> {
         subject: &Value,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
+        if let Some(id) = subject.get("id").and_then(Value::as_str) {
+            self.recall_proposal(id)?;
+        }
         let subject = self.subject_of(label, subject)?;
         let id = subject.id.clone();
-        let by = self.grant(position, subject, sink)?;
-        self.confirmations.tokens.insert(id.clone(), by.clone());
+        let now = self.context.options.clock.now();
+        let known = self.confirmations.granted(&id, self.policy.sha256(), &now);
+        // What was granted while the run was suspended was asked by this call.
+        if let Some((_, by)) = known.filter(|(bound, _)| bound.kind == CONFIRM && bound.label == self.shown(label)) {
+            return Ok(json!({"subject": id, "by": by}));
+        }
+        let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
+            Some(by) => by,
+            None if self.flags.dry_run => "dry run",
+            None => "nothing to confirm",
+        };
         Ok(json!({"subject": id, "by": by}))
     }
 
@@ -79,57 +101,57 @@ impl Host<'_> {
         let known = subject.get("id").and_then(Value::as_str).and_then(|id| self.proposals.get(id));
         match known {
             Some(stored) if stored.reply == *subject => {
-                Ok(Subject { kind: "gate.confirm", label: label.to_owned(), ..stored.subject() })
+                Ok(Subject { kind: CONFIRM, label: label.to_owned(), ..stored.subject() })
             }
             Some(stored) => Err(altered(&stored.invocation.tool)),
             None => Ok(Subject {
                 id: json::sha256(&json::exact(subject))?.to_string(),
-                kind: "gate.confirm",
+                kind: CONFIRM,
                 label: label.to_owned(),
                 shown: subject.clone(),
+                patch: Patch::default(),
                 files: Vec::new(),
-                patch: Vec::new(),
                 empty: false,
             }),
         }
     }
 
-    /// Uses up the token for a subject, or asks now. Returns who granted it.
-    pub(super) fn consume(
+    /// Looks for a token for a subject, or asks now. It stays until [`Host::use_up`].
+    pub(super) fn permit(
         &mut self,
         position: &Position,
         subject: Subject,
+        leave: &mut Leave,
         sink: &mut dyn Sink,
-    ) -> Result<String, Error> {
-        match self.confirmations.tokens.remove(&subject.id) {
-            Some(by) => {
-                self.note_confirmation(position, "confirmation_used", json!({"subject": subject.id, "by": by}))?;
-                Ok(by)
-            }
-            None => self.grant(position, subject, sink),
+    ) -> Result<(), Error> {
+        let now = self.context.options.clock.now();
+        match self.confirmations.granted(&subject.id, self.policy.sha256(), &now) {
+            Some((bound, _)) => leave.ids.push(bound.id.clone()),
+            None => drop(self.grant(position, subject, leave, sink)?),
         }
+        Ok(())
     }
 
-    /// Asks for what gates want confirmed of a change: bound to the change and to what they say. Returns who granted it.
-    pub(super) fn confirm_gates(
+    /// Asks for what gates want confirmed of a change: bound to the change and to what they say.
+    pub(super) fn permit_gates(
         &mut self,
         position: &Position,
-        verdict: &Verdict,
-        patch: &Patch,
+        (verdict, changes, patch): (&Verdict, &ChangeSet, &Patch),
+        leave: &mut Leave,
         sink: &mut dyn Sink,
-    ) -> Result<String, Error> {
-        let Some(label) = asks(verdict) else { return Ok(String::new()) };
+    ) -> Result<(), Error> {
+        let Some(label) = asks(verdict) else { return Ok(()) };
         let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
         let subject = Subject {
             id: json::sha256(&bound)?.to_string(),
             kind: GATES,
             label,
             shown: json!({"results": verdict.remarks().collect::<Vec<_>>()}),
-            files: patch.stats.clone(),
-            patch: patch.bytes.clone(),
+            patch: patch.clone(),
+            files: files_before(changes),
             empty: false,
         };
-        self.consume(position, subject, sink)
+        self.permit(position, subject, leave, sink)
     }
 
     /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
@@ -147,106 +169,179 @@ impl Host<'_> {
             kind: GATES,
             label,
             shown: json!({"call": call["name"], "results": verdict.remarks().collect::<Vec<_>>()}),
+            patch: Patch::default(),
             files: Vec::new(),
-            patch: Vec::new(),
             empty: false,
         };
-        self.consume(position, subject, sink).map(drop)
+        let mut leave = Leave::default();
+        self.permit(position, subject, &mut leave, sink)?;
+        self.use_up(position, leave)
     }
 
-    fn grant(&mut self, position: &Position, subject: Subject, sink: &mut dyn Sink) -> Result<String, Error> {
-        let Subject { kind, label, .. } = &subject;
-        let (kind, label) = (*kind, label.clone());
+    /// Uses up the token for a subject; false if there is none.
+    pub(super) fn redeem(&mut self, position: &Position, subject: &str) -> Result<bool, Error> {
+        let now = self.context.options.clock.now();
+        let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
+        let Some(id) = granted.map(|(bound, _)| bound.id.clone()) else { return Ok(false) };
+        self.use_up(position, Leave { ids: vec![id], waited: false }).map(|()| true)
+    }
+
+    /// Records that what was confirmed is begun: the tokens count no more, whatever becomes of it.
+    pub(super) fn use_up(&mut self, position: &Position, leave: Leave) -> Result<(), Error> {
+        for id in leave.ids {
+            let Some(token) = self.confirmations.get(&id) else { continue };
+            let bound = token.bound.clone();
+            self.note_confirmation(position.as_str(), "confirmation_used", bound.data(), vec![bound.file()])?;
+            self.confirmations.set(&id, Standing::Used);
+        }
+        Ok(())
+    }
+
+    /// Asks; who granted it, none if nothing had to be granted.
+    fn grant(
+        &mut self,
+        position: &Position,
+        subject: Subject,
+        leave: &mut Leave,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<&'static str>, Error> {
+        let label = subject.label.clone();
         if subject.empty {
-            return Ok("nothing to confirm".to_owned());
+            return Ok(None);
         }
-        let confirm = self.policy.settings().confirm.clone();
-        if self.flags.dry_run && confirm.mode == ConfirmMode::Never {
-            return Err(refused(&label, confirm.mode));
-        }
+        let mode = self.policy.settings().confirm.mode;
         if self.flags.dry_run {
-            self.confirmations.would_ask.push(json!({"label": label, "subject": subject.id}));
-            return Ok("dry run".to_owned());
+            if mode == ConfirmMode::Never {
+                return Err(refused(&label, mode));
+            }
+            self.confirmations.note_would_ask(&label, &subject.id);
+            return Ok(None);
         }
-        self.confirmations.asked += 1;
-        let id = format!("c{}", self.confirmations.asked);
-        let bound = self.bind(&id, &subject)?;
-        let shown = self.redacted(bound.clone()).to_string();
-        self.folder.write(&format!("confirmations/{id}.json"), shown.as_bytes())?;
-        let automatic = confirm.auto.iter().any(|auto| *auto == label || auto == kind);
-        let by = match confirm.mode {
-            ConfirmMode::Never => None,
-            ConfirmMode::Ask | ConfirmMode::Policy if automatic => Some("policy"),
-            ConfirmMode::Policy => return Err(self.suspend(position, &id, &label, bound)),
-            ConfirmMode::Ask if self.flags.yes => Some("--yes"),
-            ConfirmMode::Ask => match self.ask_person(&id, subject, sink)? {
-                Answer::Yes => Some(PERSON),
-                Answer::No => None,
-                Answer::Nobody => return Err(self.suspend(position, &id, &label, bound)),
-            },
+        let bound = self.bind(&subject)?;
+        let Some(answered) = self.decide(&bound, subject, position, sink)? else {
+            self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
+            return Err(refused(&label, mode));
         };
-        let Some(by) = by else {
-            self.note_confirmation(position, "confirmation_refused", bound)?;
-            return Err(refused(&label, confirm.mode));
-        };
-        let mut granted = bound;
-        granted["by"] = json!(by);
-        self.note_confirmation(position, "confirmation_granted", granted)?;
+        let by = answered.by;
+        let mut data = bound.data();
+        data["by"] = json!(by);
+        if answered.all {
+            data["all"] = json!(true);
+            self.confirmations.grant_all(&bound.kind);
+        }
+        self.note_confirmation(position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
+        leave.waited |= answered.waited;
+        leave.ids.push(bound.id.clone());
+        self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, position.to_string());
         sink.event(Event::Notice { text: format!("Confirmed by {by}: {}.", escape(&label)) });
-        Ok(by.to_owned())
+        Ok(Some(by))
+    }
+
+    /// Who grants it under the policy; none if it is refused, and an error if nobody can be asked.
+    fn decide(
+        &mut self,
+        bound: &Bound,
+        subject: Subject,
+        position: &Position,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Answered>, Error> {
+        let confirm = &self.policy.settings().confirm;
+        let is_automatic = confirm.auto.iter().any(|auto| *auto == subject.label || auto == subject.kind);
+        let answered = |by, waited| Ok(Some(Answered { by, all: false, waited }));
+        match confirm.mode {
+            ConfirmMode::Never => Ok(None),
+            ConfirmMode::Ask | ConfirmMode::Policy if is_automatic => answered(POLICY, false),
+            ConfirmMode::Policy => Err(self.suspend(bound, &subject, position)),
+            // Where a signature is asked for, a key on a keyboard is none.
+            ConfirmMode::Ask if confirm.approvers.is_some() => Err(self.suspend(bound, &subject, position)),
+            ConfirmMode::Ask if self.flags.yes => answered(FLAG, false),
+            ConfirmMode::Ask if self.confirmations.are_all_granted(subject.kind) => {
+                Ok(Some(Answered { by: PERSON, all: true, waited: false }))
+            }
+            ConfirmMode::Ask => {
+                // What gates object to is another thing each time.
+                let may_all = confirm.yes_flag && subject.kind != GATES;
+                match self.ask_person(&bound.id, &subject, may_all, sink)? {
+                    Answer::Yes => answered(PERSON, true),
+                    Answer::All => Ok(Some(Answered { by: PERSON, all: may_all, waited: true })),
+                    Answer::No => Ok(None),
+                    Answer::Nobody => Err(self.suspend(bound, &subject, position)),
+                }
+            }
+        }
     }
 
     /// Locks are given up while a person thinks; what they confirmed is checked again afterwards.
-    fn ask_person(&mut self, id: &str, subject: Subject, sink: &mut dyn Sink) -> Result<Answer, Error> {
+    fn ask_person(&mut self, id: &str, subject: &Subject, may_all: bool, sink: &mut dyn Sink) -> Result<Answer, Error> {
         let held = self.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
         self.unlock_untouched()?;
-        let Subject { label, shown, files, patch, .. } = subject;
-        let question = Question { id: id.to_owned(), label, subject: shown, files, patch };
+        let question = Question {
+            id: id.to_owned(),
+            label: subject.label.clone(),
+            subject: subject.shown.clone(),
+            files: subject.patch.stats.clone(),
+            patch: subject.patch.bytes.clone(),
+            may_all,
+        };
         let waited = Stopwatch::start();
         self.budget.pause();
         let answer = sink.ask(&question);
         self.budget.forgive(waited);
         self.context.check_cancelled()?;
-        if answer == Answer::Yes && !held.is_empty() {
+        if matches!(answer, Answer::Yes | Answer::All) && !held.is_empty() {
             self.lock(&held)?;
         }
         Ok(answer)
     }
 
-    fn suspend(&mut self, position: &Position, id: &str, label: &str, bound: Value) -> Error {
-        if let Err(error) = self.note_confirmation(position, "confirmation_pending", bound) {
-            return error;
-        }
-        Error::new(Code::Suspended, format!("the run waits for the confirmation `{id}`: {}", escape(label)))
-            .detail("confirmation", id)
-            .detail("label", label)
-            .detail("run", self.folder.id())
-            .hint("run it again on a terminal to be asked, or with `--yes` where the policy lets a flag answer")
+    /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down.
+    pub(super) fn bind(&mut self, subject: &Subject) -> Result<Bound, Error> {
+        let now_ms = self.context.options.clock.now_ms();
+        let expires = self.policy.settings().confirm.expires;
+        let bound = Bound {
+            id: self.confirmations.next_id(),
+            run: self.folder.id().to_owned(),
+            label: self.shown(&subject.label),
+            kind: subject.kind.to_owned(),
+            subject: subject.id.clone(),
+            patch_sha256: Sha256::of(&subject.patch.bytes),
+            policy_sha256: self.policy.sha256(),
+            files: subject.files.clone(),
+            asked_at: clock::rfc3339(now_ms),
+            expires_at: clock::rfc3339(now_ms.saturating_add(expires.saturating_mul(1000))),
+        };
+        self.folder.write(&bound.file(), &bound.text()?)?;
+        Ok(bound)
     }
 
-    /// What a confirmation is bound to: the subject, which covers pre- and post-images, and the policy.
-    fn bind(&self, id: &str, subject: &Subject) -> Result<Value, Error> {
-        Ok(json!({
-            "id": id,
-            "label": subject.label,
-            "subject": subject.id,
-            "patch_sha256": Sha256::of(&subject.patch),
-            "policy_sha256": self.policy.sha256(),
-        }))
+    /// A label without secrets.
+    fn shown(&self, label: &str) -> String {
+        secrets::redact(label, self.rules.secrets()).into_owned()
     }
 
-    fn note_confirmation(&mut self, position: &Position, kind: &'static str, data: Value) -> Result<(), Error> {
-        let file = data["id"].as_str().map(|id| self.folder.file_ref(&format!("confirmations/{id}.json")));
-        let files = file.transpose()?.into_iter().collect();
-        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
+    /// Records what became of a confirmation, with the files of the record that it is about.
+    pub(super) fn note_confirmation(
+        &mut self,
+        position: &str,
+        kind: &'static str,
+        data: Value,
+        files: Vec<String>,
+    ) -> Result<(), Error> {
+        let files = files.iter().map(|file| self.folder.file_ref(file)).collect::<Result<Vec<FileRef>, Error>>()?;
+        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })
     }
 }
 
 /// What is asked if gates want a confirmation; none if they don't.
 fn asks(verdict: &Verdict) -> Option<String> {
     let wanted = |result: &&GateResult| result.decision == Decision::RequireConfirmation;
-    let result = verdict.results.iter().find(wanted).filter(|_| verdict.decision == Decision::RequireConfirmation)?;
-    Some(format!("{}: {}", result.gate_name, result.reason))
+    let mut results = verdict.results.iter().filter(wanted);
+    let result = results.next().filter(|_| verdict.decision == Decision::RequireConfirmation)?;
+    let more = match results.count() {
+        0 => String::new(),
+        n => format!(" (and {n} more)"),
+    };
+    Some(format!("{}: {}{more}", result.gate_name, result.reason))
 }
 
 fn refused(label: &str, mode: ConfirmMode) -> Error {

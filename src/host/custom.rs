@@ -43,8 +43,29 @@ pub struct CustomCall {
     handler: Handler,
     preview: Option<Handler>,
     demand: Option<Estimate>,
-    read_only: bool,
+    effect: Effect,
     needs_permission: bool,
+}
+
+/// What a call may do outside of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    None,
+    /// What it may do again, since it only works on what it makes itself.
+    Own,
+    /// Anything.
+    Unknown,
+}
+
+impl Effect {
+    fn as_str(self) -> &'static str {
+        match self {
+            Effect::None => "none",
+            Effect::Own => "repeatable",
+            Effect::Unknown => "unknown",
+        }
+    }
 }
 
 /// The most that a call with these params can take of the budgets.
@@ -53,7 +74,7 @@ type Estimate = Box<dyn Fn(&Value) -> Demand + Send + Sync>;
 /// What the handler of a call works with.
 #[derive(Clone, Copy)]
 pub struct CustomContext<'a> {
-    /// The run's id. With `position` it names the call once and for all.
+    /// The run's id. With `position` it names the call once and for all, also if it is made again after a crash: an idempotency key.
     pub run: &'a str,
     /// Where in the run.
     pub position: &'a Position,
@@ -86,7 +107,7 @@ impl CustomCall {
             handler: Box::new(handler),
             preview: None,
             demand: None,
-            read_only: false,
+            effect: Effect::Unknown,
             needs_permission: true,
         }
     }
@@ -94,7 +115,15 @@ impl CustomCall {
     /// The same call without an effect: a dry run makes it too.
     #[must_use]
     pub fn read_only(mut self) -> Self {
-        self.read_only = true;
+        self.effect = Effect::None;
+        self
+    }
+
+    /// The same call, which works only on what it makes itself, without network: if the run dies while it is being made, it is
+    /// made again when the run goes on. [`CustomContext::run`] and [`CustomContext::position`] are the same then.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        self.effect = Effect::Own;
         self
     }
 
@@ -159,15 +188,23 @@ impl Calls {
         }
     }
 
-    /// Every call as `[{name, summary, params, read_only, needs_permission}]`, sorted by name.
+    /// Every call as `[{name, summary, params, read_only, effect, needs_permission}]`, sorted by name.
+    ///
+    /// `effect` is `none`, `repeatable` or `unknown`.
     pub fn describe(&self) -> Value {
         let row = |Offer { call, .. }: &Offer| {
             json!({
                 "name": call.name, "summary": call.summary, "params": call.params,
-                "read_only": call.read_only, "needs_permission": call.needs_permission,
+                "read_only": call.effect == Effect::None, "effect": call.effect.as_str(),
+                "needs_permission": call.needs_permission,
             })
         };
         self.0.values().map(|offer| row(offer)).collect()
+    }
+
+    /// What a call may do outside; none if there is no such call.
+    pub(super) fn effect(&self, name: &str) -> Option<Effect> {
+        self.0.get(name).map(|offer| offer.call.effect)
     }
 
     /// What gates have to know of them.
@@ -201,19 +238,20 @@ impl Host<'_> {
             return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
         };
         check(custom, schema, params)?;
-        let handler = match (self.flags.dry_run, custom.read_only, &custom.preview) {
+        let handler = match (self.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
             (false, ..) | (true, true, _) => &custom.handler,
             (true, false, Some(preview)) => preview,
             (true, false, None) => return Err(not_in_a_dry_run(name)),
         };
-        let is_preview = self.flags.dry_run && !custom.read_only;
+        let is_preview = self.flags.dry_run && custom.effect != Effect::None;
         let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
         let demand = demand.unwrap_or_default();
         self.budget.reserve(demand)?;
         let spent = Cell::new(demand);
-        if !self.flags.dry_run && !custom.read_only {
+        if !self.flags.dry_run && custom.effect != Effect::None {
             self.note_intent(position, call)?;
             self.sync()?;
+            self.acted = true;
         }
         let ctx = CustomContext {
             run: self.run_id(),
@@ -264,6 +302,7 @@ mod tests {
             Calls::default().with(call("z.b").without_permission()).unwrap().with(call("a.b_2.c").read_only()).unwrap();
         let list = calls.describe();
         assert_eq!((&list[0]["name"], &list[0]["read_only"]), (&json!("a.b_2.c"), &json!(true)));
+        assert_eq!((&list[0]["effect"], &list[1]["effect"]), (&json!("none"), &json!("unknown")));
         assert_eq!((&list[1]["name"], &list[1]["needs_permission"]), (&json!("z.b"), &json!(false)));
         let needs: Vec<bool> = calls.offered().iter().map(|offered| offered.needs_permission).collect();
         assert_eq!(needs, [true, false]);

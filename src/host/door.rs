@@ -39,15 +39,23 @@ impl Host<'_> {
     ///
     /// Errors with [`Code::is_final`] end the run; a script may catch the others and go on.
     pub fn perform(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<Value, Error> {
+        if let Some(answer) = self.answered_before(position, &call)? {
+            return answer;
+        }
         let watch = Stopwatch::start();
         let Options { adapters, calls, .. } = &self.context.options;
         let (adapters, calls) = (adapters.all(), calls.offered());
         let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
         let subject = Subject::Call { call: &call, adapters: &adapters, calls: &calls };
-        let verdict = gate::decide(&subject, &self.policy, &self.context.rules);
+        let verdict = gate::decide(&subject, &self.policy, &self.rules);
         self.reserved = Cost::default();
         self.reached_tree = false;
-        let result = self.answer(position, &call, &verdict, sink).map_err(|error| self.cause(error));
+        let result = match self.settle_call(position, &call, sink) {
+            Ok(None) => self.answer(position, &call, &verdict, sink),
+            Ok(Some(reply)) => Ok(reply),
+            Err(error) => Err(error),
+        };
+        let result = result.map_err(|error| self.cause(error));
         let mut cost = mem::take(&mut self.reserved);
         if result.is_err() && !self.reached_tree {
             self.budget.release(&cost);
@@ -93,12 +101,12 @@ impl Host<'_> {
 
     fn serve(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
         match call {
-            Call::FilesGlob { patterns } => self.glob(patterns).map(|paths| json!(paths)),
-            Call::FilesRead { path } => self.read_text(path).map(Value::from),
-            Call::FilesExists { path } => self.exists(path).map(Value::from),
-            Call::FilesStat { path } => self.stat(path),
-            Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
-            Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
+            Call::FilesGlob { .. }
+            | Call::FilesRead { .. }
+            | Call::FilesExists { .. }
+            | Call::FilesStat { .. }
+            | Call::FilesSha256 { .. }
+            | Call::FilesGrep { .. } => self.files().answer(call),
             Call::ApplyDiff { .. }
             | Call::ApplyPlan { .. }
             | Call::ApplyCreate { .. }

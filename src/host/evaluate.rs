@@ -17,11 +17,11 @@ impl Host<'_> {
             Command::Argv(argv) => destructive::Command::Argv(argv),
             Command::Line(line) => destructive::Command::Line(line),
         };
-        reply(&gate::evaluate_command(command, &self.policy, &self.context.rules))
+        reply(&gate::evaluate_command(command, &self.policy, &self.rules))
     }
 
     pub(super) fn evaluate_tool_use(&self, tool: &str, params: &Value) -> Result<Value, Error> {
-        reply(&gate::evaluate_tool_use(tool, params, &self.policy, &self.context.rules))
+        reply(&gate::evaluate_tool_use(tool, params, &self.policy, &self.rules))
     }
 
     /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
@@ -36,7 +36,7 @@ impl Host<'_> {
             diff_lines: counted.max(diff_lines),
         };
         let subject = Subject::Edit { edit: &edit, run_lines_so_far: self.budget.lines() };
-        reply(&gate::decide(&subject, &self.policy, &self.context.rules))
+        reply(&gate::decide(&subject, &self.policy, &self.rules))
     }
 }
 

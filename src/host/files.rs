@@ -5,33 +5,71 @@ use std::fmt::Write;
 use regex::RegexBuilder;
 use serde_json::{Value, json};
 
-use super::Host;
+use super::Context;
 use crate::{
+    call::Call,
     error::{Code, Error},
-    path::RepoPath,
-    workspace::{Globs, Kind, parallel_map},
+    path::{RepoPath, protected},
+    policy::Policy,
+    workspace::{Globs, Kind, Overlay, View, parallel_map},
 };
 
 /// How many hits one search may give.
 const MAX_HITS: usize = 100_000;
 
-impl Host<'_> {
+/// A tree, and what a policy lets a script see of it.
+#[derive(Clone, Copy)]
+pub(super) struct Files<'a> {
+    pub(super) context: &'a Context,
+    pub(super) policy: &'a Policy,
+    pub(super) overlay: &'a Overlay,
+}
+
+impl<'a> Files<'a> {
+    /// Answers a call `files.*`.
+    pub(super) fn answer(&self, call: &Call) -> Result<Value, Error> {
+        match call {
+            Call::FilesGlob { patterns } => self.glob(patterns).map(|paths| json!(paths)),
+            Call::FilesRead { path } => self.read_text(path).map(Value::from),
+            Call::FilesExists { path } => self.exists(path).map(Value::from),
+            Call::FilesStat { path } => self.stat(path),
+            Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
+            Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
+            other => Err(Error::new(Code::Internal, format!("`{}` is no call on files", other.name()))),
+        }
+    }
+
+    fn view(&self) -> View<'a> {
+        View::new(&self.context.workspace, self.overlay)
+    }
+
+    /// Checks that a script may read a path.
+    fn readable(&self, text: &str) -> Result<RepoPath, Error> {
+        let path = RepoPath::parse(text)?;
+        if let Some(reason) = protected::read_refusal(&path) {
+            return Err(Error::new(Code::ProtectedPath, format!("`{path}` can't be read by a script: {reason}"))
+                .detail("path", path.as_str()));
+        }
+        self.policy.may_read(&path)?;
+        Ok(path)
+    }
+
     /// Sorted paths that match and that a script may read.
-    pub(super) fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
-        let globs = self.globs(Globs::parse(patterns)?)?;
+    fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
+        let globs = unprotected(Globs::parse(patterns)?)?;
         let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
         paths.retain(|path| self.readable(path.as_str()).is_ok());
         Ok(paths)
     }
 
     /// A file's text.
-    pub(super) fn read_text(&self, path: &str) -> Result<String, Error> {
+    fn read_text(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         text_of(&path, self.view().read(&path)?.into_bytes())
     }
 
     /// True if there is a file or folder.
-    pub(super) fn exists(&self, path: &str) -> Result<bool, Error> {
+    fn exists(&self, path: &str) -> Result<bool, Error> {
         let path = self.readable(path)?;
         match self.overlay.get(&path) {
             Some(content) => Ok(content.is_some()),
@@ -40,7 +78,7 @@ impl Host<'_> {
     }
 
     /// Kind, size, mode and hash.
-    pub(super) fn stat(&self, path: &str) -> Result<Value, Error> {
+    fn stat(&self, path: &str) -> Result<Value, Error> {
         let path = self.readable(path)?;
         let mode = |mode: u32| {
             let mut text = String::new();
@@ -63,13 +101,13 @@ impl Host<'_> {
     }
 
     /// A file's hash.
-    pub(super) fn sha256(&self, path: &str) -> Result<String, Error> {
+    fn sha256(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         Ok(self.view().hash(&path)?.sha256.to_string())
     }
 
     /// Lines that match, in the order of paths and lines. Files that are not UTF-8 are passed over.
-    pub(super) fn grep(&self, regex: &str, patterns: &[String]) -> Result<Vec<Value>, Error> {
+    fn grep(&self, regex: &str, patterns: &[String]) -> Result<Vec<Value>, Error> {
         let regex = RegexBuilder::new(regex).build().map_err(|error| {
             Error::new(Code::InvalidInput, format!("the regular expression can't be used: {error}"))
                 .hint("back-references and look-around are not available, so that every search takes linear time")
@@ -95,6 +133,21 @@ impl Host<'_> {
         }
         Ok(all)
     }
+}
+
+/// Globs that a script wrote. One that aims at a protected folder is refused: nothing found would look like nothing there.
+pub(super) fn unprotected(globs: Globs) -> Result<Globs, Error> {
+    for prefix in globs.prefixes().iter().filter(|prefix| !prefix.is_empty()) {
+        let path = RepoPath::parse(prefix)?;
+        if let Some(reason) = protected::read_refusal(&path) {
+            return Err(Error::new(
+                Code::ProtectedPath,
+                format!("the glob aims at `{path}`, which is protected: {reason}"),
+            )
+            .detail("path", path.as_str()));
+        }
+    }
+    Ok(globs)
 }
 
 fn text_of(path: &RepoPath, bytes: Vec<u8>) -> Result<String, Error> {

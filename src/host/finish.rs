@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Host, Preview};
+use super::{Host, Preview, resume};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
@@ -118,24 +118,24 @@ impl Finished {
 impl Host<'_> {
     /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
     pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
+        // A run that goes on and comes to its end before what it did already has done something else.
+        let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
+        let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
         let outcome = match outcome {
             Err(error) if !self.goes_on(&error) && !self.keeps_changes() => Err(self.undo_failed(error)),
             outcome => outcome,
         };
+        self.stop(outcome, None)
+    }
+
+    /// Writes the summary, seals the record and frees the locks; nothing is undone here. Without a state, the outcome says it.
+    pub(super) fn stop(mut self, outcome: Result<Value, Error>, state: Option<State>) -> Result<Finished, Error> {
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, preview, patch) = match self.write_patch() {
             Ok((preview, patch)) => (outcome, preview, patch),
             Err(error) => (outcome.and(Err(error)), None, None),
         };
-        let state = match &outcome {
-            Ok(_) => State::Done,
-            Err(error) if self.goes_on(error) => State::Suspended,
-            Err(error) => match error.code() {
-                Code::Cancelled => State::Cancelled,
-                Code::UndoRefused => State::UndoRefused,
-                _ => State::Failed,
-            },
-        };
+        let state = state.unwrap_or_else(|| self.state_of(&outcome));
         let (result, error) = match outcome {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
@@ -172,12 +172,27 @@ impl Host<'_> {
         }
     }
 
+    /// How a run that comes to this ends.
+    fn state_of(&self, outcome: &Result<Value, Error>) -> State {
+        match outcome {
+            Ok(_) => State::Done,
+            Err(error) if self.goes_on(error) => State::Suspended,
+            Err(error) => match error.code() {
+                Code::Cancelled => State::Cancelled,
+                Code::UndoRefused => State::UndoRefused,
+                _ => State::Failed,
+            },
+        }
+    }
+
     /// True if a run that stops with this error keeps its changes, and can go on later.
     fn goes_on(&self, error: &Error) -> bool {
         match error.code() {
             Code::Suspended | Code::Uncertain => true,
-            // Without a change there is nothing to keep: it can just be started again.
-            Code::LockTimeout => !self.flags.dry_run && !self.transactions.is_empty(),
+            // Where nothing was done there is nothing to keep: it can just be started again.
+            Code::LockTimeout => {
+                !self.flags.dry_run && (self.acted || self.past.is_some() || !self.transactions.is_empty())
+            }
             _ => false,
         }
     }

@@ -20,6 +20,13 @@ pub(super) struct Seen {
     looks: Vec<Option<Metadata>>,
 }
 
+impl Seen {
+    /// Nothing is known of any of so many files, so that each is read again.
+    pub(super) fn nothing(files: usize) -> Self {
+        Seen { began_ns: None, looks: vec![None; files] }
+    }
+}
+
 impl Host<'_> {
     /// A moment of the file system's clock: when the record was last written.
     pub(super) fn moment(&self) -> Option<i128> {

@@ -4,6 +4,7 @@
 
 mod adapter;
 mod apply;
+mod approve;
 mod budget;
 mod clean;
 mod commit;
@@ -17,23 +18,33 @@ mod finish;
 mod fresh;
 mod init;
 mod outcome;
+mod past;
 mod patch;
 mod plan;
 mod preview;
 mod probe;
 mod recover;
 mod redact;
+mod remake;
 mod reply;
+mod resume;
 mod retention;
 mod rollback;
 mod samples;
+mod settle;
 mod sink;
+mod stale;
 mod start;
 mod started;
+mod token;
 mod verifier;
 mod view;
+mod waiting;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
@@ -41,9 +52,10 @@ use self::{
     adapter::StoredProposal,
     budget::{Budget, Cost, Deadline},
     commit::Committed,
-    confirm::Confirmations,
+    past::Past,
     preview::Previewed,
     start::Origin,
+    token::Confirmations,
 };
 pub use self::{
     adapter::describe_adapter,
@@ -58,16 +70,18 @@ pub use self::{
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
     reply::canonical_records,
+    resume::{Resumption, Ruling, reject, resume_call},
     retention::{Collected, Removed, collect, export, import},
     rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Input, Request, Source},
     started::Started,
     verifier::{Verified, verify_again},
+    waiting::{Waiting, waiting},
 };
 use crate::{
     error::{Code, Error},
-    gate::GateResult,
+    gate::{GateResult, Rules},
     ledger::{Chain, Note, RunFolder},
     lock::Lease,
     path::RepoPath,
@@ -80,6 +94,8 @@ pub struct Host<'a> {
     context: &'a Context,
     /// The policy, tightened by the script's header.
     policy: Policy,
+    /// The rules of the gates, with those of the policy.
+    rules: Arc<Rules>,
     flags: Flags,
     origin: Origin,
     seed: u64,
@@ -97,6 +113,12 @@ pub struct Host<'a> {
     /// What a dry run proposes.
     proposed: BTreeMap<RepoPath, Previewed>,
     proposals: BTreeMap<String, StoredProposal>,
+    /// What the record says, if the run went on.
+    past: Option<Past>,
+    /// True if a person rejected what it waited for: whatever was to be kept is undone.
+    rejected: bool,
+    /// True if a call of the program was made that may have had an effect elsewhere.
+    acted: bool,
     confirmations: Confirmations,
     transactions: Vec<Committed>,
     transaction_count: u64,

@@ -113,14 +113,25 @@ impl Recovery {
             recovery.foreign.extend(outcome.foreign);
         }
         journal::sweep(folder.path())?;
-        if sealed.is_none() {
+        // A run that had gone on after it stopped is not what it was when it stopped.
+        let went_on = |head: &Head| {
+            let records = folder.records()?;
+            let later = records.iter().filter(|record| record.seq > head.seq);
+            Ok::<bool, Error>(later.into_iter().any(|record| record.kind == "run_resumed"))
+        };
+        let died = match &sealed {
+            None => true,
+            Some(head) => chain.tip().0 > head.seq && went_on(head)?,
+        };
+        if died {
             let data = json!({"state": State::Interrupted});
             chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
             chain.sync()?;
         }
         let (seq, hash) = chain.tip();
         if sealed.as_ref().is_none_or(|head| head.seq != seq) {
-            let state = sealed.map_or_else(|| State::Interrupted.as_str().to_owned(), |head| head.state);
+            let interrupted = State::Interrupted.as_str().to_owned();
+            let state = sealed.filter(|_| !died).map_or(interrupted, |head| head.state);
             context.runs.add_head(&Head { run: run.to_owned(), seq, hash: hash.to_owned(), state })?;
         }
         lease.retire()?;

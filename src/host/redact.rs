@@ -15,7 +15,7 @@ const EXACT: &[&str] = &["committed", "undone", "undone_after_crash", "revoked"]
 impl Host<'_> {
     /// A value without secrets.
     pub(super) fn redacted(&self, mut value: Value) -> Value {
-        secrets::redact_json(&mut value, self.context.rules.secrets());
+        secrets::redact_json(&mut value, self.rules.secrets());
         value
     }
 
@@ -33,7 +33,7 @@ impl Host<'_> {
         let mut copied = 0;
         let mut at = 0;
         for (part, stat) in patch.parts() {
-            for found in secrets::scan(part, Some(&stat.path), self.context.rules.secrets()) {
+            for found in secrets::scan(part, Some(&stat.path), self.rules.secrets()) {
                 let allowed = found.allowed_by.is_some()
                     || self.policy.secret_allowance(&found.rule, Some(&stat.path), &found.sha256_prefix).is_some();
                 if !allowed && at + found.start >= copied {

@@ -5,7 +5,7 @@ use std::{path::Path, sync::LazyLock};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position, budget::Cost};
+use super::{Host, Position, budget::Cost, start::Origin};
 use crate::{
     call::Call,
     clock::Stopwatch,
@@ -69,8 +69,8 @@ impl Host<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
         let mut data = json!({"call": call.name()});
-        // Of an adapter's call the record says more before anything is written; of another nothing else would be known.
-        if matches!(call, Call::Custom { .. }) {
+        // Of an adapter's call the record says more before anything is written; of these nothing else would be known.
+        if matches!(call, Call::Custom { .. }) || self.origin == Origin::Person && call.applies() {
             data["args"] = self.recorded(call)?.args;
         }
         self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })
@@ -116,7 +116,7 @@ impl Host<'_> {
     /// The value itself if it is short and shows no secret, else its name after it was put into the pack.
     pub(super) fn packed(&self, value: &Value, always: bool) -> Result<Value, Error> {
         let keep = |text: &str| self.folder.keep_reply(text.as_bytes());
-        pack_with(value, always, self.context.rules.secrets(), &keep)
+        pack_with(value, always, self.rules.secrets(), &keep)
     }
 }
 
@@ -207,6 +207,7 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
             let entry = |(key, value): (&String, &Value)| match key.as_str() {
                 // How long an error says that it waited is as volatile as any duration.
                 "waited_ms" => (key.clone(), Value::from("<ms>")),
+                "expires_at" => (key.clone(), Value::from("<time>")),
                 _ => (key.clone(), scrubbed(value, scrub)),
             };
             map.iter().map(entry).collect::<Map<_, _>>().into()

@@ -86,7 +86,13 @@ pub(super) fn restore_targets(
     Ok(restored)
 }
 
-fn pre_image(folder: &RunFolder, name: &str, index: usize, stamp: &Stamp, path: &RepoPath) -> Result<Content, Error> {
+pub(super) fn pre_image(
+    folder: &RunFolder,
+    name: &str,
+    index: usize,
+    stamp: &Stamp,
+    path: &RepoPath,
+) -> Result<Content, Error> {
     let file = format!("packs/{name}/pre/{index}");
     let bytes = folder.read_image(&file)?;
     if Sha256::of(&bytes) != stamp.sha256 {
@@ -101,7 +107,11 @@ impl Restored {
     /// Looks at every file; those that are neither as the transactions left them nor as they were before.
     ///
     /// Files that are what they were before are left out with `leave_out_restored`: nothing is to be done for them.
-    fn changed_since(&mut self, context: &Context, leave_out_restored: bool) -> Result<Vec<RepoPath>, Error> {
+    pub(super) fn changed_since(
+        &mut self,
+        context: &Context,
+        leave_out_restored: bool,
+    ) -> Result<Vec<RepoPath>, Error> {
         let items: Vec<_> = self.items.iter().collect();
         let states = parallel_map(context.options.threads, &items, |(path, item)| {
             let found = match context.workspace.stamp_entry(path) {
@@ -133,7 +143,7 @@ impl Restored {
         }
     }
 
-    fn paths(&self) -> Vec<RepoPath> {
+    pub(super) fn paths(&self) -> Vec<RepoPath> {
         self.items.keys().cloned().collect()
     }
 
@@ -212,7 +222,7 @@ impl Host<'_> {
         if self.flags.dry_run || done.is_empty() {
             return Ok(());
         }
-        let restored = self.undo_targets(&restored)?;
+        let restored = self.undo_targets(&restored, &[])?;
         self.transactions.push(restored);
         Ok(())
     }

@@ -136,6 +136,9 @@ pub struct Question {
     /// The change as a unified diff; empty if the subject is no change.
     #[serde(skip)]
     pub patch: Vec<u8>,
+    /// True if it may be answered with [`Answer::All`].
+    #[serde(skip)]
+    pub may_all: bool,
 }
 
 /// What a person says.
@@ -143,6 +146,8 @@ pub struct Question {
 pub enum Answer {
     /// Go on.
     Yes,
+    /// Go on, with all of this kind that are still to come in this run too; as [`Answer::Yes`] where that may not be said.
+    All,
     /// Don't.
     No,
     /// There is no person.

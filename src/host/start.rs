@@ -9,9 +9,9 @@ use super::{
     Context, Event, Flags, Host, Sink,
     budget::{Budget, Cost, Deadline},
     clean,
-    confirm::Confirmations,
     recover::{self, Round},
     started::{RUN_FILE, Started},
+    token::Confirmations,
 };
 use crate::{
     apply,
@@ -183,7 +183,7 @@ impl<'a> Host<'a> {
             // Whoever needs the files of that run is stopped by its lock.
             sink.event(Event::Notice { text: format!("A run that died can't be recovered: {}.", error.message()) });
         }
-        check_flags(&request)?;
+        check_flags(&request.policy, request.flags)?;
         let git = check_clean(context, &request, sink)?;
         let now_ms = context.options.clock.now_ms();
         let folder = context.runs.create(now_ms, std::process::id())?;
@@ -203,11 +203,15 @@ impl<'a> Host<'a> {
             deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),
             budget,
             policy: request.policy,
+            rules: Arc::clone(&context.rules),
             reserved: Cost::default(),
             reached_tree: false,
             overlay: Overlay::default(),
             proposed: BTreeMap::new(),
             proposals: BTreeMap::new(),
+            past: None,
+            rejected: false,
+            acted: false,
             confirmations: Confirmations::default(),
             transactions: Vec::new(),
             transaction_count: 0,
@@ -257,23 +261,23 @@ impl<'a> Host<'a> {
 
     /// True if the changes of a failed run stay.
     pub(super) fn keeps_changes(&self) -> bool {
-        self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep
+        !self.rejected && (self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep)
     }
 }
 
 /// Flags that loosen can be switched off by the policy.
-fn check_flags(request: &Request) -> Result<(), Error> {
-    let settings = request.policy.settings();
+pub(super) fn check_flags(policy: &Policy, flags: Flags) -> Result<(), Error> {
+    let settings = policy.settings();
     let switched_off = [
-        (request.flags.yes, settings.confirm.yes_flag, "--yes", "confirm.yes_flag"),
-        (request.flags.keep, settings.run.keep_flag, "--keep", "run.keep_flag"),
-        (request.flags.allow_dirty, settings.run.allow_dirty_flag, "--allow-dirty", "run.allow_dirty_flag"),
+        (flags.yes, settings.confirm.yes_flag, "--yes", "confirm.yes_flag"),
+        (flags.keep, settings.run.keep_flag, "--keep", "run.keep_flag"),
+        (flags.allow_dirty, settings.run.allow_dirty_flag, "--allow-dirty", "run.allow_dirty_flag"),
     ];
     for (given, allowed, flag, key) in switched_off {
         if given && !allowed {
             return Err(Error::new(Code::PermissionDenied, format!("the policy switches `{flag}` off"))
                 .detail("key", key)
-                .hint(format!("`{key}` comes from {}", request.policy.origin(key))));
+                .hint(format!("`{key}` comes from {}", policy.origin(key))));
         }
     }
     Ok(())

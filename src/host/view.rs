@@ -1,9 +1,9 @@
 //! The tree as the run sees it.
 
-use super::{Context, Host};
+use super::{Context, Host, files::Files};
 use crate::{
-    error::{Code, Error},
-    path::{RepoPath, protected},
+    error::Error,
+    path::RepoPath,
     workspace::{Globs, View},
 };
 
@@ -20,30 +20,8 @@ impl Host<'_> {
         View::new(&self.context.workspace, &self.overlay)
     }
 
-    /// Globs that a script wrote. One that aims at a protected folder is refused: nothing found would look like nothing
-    /// there.
-    pub(super) fn globs(&self, globs: Globs) -> Result<Globs, Error> {
-        for prefix in globs.prefixes().iter().filter(|prefix| !prefix.is_empty()) {
-            let path = RepoPath::parse(prefix)?;
-            if let Some(reason) = protected::read_refusal(&path) {
-                return Err(Error::new(
-                    Code::ProtectedPath,
-                    format!("the glob aims at `{path}`, which is protected: {reason}"),
-                )
-                .detail("path", path.as_str()));
-            }
-        }
-        Ok(globs)
-    }
-
-    /// Checks that a script may read a path.
-    pub(super) fn readable(&self, text: &str) -> Result<RepoPath, Error> {
-        let path = RepoPath::parse(text)?;
-        if let Some(reason) = protected::read_refusal(&path) {
-            return Err(Error::new(Code::ProtectedPath, format!("`{path}` can't be read by a script: {reason}"))
-                .detail("path", path.as_str()));
-        }
-        self.policy.may_read(&path)?;
-        Ok(path)
+    /// What a script sees of it.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files { context: self.context, policy: &self.policy, overlay: &self.overlay }
     }
 }

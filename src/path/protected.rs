@@ -7,6 +7,9 @@ use super::RepoPath;
 /// The folder of run records, in the workspace's root.
 pub const RUNS: &str = ".runs";
 
+/// The folder that says whose signatures count, in the workspace's root.
+pub const SIGNERS: &str = ".nrv";
+
 /// How the temporary files begin that stand beside a target while a transaction is open.
 pub const TEMPORARY: &str = ".nrv-";
 
@@ -16,6 +19,7 @@ const NEVER_WRITTEN: &[(&str, &str)] = &[
     (RUNS, "it holds the records of runs"),
     ("nrv.toml", "it is the policy that the run is judged by"),
     ("nrv.lock", "it holds the approvals"),
+    (SIGNERS, "it says whose signatures count"),
     (".bashrc", "a shell runs it when it starts"),
     (".bash_profile", "a shell runs it when it starts"),
     (".profile", "a shell runs it when it starts"),
@@ -67,7 +71,9 @@ mod tests {
 
     #[test]
     fn protected_at_any_depth_and_in_any_case() {
-        for path in [".git/x.html", "a/.GIT/config", ".runs/x", "NRV.toml", "a/.vscode/tasks.json", "a/.nrv-1-2"] {
+        for path in
+            [".git/x.html", "a/.GIT/config", ".runs/x", "NRV.toml", "a/.vscode/tasks.json", "a/.nrv-1-2", ".nrv/x"]
+        {
             assert!(write_refusal(&RepoPath::parse(path).unwrap()).is_some(), "{path}");
         }
         for path in [".gitignore", "git/x", "a.git/x", "runs/x", ".github/workflows/ci.yml"] {

@@ -123,6 +123,7 @@ impl Policy {
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.
     pub fn tightened(&self, ceiling: &Ceiling) -> Result<Policy, Error> {
         let mut policy = self.clone();
+        policy.parts = self.parts.iter().map(|part| part.tightened(ceiling)).collect::<Result<_, _>>()?;
         let wrong = |name: &str, phrase: String| refuse(&format!("permissions.{name}"), &Wrong { item: None, phrase });
         policy.ceilings.push(Permissions {
             set: PathSet::new(&ceiling.write).map_err(|why| wrong("write", format!("has a glob that {why}")))?,

@@ -109,6 +109,7 @@ mod tests {
                 "\"keep\"",
                 "\"never\"",
                 "\"block\"",
+                "\"3h\"",
                 "[{id = \"a\", prefix = [\"b\"], reason = \"c\"}]",
                 "[{id = \"a\", regex = \"b\"}]",
                 "[{rule = \"a\", path = \"b\"}]",

@@ -23,6 +23,12 @@ const UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
+/// Units of a duration in seconds, larger ones first.
+const PERIODS: &[(&str, u64)] = &[("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
+
+/// The longest duration in seconds, ten years.
+const LONGEST: u64 = 3650 * 86_400;
+
 /// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -34,6 +40,8 @@ pub(super) enum Form {
     UpTo(u64),
     /// Bytes, as a number or as text with a unit.
     Size,
+    /// A time, as text with a unit; seconds in the settings.
+    Duration,
     /// A list of globs, of which some may exclude.
     Globs,
     /// A list of globs, none of which excludes.
@@ -95,6 +103,7 @@ impl Form {
             Form::Count(least) => whole(value).filter(|n| *n >= least).map(Value::from).ok_or_else(expected),
             Form::UpTo(most) => whole(value).filter(|n| *n <= most).map(Value::from).ok_or_else(expected),
             Form::Size => whole(value).or_else(|| size(value.as_str()?)).map(Value::from).ok_or_else(expected),
+            Form::Duration => value.as_str().and_then(duration).map(Value::from).ok_or_else(expected),
             Form::Globs => list(value, |item| glob::compile(item.strip_prefix('!').unwrap_or(item)).map(|_| ()))?
                 .ok_or_else(expected),
             Form::Denied => list(value, |item| match item.strip_prefix('!') {
@@ -144,6 +153,7 @@ impl Form {
             Form::Count(least) => format!("a whole number, at least {least}"),
             Form::UpTo(most) => format!("a whole number, at most {most}"),
             Form::Size => "a number of bytes or a size such as \"256MiB\"".to_owned(),
+            Form::Duration => "a time such as \"30m\", \"12h\" or \"7d\"".to_owned(),
             Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
@@ -165,6 +175,7 @@ impl Form {
                 {"type": "integer", "minimum": 0, "maximum": MAX},
                 {"type": "string", "pattern": "^[0-9]+ ?([KMGT]iB|[kMGT]B|B)$"},
             ]}),
+            Form::Duration => json!({"type": "string", "pattern": "^[0-9]+[smhd]$"}),
             Form::Globs => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
             Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
@@ -185,6 +196,7 @@ impl Form {
     pub(super) fn written(self, value: &Value) -> Value {
         match (self, value.as_u64()) {
             (Form::Size, Some(bytes)) => Value::from(size_text(bytes)),
+            (Form::Duration, Some(seconds)) => Value::from(duration_text(seconds)),
             _ => value.clone(),
         }
     }
@@ -237,6 +249,12 @@ pub(super) fn size_text(bytes: u64) -> String {
     }
 }
 
+/// Seconds in the largest unit that is exact.
+fn duration_text(seconds: u64) -> String {
+    let (name, unit) = PERIODS.iter().find(|(_, unit)| seconds.is_multiple_of(*unit)).unwrap_or(&("s", 1));
+    format!("{}{name}", seconds / unit)
+}
+
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().filter(|number| *number <= MAX)
 }
@@ -249,6 +267,12 @@ fn size(text: &str) -> Option<u64> {
         return None;
     }
     digits.parse::<u64>().ok()?.checked_mul(*unit).filter(|bytes| *bytes <= MAX)
+}
+
+fn duration(text: &str) -> Option<u64> {
+    let (name, unit) = PERIODS.iter().find(|(name, _)| text.ends_with(name))?;
+    let digits = text.strip_suffix(name).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse::<u64>().ok()?.checked_mul(*unit).filter(|seconds| (1..=LONGEST).contains(seconds))
 }
 
 /// Checks a list of text item by item; none if it is no list.
@@ -294,6 +318,17 @@ mod tests {
             assert!(Form::Size.read(&json!(bad)).is_err(), "{bad}");
         }
         assert_eq!((size_text(1 << 30), size_text(0), size_text(1500)), ("1GiB".into(), "0B".into(), "1500B".into()));
+    }
+
+    #[test]
+    fn durations_are_text_with_a_unit() {
+        for (text, seconds) in [("45s", 45), ("30m", 1800), ("12h", 43_200), ("7d", 604_800), ("3650d", LONGEST)] {
+            check(Form::Duration, json!(text), Ok(json!(seconds)));
+            assert_eq!(Form::Duration.written(&json!(seconds)), text);
+        }
+        for bad in [json!("0d"), json!("3651d"), json!("7 d"), json!("d"), json!("+1d"), json!("1w"), json!(7)] {
+            assert!(Form::Duration.read(&bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

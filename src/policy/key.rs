@@ -103,7 +103,13 @@ pub(super) const KEYS: &[Key] = &[
         Form::Names,
         "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.",
     ),
+    key(
+        "confirm.approvers",
+        Form::Names,
+        "Names of `.nrv/allowed_signers` of which one must sign what is confirmed; without it, no signature is asked for.",
+    ),
     key("confirm.auto", Form::Names, "Labels or kinds of calls that are granted without asking anyone."),
+    key("confirm.expires", Form::Duration, "How long a confirmation that was asked for may be given and used."),
     key(
         "confirm.mode",
         Form::Word(&["ask", "policy", "never"]),
@@ -189,8 +195,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("adapters.*.script", "adapters of your own do not exist"),
     ("ci", "settings for CI do not exist"),
     ("commitments", "commitments do not exist"),
-    ("confirm.approvers", "signed approvals do not exist"),
-    ("confirm.expires", "confirmations do not expire"),
     ("exec", "runs can't start commands"),
     ("llm", "model requests do not exist"),
 ];

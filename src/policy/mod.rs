@@ -11,6 +11,7 @@ mod network;
 mod parse;
 mod refusal;
 mod settings;
+mod strictest;
 
 use std::collections::BTreeMap;
 
@@ -52,6 +53,8 @@ pub struct Policy {
     net: HostSet,
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
+    /// The policies that must all permit what this one permits, if it is the strictest of several.
+    parts: Vec<Policy>,
     /// The headers that tightened it, as they ask.
     headers: Vec<Ceiling>,
     /// The text that it was read from.
@@ -141,6 +144,7 @@ impl Policy {
             adapters,
             net,
             ceilings: Vec::new(),
+            parts: Vec::new(),
             headers: Vec::new(),
             text: String::new(),
             file: file.to_owned(),
@@ -170,6 +174,12 @@ impl Policy {
 
     /// Where a key's value comes from, in words: "line 3 of `nrv.toml`", "the script's header" or "a built-in default".
     pub fn origin(&self, key: &str) -> String {
+        if let [one, others @ ..] = self.parts.as_slice() {
+            let mut origins = vec![one.origin(key)];
+            origins.extend(others.iter().map(|other| other.origin(key)));
+            origins.dedup();
+            return origins.join(", then ");
+        }
         match self.origins.get(key) {
             Some(Origin::Line(line)) => format!("line {line} of `{}`", self.file),
             Some(Origin::Header) => "the script's header".to_owned(),
@@ -186,6 +196,7 @@ impl Policy {
     /// This policy locked down: where a gate would ask for a confirmation of a command or a secret, it blocks.
     pub fn locked(&self) -> Result<Policy, Error> {
         let mut policy = Policy { locked: true, ..self.clone() };
+        policy.parts = self.parts.iter().map(Policy::locked).collect::<Result<_, _>>()?;
         let gates = &mut policy.settings.gates;
         let decisions = [("destructive", &mut gates.destructive.decision), ("secrets", &mut gates.secrets.decision)];
         for (gate, decision) in decisions {
@@ -224,6 +235,10 @@ impl Policy {
 
     /// The line of the file, or other place, in words, that allows the findings of a rule in a file or of a secret's hash.
     pub fn secret_allowance(&self, rule: &str, path: Option<&RepoPath>, hash: &str) -> Option<String> {
+        if !self.parts.is_empty() {
+            let allowances = self.parts.iter().map(|part| part.secret_allowance(rule, path, hash));
+            return allowances.collect::<Option<Vec<_>>>()?.pop();
+        }
         let rows = self.settings.gates.secrets.allow.iter().zip(&self.allowed_secrets).enumerate();
         let covers = |allowed: &AllowedSecret, set: &Option<PathSet>| {
             allowed.rule == rule
@@ -260,7 +275,7 @@ impl Default for Policy {
 impl PartialEq for Policy {
     /// Equal settings and ceilings; where they come from does not matter.
     fn eq(&self, other: &Self) -> bool {
-        self.settings == other.settings && self.permissions() == other.permissions()
+        self.settings == other.settings && self.permissions() == other.permissions() && self.parts == other.parts
     }
 }
 

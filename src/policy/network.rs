@@ -81,6 +81,10 @@ impl Policy {
     ///
     /// More than its settings permit is refused, and any number if no host may be reached.
     pub fn samples(&self, adapter: &str, params: &Value) -> Result<u64, Refusal> {
+        if let [one, others @ ..] = self.parts.as_slice() {
+            let first = one.samples(adapter, params)?;
+            return others.iter().try_fold(first, |least, part| part.samples(adapter, params).map(|n| n.min(least)));
+        }
         let most = self.adapter(adapter).http_samples;
         let asked = match params.get("http_samples") {
             None => most,
@@ -126,6 +130,9 @@ impl Policy {
 
     /// The first rule that forbids to reach a URL: `net.hosts`, or a script's header.
     pub fn reach_refusal(&self, url: &Url) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.reach_refusal(url));
+        }
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         if !self.net.covers(url) {

@@ -57,6 +57,9 @@ impl Policy {
 
     /// The first rule that forbids to write a path.
     pub fn write_refusal(&self, path: &RepoPath) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.write_refusal(path));
+        }
         if let Some(why) = protected::write_refusal(path) {
             return Some(Refusal::protected(path, "written", why));
         }
@@ -83,6 +86,9 @@ impl Policy {
 
     /// The first rule that forbids a script to read a path.
     pub fn read_refusal(&self, path: &RepoPath) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.read_refusal(path));
+        }
         if let Some(why) = protected::read_refusal(path) {
             return Some(Refusal::protected(path, "read", why));
         }
@@ -91,6 +97,9 @@ impl Policy {
 
     /// Why an adapter may not write a path that the policy would allow; see `[adapters.NAME] paths`.
     pub fn adapter_refusal(&self, adapter: &str, path: &RepoPath) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.adapter_refusal(adapter, path));
+        }
         let set: &PathSet = self.adapters.get(adapter)?;
         set.lacks(path).map(|lack| self.lacking(path, &format!("adapters.{adapter}.paths"), lack))
     }
@@ -99,6 +108,9 @@ impl Policy {
     ///
     /// The policy approves of it; a script's header has to permit it as well, if the call `needs_permission`.
     pub fn call_refusal(&self, name: &str, needs_permission: bool) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.call_refusal(name, needs_permission));
+        }
         let key = "calls.approved";
         let approved = self.settings.calls.approved.as_ref();
         if approved.is_some_and(|list| !list.iter().any(|known| known == name)) {

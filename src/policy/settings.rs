@@ -247,11 +247,15 @@ pub struct Confirm {
     pub yes_flag: bool,
     /// Labels or kinds of calls that are granted without asking.
     pub auto: Vec<String>,
+    /// How many seconds after it was asked for a confirmation may be given and used.
+    pub expires: u64,
+    /// Of whom one must sign what is confirmed; none: no signature is asked for. If it is empty, nobody may.
+    pub approvers: Option<Vec<String>>,
 }
 
 impl Default for Confirm {
     fn default() -> Self {
-        Confirm { mode: ConfirmMode::Ask, yes_flag: true, auto: Vec::new() }
+        Confirm { mode: ConfirmMode::Ask, yes_flag: true, auto: Vec::new(), expires: 7 * 86_400, approvers: None }
     }
 }
 

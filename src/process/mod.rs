@@ -1,13 +1,14 @@
-//! The only spawner of processes: script workers, verifiers, git, commands.
+//! The only spawner of processes: script workers, verifiers, git, commands, and a person's pager.
 //!
 //! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host
-//! alone. A process that is to be confined confines itself ([`lockdown`]) before it does anything else. A thread that serves a
+//! alone; [`page`] says why a pager is the exception. A process that is to be confined confines itself ([`lockdown`]) before it does anything else. A thread that serves a
 //! script in place of a process has the same shape.
 
 mod capture;
 mod child;
 mod kernel;
 pub mod lockdown;
+mod pager;
 mod system_calls;
 
 use std::{
@@ -28,6 +29,7 @@ pub use self::{
     capture::{Captured, Command, capture, capture_with},
     child::{Child, Exit, Pipes, spawn_piped, start_thread},
     kernel::{Kernel, kernel},
+    pager::page,
 };
 
 /// Which program a child runs.

@@ -10,6 +10,7 @@ mod library;
 mod list;
 mod load;
 mod probe;
+mod resume;
 mod run;
 pub mod session;
 
@@ -20,5 +21,6 @@ pub use self::{
     list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
     probe::probe,
+    resume::resume,
     run::{Invocation, load_script, run, run_file},
 };

@@ -77,8 +77,20 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         flags: invocation.flags,
         writes: Some(ceiling.write.clone()),
     };
-    let mut host = Host::start(context, request, sink)?;
-    let request = loaded.request(invocation.args, host.run_id(), invocation.seed, host.mode());
+    let host = Host::start(context, request, sink)?;
+    let seed = invocation.seed;
+    go(context, host, loaded, (invocation.args, seed), sink)
+}
+
+/// Runs a loaded script whose run has begun.
+pub(super) fn go(
+    context: &Context,
+    mut host: Host<'_>,
+    loaded: &Loaded,
+    (args, seed): (Value, u64),
+    sink: &mut dyn Sink,
+) -> Result<Finished, Error> {
+    let request = loaded.request(args, host.run_id(), seed, host.mode());
     let limits = host.policy().settings().script.limits.clone();
     let worker = match loaded.spare.take().filter(|worker| worker.has(&limits)) {
         Some(worker) => Ok(worker),
@@ -115,7 +127,9 @@ impl session::Door for HostDoor<'_, '_> {
     }
 
     fn print(&mut self, text: &str) {
-        self.sink.event(Event::Print { text: text.to_owned() });
+        if !self.host.has_reached(&Position::nth(self.calls + 1)) {
+            self.sink.event(Event::Print { text: text.to_owned() });
+        }
     }
 
     fn cancelled(&self) -> Option<Error> {

@@ -31,6 +31,11 @@ impl Overlay {
         self.0.insert(path, content);
     }
 
+    /// Takes away what lies over a path.
+    pub fn remove(&mut self, path: &RepoPath) {
+        self.0.remove(path);
+    }
+
     /// The proposed content of a path; the outer none if nothing is proposed for it.
     pub fn get(&self, path: &RepoPath) -> Option<Option<&Content>> {
         self.0.get(path).map(Option::as_ref)

@@ -15,7 +15,8 @@ use crate::repository;
 const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame"];
 
 /// The owners of one effect each. They know the base, not each other.
-const PRIMITIVES: &[&str] = &["diff", "ledger", "lock", "net", "policy", "process", "schema", "worker", "workspace"];
+const PRIMITIVES: &[&str] =
+    &["diff", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
 const SERVICES: &[&str] = &["apply", "dta", "edit", "exec", "gate", "llm"];

@@ -92,10 +92,19 @@ impl Budget {
         Budget { limits, spent: Mutex::default(), rates: Mutex::default(), wall }
     }
 
-    /// Takes over what the run had spent before it went on, and the milliseconds that it had taken.
-    pub(super) fn restore(&self, spent: Spent, wall_ms: u64) {
-        *self.spent() = spent;
+    /// Takes in what the run had spent before it went on, and the milliseconds that it had taken; what it adds. Whether that
+    /// is more than may be spent now is seen when something new is asked for.
+    pub(super) fn take_in(&self, more: Spent, wall_ms: u64) -> Cost {
+        let mut spent = self.spent();
         self.wall.add(wall_ms);
+        spent.calls += more.calls;
+        spent.diff_lines += more.diff_lines;
+        spent.bytes += more.bytes;
+        spent.demand.exec_ms += more.demand.exec_ms;
+        spent.demand.tokens += more.demand.tokens;
+        spent.demand.cost += more.demand.cost;
+        let files = more.files.into_iter().filter(|path| spent.files.insert(path.clone())).collect();
+        Cost { files, diff_lines: more.diff_lines, bytes: more.bytes, demand: more.demand }
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {

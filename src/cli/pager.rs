@@ -1,0 +1,28 @@
+//! A long text before a person who is asked: in the pager of their choice, else as it is.
+
+use super::output::Output;
+use crate::process;
+
+/// What is taken where the environment names no pager.
+const PAGER: &str = "less -R";
+
+/// Shows a text by `NRV_PAGER`, `PAGER` or `less`. What was there for the person to read is never a reason to stop.
+pub(super) fn show(text: &str, out: &mut Output) {
+    let shown = pager().is_some_and(|line| {
+        let paged = process::page(&line, out.for_stderr(text).into_bytes());
+        paged.unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            false
+        })
+    });
+    if !shown {
+        out.prompt(text);
+    }
+}
+
+/// The pager's line for a shell; none if the user wants none.
+#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+fn pager() -> Option<String> {
+    let named = ["NRV_PAGER", "PAGER"].iter().find_map(|name| std::env::var(name).ok());
+    named.map_or_else(|| Some(PAGER.to_owned()), |line| Some(line).filter(|line| !matches!(line.trim(), "" | "cat")))
+}

@@ -1,0 +1,284 @@
+//! What a record says of a run that goes on: which calls were answered and with what, and how far one came that was not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{
+    Position,
+    budget::Spent,
+    commit::Committed,
+    reply::{Recorded, answer_of},
+};
+use crate::{
+    call::Call,
+    change::Entry,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    ledger::{Pack, Record, RunFolder, named},
+};
+
+/// Codes of errors after which a run waits: the call that failed with one was not answered.
+pub(super) const WAITING: &[Code] = &[Code::Suspended, Code::Uncertain, Code::LockTimeout];
+
+/// The former sessions of a run.
+#[derive(Debug)]
+pub(super) struct Past {
+    records: Vec<Record>,
+    pack: Pack,
+    /// The records of the calls that were answered, by position.
+    answered: BTreeMap<String, usize>,
+    /// All records of each position.
+    events: BTreeMap<String, Vec<usize>>,
+    /// Transactions that do not stand, since the run took them back itself.
+    undone: BTreeSet<String>,
+    /// How many answered calls have not been made again yet.
+    ahead: usize,
+    /// What a person says that the call which nobody knows about replied.
+    pub(super) reply: Option<Value>,
+}
+
+impl Past {
+    pub(super) fn of(folder: &RunFolder, records: Vec<Record>) -> Result<Self, Error> {
+        let mut past = Past {
+            pack: folder.pack()?,
+            answered: answered(&records),
+            events: BTreeMap::new(),
+            undone: BTreeSet::new(),
+            ahead: 0,
+            reply: None,
+            records,
+        };
+        past.ahead = past.answered.len();
+        let mut undoing = BTreeMap::new();
+        for (at, record) in past.records.iter().enumerate() {
+            past.events.entry(record.position.clone()).or_default().push(at);
+            let transaction = &record.data["transaction"];
+            let names = match record.kind.as_str() {
+                "undoing" => {
+                    undoing.insert(transaction.to_string(), record.data["of"].as_array().cloned().unwrap_or_default());
+                    continue;
+                }
+                "undone" => undoing.remove(&transaction.to_string()).unwrap_or_default(),
+                "revoked" => vec![transaction.clone()],
+                _ => continue,
+            };
+            past.undone.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned)));
+        }
+        Ok(past)
+    }
+
+    /// What was replied to a call before; none if it was not answered yet. Another call at its position is `diverged`.
+    pub(super) fn answer(
+        &mut self,
+        position: &Position,
+        call: &Recorded,
+    ) -> Result<Option<Result<Value, Error>>, Error> {
+        let Some(at) = self.answered.get(position.as_str()) else { return Ok(None) };
+        let record = &self.records[*at];
+        check_same(record, position, call)?;
+        let answer = answer_of(record, &self.pack)?;
+        self.ahead = self.ahead.saturating_sub(1);
+        Ok(Some(answer))
+    }
+
+    /// True as long as calls are to come that were answered before.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead > 0
+    }
+
+    /// The intent of a call that was being answered when the run died; none if there is none at that position.
+    pub(super) fn in_flight(&self, position: &Position) -> Option<&Record> {
+        let intent = self.last(position.as_str(), "intent")?;
+        // That nobody knows what became of it is no answer.
+        let ended = |record: &&Record| {
+            record.kind == "call" && record.data["error"]["code"] != Code::Uncertain.as_str() && record.seq > intent.seq
+        };
+        let mut events = self.events.get(position.as_str())?.iter().map(|at| &self.records[*at]);
+        events.find(ended).is_none().then_some(intent)
+    }
+
+    /// True if anything is recorded at a position.
+    pub(super) fn knows(&self, position: &Position) -> bool {
+        self.events.contains_key(position.as_str())
+    }
+
+    /// The last record of a kind at a position.
+    pub(super) fn last(&self, position: &str, kind: &str) -> Option<&Record> {
+        let events = self.events.get(position)?;
+        events.iter().rev().map(|at| &self.records[*at]).find(|record| record.kind == kind)
+    }
+
+    /// The last change that was committed at a position, if it stands.
+    pub(super) fn standing_at(&self, position: &Position) -> Result<Option<Committed>, Error> {
+        let committed = self.last(position.as_str(), "committed").filter(|record| self.stands(record));
+        committed.map(committed_of).transpose()
+    }
+
+    /// Every change of the run that stands, in their order.
+    pub(super) fn standing(&self) -> Result<Vec<Committed>, Error> {
+        let committed = self.records.iter().filter(|record| record.kind == "committed" && self.stands(record));
+        committed.map(committed_of).collect()
+    }
+
+    fn stands(&self, committed: &Record) -> bool {
+        committed.data["transaction"].as_str().is_some_and(|name| !self.undone.contains(name))
+    }
+
+    /// True if the run had failed, or was rejected, and its changes were being taken back when it died.
+    pub(super) fn was_ending(&self) -> bool {
+        let resumed = self.records.iter().rfind(|record| record.kind == "run_resumed");
+        let taken_back = self.answered.values().map(|at| &self.records[*at]).any(|call| {
+            let committed = self.last(&call.position, "committed");
+            call.data.get("reply").is_some() && committed.is_some_and(|committed| !self.stands(committed))
+        });
+        taken_back || resumed.is_some_and(|record| record.data.get("rejected").is_some())
+    }
+
+    /// The record that an adapter's proposal of that id was made, by a call that was answered.
+    pub(super) fn proposed(&self, id: &str) -> Option<&Record> {
+        let is_it = |record: &&Record| {
+            record.kind == "dta_proposed"
+                && record.data["proposal"] == id
+                && self.answered.contains_key(&record.position)
+        };
+        self.records.iter().rfind(is_it)
+    }
+
+    /// The records of the calls that were answered, in their order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().enumerate().filter(|(at, record)| self.is_answer(*at, record)).map(|(_, record)| record)
+    }
+
+    pub(super) fn is_answer(&self, at: usize, record: &Record) -> bool {
+        self.answered.get(&record.position) == Some(&at)
+    }
+
+    /// True if the call at a position was answered.
+    pub(super) fn is_answered(&self, position: &str) -> bool {
+        self.answered.contains_key(position)
+    }
+
+    pub(super) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    pub(super) fn pack(&self) -> &Pack {
+        &self.pack
+    }
+
+    /// The call that a record of the kind `call` or `intent` is about, as it was made.
+    pub(super) fn call_of(&self, record: &Record) -> Result<Call, Error> {
+        let mut args = self.pack.value(&record.data["args"])?;
+        for value in args.as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+            if named(value).is_some() {
+                *value = self.pack.value(value)?;
+            }
+        }
+        let wire = json!({"name": record.data["call"], "args": args});
+        serde_json::from_value(wire)
+            .map_err(|error| Error::new(Code::RecordDamaged, format!("record {} is no call: {error}", record.seq)))
+    }
+
+    /// Which session comes now: 2 if the run goes on for the first time.
+    pub(super) fn session(&self) -> usize {
+        self.records.iter().filter(|record| record.kind == "run_resumed").count() + 2
+    }
+
+    /// What was spent, as far as calls were answered, without the files; and how many milliseconds it took.
+    pub(super) fn spent(&self) -> (Spent, u64) {
+        let mut spent = Spent::default();
+        let (mut elapsed, mut in_session) = (0, 0);
+        for (at, record) in self.records.iter().enumerate() {
+            let took = record.volatile["duration_ms"].as_u64().unwrap_or_default();
+            match record.kind.as_str() {
+                "run_suspended" => in_session = took,
+                "run_resumed" => elapsed += std::mem::take(&mut in_session),
+                "call" => in_session += took,
+                _ => {}
+            }
+            if record.kind == "call" && self.is_answer(at, record) {
+                let cost = |kind: &str| record.data["cost"][kind].as_u64().unwrap_or_default();
+                spent.calls += 1;
+                spent.diff_lines += cost("diff_lines");
+                spent.bytes += cost("bytes");
+                spent.demand.exec_ms += cost("exec_ms");
+                spent.demand.tokens += cost("tokens");
+                spent.demand.cost += cost("cost");
+            }
+        }
+        (spent, elapsed + in_session)
+    }
+
+    /// The greatest number that a transaction of the run has had.
+    pub(super) fn transactions(&self, folder: &RunFolder) -> Result<u64, Error> {
+        let number = |name: &str| name.strip_prefix('t').and_then(|digits| digits.parse::<u64>().ok());
+        let recorded = self.records.iter().filter_map(|record| number(record.data["transaction"].as_str()?));
+        let files = folder.files()?;
+        let packed = files.iter().filter_map(|name| number(name.strip_prefix("packs/")?.split('/').next()?));
+        Ok(recorded.chain(packed).max().unwrap_or_default())
+    }
+}
+
+/// Checks that a call is the one that a record is about.
+pub(super) fn check_same(record: &Record, position: &Position, call: &Recorded) -> Result<(), Error> {
+    let recorded = Recorded::of(record);
+    // An intent may name the call alone.
+    let same_args = recorded.args.is_null() || is_same(&recorded.args, &call.args);
+    if recorded.name == call.name && same_args {
+        return Ok(());
+    }
+    let what = match recorded.name == call.name {
+        true => format!("`{}` gets other arguments", call.name),
+        false => format!("it makes `{}`, not `{}`", call.name, recorded.name),
+    };
+    Err(Error::new(Code::Diverged, format!("the run does not do at position {position} what its record says: {what}"))
+        .detail("position", position.as_str())
+        .detail("expected", json!({"call": recorded.name, "args": recorded.args}))
+        .detail("found", json!({"call": call.name, "args": call.args}))
+        .hint("a version of nrv that behaves otherwise may have written the record; go on with that version"))
+}
+
+/// True if two recorded values stand for the same, however each is kept.
+pub(super) fn is_same(one: &Value, other: &Value) -> bool {
+    let hash = |value: &Value| {
+        named(value).or_else(|| json::canonical_value(value).ok().map(|text| Sha256::of(text.as_bytes())))
+    };
+    one == other || hash(one).is_some_and(|one| hash(other) == Some(one))
+}
+
+/// The last record of each call, without those on which a session ended that waits.
+fn answered(records: &[Record]) -> BTreeMap<String, usize> {
+    let mut answered = BTreeMap::new();
+    let mut last: Option<(usize, &Record)> = None;
+    let end = |answered: &mut BTreeMap<String, usize>, last: Option<(usize, &Record)>, suspended: bool| {
+        let Some((_, record)) = last else { return };
+        let code = serde_json::from_value::<Code>(record.data["error"]["code"].clone()).ok();
+        // A script may go on after the wait for a lock, but not if that was the end of it.
+        let waits = code.is_some_and(|code| WAITING.contains(&code) && (suspended || code != Code::LockTimeout));
+        if waits {
+            answered.remove(&record.position);
+        }
+    };
+    for (at, record) in records.iter().enumerate() {
+        match record.kind.as_str() {
+            "call" => {
+                answered.insert(record.position.clone(), at);
+                last = Some((at, record));
+            }
+            "run_suspended" => end(&mut answered, last.take(), true),
+            "run_resumed" => end(&mut answered, last.take(), false),
+            _ => {}
+        }
+    }
+    end(&mut answered, last, false);
+    answered
+}
+
+fn committed_of(record: &Record) -> Result<Committed, Error> {
+    let entries: Vec<Entry> = serde_json::from_value(record.data["entries"].clone())
+        .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
+    let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();
+    Ok(Committed { transaction, entries })
+}

@@ -1,0 +1,345 @@
+//! What was confirmed in a run: bound to what was shown, granted once, used once. The chain of events says how each stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    change::ChangeSet,
+    error::{Code, Error},
+    hash::Sha256,
+    ledger::{Record, RunFolder},
+    path::RepoPath,
+    text::escape,
+};
+
+/// What a confirmation is bound to. Its file is what a person reads and signs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bound {
+    /// `c1`, `c2`, …
+    pub(super) id: String,
+    /// The run that asks.
+    pub(super) run: String,
+    /// What is asked.
+    pub(super) label: String,
+    /// The call that asks, which policy may grant by its name.
+    pub(super) kind: String,
+    /// A proposal's id, or the hash of a value.
+    pub(super) subject: String,
+    /// The hash of the change as a patch; of nothing if the subject is no change.
+    pub(super) patch_sha256: Sha256,
+    /// The hash of the policy under which it was asked.
+    pub(super) policy_sha256: Sha256,
+    /// The files of the change, with what they were.
+    pub(super) files: Vec<BoundFile>,
+    /// When it was asked.
+    pub(super) asked_at: String,
+    /// From when on it counts no more.
+    pub(super) expires_at: String,
+}
+
+/// A file that a confirmed change is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoundFile {
+    /// The file.
+    pub(super) path: RepoPath,
+    /// Its hash when it was asked; null if it did not exist.
+    pub(super) before: Option<Sha256>,
+}
+
+impl Bound {
+    /// The bytes of its file, which an approver signs.
+    pub(super) fn text(&self) -> Result<Vec<u8>, Error> {
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    /// What an event says of it: nothing that differs from run to run.
+    pub(super) fn data(&self) -> Value {
+        json!({
+            "id": self.id, "label": self.label, "kind": self.kind, "subject": self.subject,
+            "patch_sha256": self.patch_sha256, "policy_sha256": self.policy_sha256,
+        })
+    }
+
+    /// True from the moment on at which it counts no more. Of one form, moments compare as their texts do.
+    pub(super) fn has_expired(&self, now: &str) -> bool {
+        now >= self.expires_at.as_str()
+    }
+
+    /// The path of its file in the run's folder.
+    pub(super) fn file(&self) -> String {
+        file(&self.id)
+    }
+
+    /// The path of a signature over its file.
+    pub(super) fn signature(&self) -> String {
+        format!("{}.sig", self.file())
+    }
+}
+
+/// The files of a change with what they are.
+pub(super) fn files_before(changes: &ChangeSet) -> Vec<BoundFile> {
+    let file = |entry: crate::change::Entry| BoundFile { path: entry.path, before: entry.before.map(|was| was.sha256) };
+    changes.entries().into_iter().map(file).collect()
+}
+
+fn file(id: &str) -> String {
+    format!("confirmations/{id}.json")
+}
+
+/// How a confirmation stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nobody has answered yet.
+    Pending,
+    /// Somebody said yes, and nothing was done upon it yet.
+    Granted {
+        /// Who.
+        by: String,
+    },
+    /// What it granted was begun.
+    Used,
+    /// Somebody said no.
+    Refused,
+}
+
+/// A confirmation that was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    pub(super) bound: Bound,
+    pub(super) standing: Standing,
+    /// The call that asked.
+    pub(super) position: String,
+}
+
+/// The confirmations of a run.
+#[derive(Debug, Default)]
+pub(super) struct Confirmations {
+    asked: u64,
+    tokens: BTreeMap<String, Token>,
+    /// Kinds of which a person has granted all that are still to come.
+    all: BTreeSet<String>,
+    /// What a dry run would have asked.
+    would_ask: Vec<Value>,
+}
+
+impl Confirmations {
+    /// The confirmations as the chain tells; `record_damaged` if a file is not what an event says.
+    pub(super) fn restore(records: &[Record], folder: &RunFolder) -> Result<Self, Error> {
+        let mut confirmations = Confirmations::default();
+        for record in records {
+            let standing = match record.kind.as_str() {
+                "confirmation_pending" => Standing::Pending,
+                "confirmation_granted" => {
+                    Standing::Granted { by: record.data["by"].as_str().unwrap_or_default().to_owned() }
+                }
+                "confirmation_used" => Standing::Used,
+                "confirmation_refused" => Standing::Refused,
+                "run_suspended" => {
+                    confirmations.would_ask = record.data["would_ask"].as_array().cloned().unwrap_or_default();
+                    continue;
+                }
+                _ => continue,
+            };
+            let bound = read(record, folder)?;
+            match confirmations.tokens.get_mut(&bound.id) {
+                Some(token) => token.standing = standing,
+                None => confirmations.keep(bound, standing, record.position.clone()),
+            }
+        }
+        let numbers = confirmations.tokens.keys().filter_map(|id| id.strip_prefix('c')?.parse().ok());
+        confirmations.asked = numbers.max().unwrap_or(0);
+        Ok(confirmations)
+    }
+
+    /// The id of the next one.
+    pub(super) fn next_id(&mut self) -> String {
+        self.asked += 1;
+        format!("c{}", self.asked)
+    }
+
+    /// Takes in one that was asked for.
+    pub(super) fn keep(&mut self, bound: Bound, standing: Standing, position: String) {
+        self.tokens.insert(bound.id.clone(), Token { bound, standing, position });
+    }
+
+    /// Changes how one stands.
+    pub(super) fn set(&mut self, id: &str, standing: Standing) {
+        if let Some(token) = self.tokens.get_mut(id) {
+            token.standing = standing;
+        }
+    }
+
+    /// One by its id.
+    pub(super) fn get(&self, id: &str) -> Option<&Token> {
+        self.tokens.get(id)
+    }
+
+    /// One that was granted for a subject and not used: under this policy, and still in time.
+    pub(super) fn granted(&self, subject: &str, policy: Sha256, now: &str) -> Option<(&Bound, &str)> {
+        self.tokens.values().find_map(|token| match &token.standing {
+            Standing::Granted { by } => {
+                let holds = token.bound.subject == subject
+                    && token.bound.policy_sha256 == policy
+                    && !token.bound.has_expired(now);
+                holds.then_some((&token.bound, by.as_str()))
+            }
+            Standing::Pending | Standing::Used | Standing::Refused => None,
+        })
+    }
+
+    /// The one of that id that nobody has answered; `not_approved` says why there is none.
+    pub(super) fn pending(&self, id: &str) -> Result<&Token, Error> {
+        let refuse = |what: &str| {
+            let error = Error::new(Code::NotApproved, format!("the confirmation `{}` {what}", escape(id)));
+            error.detail("confirmation", id)
+        };
+        let Some(token) = self.tokens.get(id) else {
+            let pending = self.tokens.values().filter(|token| token.standing == Standing::Pending);
+            let pending: Vec<String> = pending.map(|token| format!("`{}`", token.bound.id)).collect();
+            return Err(refuse("was not asked for in this run").hint(match pending.len() {
+                0 => "no confirmation is waited for; `nrv resume RUN` goes on without one".to_owned(),
+                _ => format!("the run waits for {}", pending.join(", ")),
+            }));
+        };
+        match &token.standing {
+            Standing::Pending => Ok(token),
+            Standing::Granted { .. } => {
+                Err(refuse("was granted already").hint("`nrv resume RUN` goes on; it needs no other approval"))
+            }
+            Standing::Used => Err(refuse("was used already").hint("an approval counts once")),
+            Standing::Refused => Err(refuse("was refused already").hint("start the run again to be asked again")),
+        }
+    }
+
+    /// A person grants all of a kind that are still to come.
+    pub(super) fn grant_all(&mut self, kind: &str) {
+        self.all.insert(kind.to_owned());
+    }
+
+    /// True if a person has granted all of a kind.
+    pub(super) fn are_all_granted(&self, kind: &str) -> bool {
+        self.all.contains(kind)
+    }
+
+    /// Notes what would be asked if this were no dry run.
+    pub(super) fn note_would_ask(&mut self, label: &str, subject: &str) {
+        self.would_ask.push(json!({"label": label, "subject": subject}));
+    }
+
+    /// What a dry run would have asked.
+    pub(super) fn would_ask(&self) -> &[Value] {
+        &self.would_ask
+    }
+}
+
+/// The confirmation that an event is about: its file, as the event names it.
+pub(super) fn read(record: &Record, folder: &RunFolder) -> Result<Bound, Error> {
+    let id = record.data["id"].as_str().unwrap_or_default();
+    let damaged = |what: &str| {
+        Error::new(Code::RecordDamaged, format!("the confirmation `{}` {what} (record {})", escape(id), record.seq))
+            .hint(format!("`nrv runs verify {}` names everything", folder.id()))
+    };
+    let path = file(id);
+    let named = record.files.iter().find(|file| file.path == path).ok_or_else(|| damaged("has no file"))?;
+    let bytes = folder.read(&path)?;
+    if Sha256::of(&bytes) != named.sha256 {
+        return Err(damaged("was altered"));
+    }
+    let bound: Bound = serde_json::from_slice(&bytes).map_err(|_| damaged("can't be read"))?;
+    // Whoever signs the file signs what is read here.
+    if bound.text()? != bytes {
+        return Err(damaged("is written otherwise than this version writes it"));
+    }
+    if bound.run != folder.id() || bound.id != id {
+        return Err(damaged("is that of another run or question"));
+    }
+    Ok(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Chain, Note, Runs};
+
+    fn bound(run: &RunFolder, id: &str) -> Bound {
+        Bound {
+            id: id.to_owned(),
+            run: run.id().to_owned(),
+            label: "apply".to_owned(),
+            kind: "apply".to_owned(),
+            subject: format!("subject of {id}"),
+            patch_sha256: Sha256::of(b""),
+            policy_sha256: Sha256::of(b"policy"),
+            files: Vec::new(),
+            asked_at: "2026-11-21T20:20:00.000Z".to_owned(),
+            expires_at: "2026-11-28T20:20:00.000Z".to_owned(),
+        }
+    }
+
+    /// A run in which these events happened to confirmations.
+    fn recorded(events: &[(&'static str, &str)]) -> (tempfile::TempDir, RunFolder) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        let mut chain = Chain::open(&run).unwrap();
+        for (kind, id) in events {
+            let bound = bound(&run, id);
+            run.write(&bound.file(), &bound.text().unwrap()).unwrap();
+            let mut data = bound.data();
+            data["by"] = json!("alice");
+            let files = vec![run.file_ref(&bound.file()).unwrap()];
+            let note = Note { position: "3".to_owned(), kind, data, files, ..Note::default() };
+            chain.append("t".to_owned(), note).unwrap();
+        }
+        (folder, run)
+    }
+
+    fn restored(run: &RunFolder) -> Result<Confirmations, Error> {
+        Confirmations::restore(&run.records().unwrap(), run)
+    }
+
+    #[test]
+    fn the_chain_tells_how_each_stands() {
+        let (_folder, run) = recorded(&[
+            ("confirmation_granted", "c1"),
+            ("confirmation_used", "c1"),
+            ("confirmation_granted", "c2"),
+            ("confirmation_refused", "c3"),
+            ("confirmation_pending", "c10"),
+        ]);
+        let mut confirmations = restored(&run).unwrap();
+        let policy = Sha256::of(b"policy");
+        let granted = |subject: &str, policy, now: &str| {
+            confirmations.granted(subject, policy, now).map(|(bound, by)| (bound.id.clone(), by.to_owned()))
+        };
+        let now = "2026-11-22T00:00:00.000Z";
+        assert_eq!(granted("subject of c2", policy, now), Some(("c2".to_owned(), "alice".to_owned())));
+        assert_eq!(granted("subject of c1", policy, now), None);
+        assert_eq!(granted("subject of c2", Sha256::of(b"other"), now), None);
+        assert_eq!(granted("subject of c2", policy, "2026-11-28T20:20:00.000Z"), None);
+        for (id, words) in [("c1", "used"), ("c2", "granted"), ("c3", "refused"), ("c4", "not asked for")] {
+            let error = confirmations.pending(id).unwrap_err();
+            assert!(error.code() == Code::NotApproved && error.message().contains(words), "{error}");
+        }
+        assert_eq!(confirmations.pending("c10").unwrap().position, "3");
+        assert_eq!(confirmations.pending("c11").unwrap_err().hint_text(), Some("the run waits for `c10`"));
+        assert_eq!(confirmations.next_id(), "c11");
+    }
+
+    #[test]
+    fn a_file_that_was_edited_is_believed_no_more() {
+        let (_folder, run) = recorded(&[("confirmation_pending", "c1")]);
+        assert!(restored(&run).is_ok());
+        let longer = Bound { expires_at: "9999-11-28T20:20:00.000Z".to_owned(), ..bound(&run, "c1") };
+        run.write("confirmations/c1.json", &longer.text().unwrap()).unwrap();
+        assert_eq!(restored(&run).unwrap_err().code(), Code::RecordDamaged);
+        run.write("confirmations/c1.json", b"{}").unwrap();
+        assert_eq!(restored(&run).unwrap_err().code(), Code::RecordDamaged);
+    }
+}

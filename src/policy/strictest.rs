@@ -1,0 +1,341 @@
+//! The strictest of two policies: what either forbids is forbidden, and of each limit the smaller one counts.
+//!
+//! Both are kept: gates judge under each, and the stricter verdict counts. Merged settings are only for what the host itself
+//! counts and asks for.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{
+    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Gates, Net, OnFailure, Policy, Run,
+    Script, SecretRule, Secrets, Settings, Tools,
+};
+use crate::{error::Error, frame::Limits, json};
+
+impl Policy {
+    /// The policy that permits what both permit, such as the one that a run began under and that of today.
+    pub fn strictest(one: &Policy, other: &Policy) -> Result<Policy, Error> {
+        if one.sha256 == other.sha256 && one.locked == other.locked {
+            return Ok(one.clone());
+        }
+        let sha256 = json::sha256(&json!({"strictest": [one.sha256, other.sha256]}))?;
+        Ok(Policy {
+            settings: settings(&one.settings, &other.settings),
+            locked: one.locked || other.locked,
+            parts: vec![one.clone(), other.clone()],
+            sha256,
+            ..one.clone()
+        })
+    }
+
+    /// The policies of which this one is the strictest; none if it is one by itself.
+    pub fn parts(&self) -> &[Policy] {
+        &self.parts
+    }
+}
+
+fn settings(one: &Settings, other: &Settings) -> Settings {
+    Settings {
+        // Paths are asked of both.
+        paths: one.paths.clone(),
+        adapters: adapters(&one.adapters, &other.adapters),
+        gates: gates(&one.gates, &other.gates),
+        confirm: confirm(&one.confirm, &other.confirm),
+        budget: budget(&one.budget, &other.budget),
+        calls: Calls { approved: both_allow(one.calls.approved.as_ref(), other.calls.approved.as_ref()) },
+        net: Net { hosts: common(&one.net.hosts, &other.net.hosts) },
+        script: Script { limits: limits(&one.script.limits, &other.script.limits) },
+        retention: other.retention.clone(),
+        run: run(&one.run, &other.run),
+    }
+}
+
+fn adapters(one: &Adapters, other: &Adapters) -> Adapters {
+    let names = one.named.keys().chain(other.named.keys());
+    let settings_of = |all: &Adapters, name: &str| all.named.get(name).cloned().unwrap_or_default();
+    let named: BTreeMap<String, Adapter> = names
+        .map(|name| {
+            let (one, other) = (settings_of(one, name), settings_of(other, name));
+            let merged = Adapter {
+                // Asked of both as well.
+                paths: one.paths,
+                max_files: one.max_files.min(other.max_files),
+                timeout_ms: one.timeout_ms.min(other.timeout_ms),
+                http_samples: one.http_samples.min(other.http_samples),
+                rate_per_min: smaller(one.rate_per_min, other.rate_per_min),
+            };
+            (name.clone(), merged)
+        })
+        .collect();
+    Adapters {
+        approved: both_allow(one.approved.as_ref(), other.approved.as_ref()),
+        strict_tools: one.strict_tools || other.strict_tools,
+        named,
+    }
+}
+
+fn gates(one: &Gates, other: &Gates) -> Gates {
+    Gates {
+        destructive: Destructive {
+            enabled: one.destructive.enabled || other.destructive.enabled,
+            decision: one.destructive.decision.max(other.destructive.decision),
+            // Each policy judges by its own.
+            rule: Vec::new(),
+        },
+        diff_size: DiffSize {
+            warn_lines: one.diff_size.warn_lines.min(other.diff_size.warn_lines),
+            block_lines: smaller(one.diff_size.block_lines, other.diff_size.block_lines),
+            run_warn_lines: one.diff_size.run_warn_lines.min(other.diff_size.run_warn_lines),
+            run_block_lines: smaller(one.diff_size.run_block_lines, other.diff_size.run_block_lines),
+        },
+        secrets: Secrets {
+            enabled: one.secrets.enabled || other.secrets.enabled,
+            decision: one.secrets.decision.max(other.secrets.decision),
+            allow: common(&one.secrets.allow, &other.secrets.allow),
+            rule: secret_rules(&one.secrets.rule, &other.secrets.rule),
+        },
+        tools: Tools {
+            enabled: one.tools.enabled || other.tools.enabled,
+            allowed: common(&one.tools.allowed, &other.tools.allowed),
+        },
+    }
+}
+
+/// The rules of both, by which records are kept free of secrets. Two rules of one name get different ones.
+fn secret_rules(one: &[SecretRule], other: &[SecretRule]) -> Vec<SecretRule> {
+    let more = other.iter().filter(|rule| !one.contains(rule)).map(|rule| {
+        let taken = one.iter().any(|known| known.id == rule.id);
+        SecretRule { id: if taken { format!("{}-2", rule.id) } else { rule.id.clone() }, ..rule.clone() }
+    });
+    one.iter().cloned().chain(more).collect()
+}
+
+fn confirm(one: &Confirm, other: &Confirm) -> Confirm {
+    let strictness = |mode: ConfirmMode| match mode {
+        ConfirmMode::Ask => 0,
+        ConfirmMode::Policy => 1,
+        ConfirmMode::Never => 2,
+    };
+    Confirm {
+        mode: if strictness(one.mode) >= strictness(other.mode) { one.mode } else { other.mode },
+        yes_flag: one.yes_flag && other.yes_flag,
+        auto: common(&one.auto, &other.auto),
+        expires: one.expires.min(other.expires),
+        approvers: both_allow(one.approvers.as_ref(), other.approvers.as_ref()),
+    }
+}
+
+fn budget(one: &Budget, other: &Budget) -> Budget {
+    Budget {
+        calls: one.calls.min(other.calls),
+        files: one.files.min(other.files),
+        diff_lines: one.diff_lines.min(other.diff_lines),
+        bytes: one.bytes.min(other.bytes),
+        wall_s: one.wall_s.min(other.wall_s),
+        exec_s: one.exec_s.min(other.exec_s),
+        tokens: one.tokens.min(other.tokens),
+        cost: smaller(one.cost, other.cost),
+    }
+}
+
+fn limits(one: &Limits, other: &Limits) -> Limits {
+    Limits {
+        operations: one.operations.min(other.operations),
+        memory: one.memory.min(other.memory),
+        cpu_s: one.cpu_s.min(other.cpu_s),
+        call_depth: one.call_depth.min(other.call_depth),
+        string: smaller(one.string, other.string),
+        array: smaller(one.array, other.array),
+        map: smaller(one.map, other.map),
+    }
+}
+
+fn run(one: &Run, other: &Run) -> Run {
+    let undoes = [one, other].iter().any(|run| run.on_failure == OnFailure::Undo);
+    Run {
+        on_failure: if undoes { OnFailure::Undo } else { OnFailure::Keep },
+        allow_dirty: one.allow_dirty && other.allow_dirty,
+        keep_flag: one.keep_flag && other.keep_flag,
+        allow_dirty_flag: one.allow_dirty_flag && other.allow_dirty_flag,
+        lock_wait_ms: one.lock_wait_ms.min(other.lock_wait_ms),
+    }
+}
+
+/// The smaller limit; none is no limit.
+fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What is in both lists; no list allows all.
+fn both_allow(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> Option<Vec<String>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(common(one, other)),
+        (one, other) => one.or(other).cloned(),
+    }
+}
+
+fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {
+    one.iter().filter(|item| other.contains(item)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::subsequence};
+    use serde_json::{Value, json};
+    use url::Url;
+
+    use super::*;
+    use crate::{
+        call::Call,
+        diff::{Lines, Stat},
+        gate::{self, Decision, Domain, Offered, Rules, Subject},
+        path::RepoPath,
+        policy::{Ceiling, FILE},
+    };
+
+    /// Lines of a policy; any of them may stand in one.
+    const LINES: &[&str] = &[
+        "paths.write = ['a/**', 'b/*']",
+        "paths.deny = ['secret']",
+        "paths.read_deny = ['b/**']",
+        "adapters.approved = ['link_updater']",
+        "adapters.strict_tools = true",
+        "adapters.link_updater.max_files = 3",
+        "adapters.link_updater.paths = ['a/**']",
+        "adapters.link_updater.http_samples = 2",
+        "gates.destructive.decision = 'block'",
+        "gates.destructive.rule = [{id = 'mine', prefix = ['make'], reason = 'no'}]",
+        "gates.diff_size.block_lines = 4",
+        "gates.diff_size.warn_lines = 2",
+        "gates.secrets.decision = 'warn'",
+        "gates.tools.enabled = true",
+        "gates.tools.allowed = ['re*']",
+        "confirm.mode = 'policy'",
+        "confirm.yes_flag = false",
+        "confirm.auto = ['apply']",
+        "budget.calls = 5",
+        "budget.files = 1",
+        "calls.approved = ['tickets.create']",
+        "net.hosts = ['a.com', '*.b.com']",
+        "run.on_failure = 'keep'",
+        "run.keep_flag = false",
+    ];
+
+    fn policy() -> impl Strategy<Value = Policy> {
+        let lines = subsequence(LINES, 0..LINES.len());
+        let write = subsequence(vec!["a/**", "**", "c/x"], 0..=3);
+        let calls = subsequence(vec!["tickets.create", "tickets.list"], 0..=2);
+        (lines, proptest::option::of((write, calls)), any::<bool>()).prop_map(|(lines, header, locked)| {
+            let mut policy = Policy::parse(&lines.join("\n"), FILE).unwrap();
+            let own = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
+            if let Some((write, calls)) = header {
+                let header = Ceiling { write: own(write), calls: own(calls), ..Ceiling::default() };
+                policy = policy.tightened(&header).unwrap();
+            }
+            if locked { policy.locked().unwrap() } else { policy }
+        })
+    }
+
+    /// What the gates say of some subjects, as numbers.
+    fn decisions(policy: &Policy) -> Vec<Decision> {
+        let rules = Rules::of(policy).unwrap();
+        let existing = ["link_updater", "other"];
+        let offered = ["tickets.create", "tickets.list"].map(|name| Offered { name, needs_permission: true });
+        let custom = |name: &str| Call::Custom { name: name.to_owned(), params: Value::Null };
+        let run = |tool: &str, n: u64| Call::DtaRun {
+            tool: tool.to_owned(),
+            input: json!({"params": {"http_samples": n}, "target": {"glob": ["a/**"]}}),
+        };
+        let calls = [custom("tickets.create"), custom("tickets.list"), run("link_updater", 1), run("other", 0)];
+        let read = |path: &str| Call::FilesRead { path: path.to_owned() };
+        let mut all = Vec::new();
+        for call in calls.iter().chain(&[read("b/x"), read("c/x")]) {
+            let subject = Subject::Call { call, adapters: &existing, calls: &offered };
+            all.push(gate::decide(&subject, policy, &rules).decision);
+        }
+        let domains = [Domain { adapter: "link_updater".to_owned(), globs: vec!["**/*.html".to_owned()] }];
+        for (path, added) in [("a/x", 1), ("a/x.html", 3), ("b/y", 5), ("c/x", 1), ("a/secret", 1)] {
+            let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: Lines { added, removed: 0 } }];
+            for adapter in [None, Some("link_updater")] {
+                let subject =
+                    Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter, domains: &domains };
+                all.push(gate::decide(&subject, policy, &rules).decision);
+            }
+        }
+        for line in ["rm -rf /", "make x", "ls"] {
+            let command = gate::destructive::Command::Line(line);
+            all.push(gate::evaluate_command(command, policy, &rules).decision);
+        }
+        for tool in ["read", "write"] {
+            all.push(gate::evaluate_tool_use(tool, &json!({}), policy, &rules).decision);
+        }
+        all
+    }
+
+    /// True if what is asked outside of the gates is refused.
+    fn refusals(policy: &Policy) -> Vec<bool> {
+        let path = |text: &str| RepoPath::parse(text).unwrap();
+        let paths = ["a/x", "b/y", "b/c/d", "c/x", "a/secret", ".env"].map(path);
+        let reach = |url: &str| policy.reach_refusal(&Url::parse(url).unwrap()).is_some();
+        let mut all: Vec<bool> = paths.iter().map(|path| policy.may_write(path).is_err()).collect();
+        all.extend(paths.iter().map(|path| policy.may_read(path).is_err()));
+        all.extend(paths.iter().map(|path| policy.adapter_refusal("link_updater", path).is_some()));
+        all.extend(["http://a.com", "http://x.b.com", "http://c.com"].map(reach));
+        all.extend(["tickets.create", "tickets.list"].map(|name| policy.call_refusal(name, true).is_some()));
+        all.extend([0, 1, 3].map(|n| policy.samples("link_updater", &json!({"http_samples": n})).is_err()));
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn it_is_never_looser_than_either(one in policy(), other in policy()) {
+            let both = Policy::strictest(&one, &other).unwrap();
+            for single in [&one, &other] {
+                for (strict, loose) in decisions(&both).into_iter().zip(decisions(single)) {
+                    prop_assert!(strict >= loose);
+                }
+                for (strict, loose) in refusals(&both).into_iter().zip(refusals(single)) {
+                    prop_assert!(strict || !loose);
+                }
+                let (strict, loose) = (both.settings(), single.settings());
+                prop_assert!(strict.budget.calls <= loose.budget.calls && strict.budget.files <= loose.budget.files);
+                prop_assert!(!strict.confirm.yes_flag || loose.confirm.yes_flag);
+                prop_assert!(strict.confirm.auto.iter().all(|auto| loose.confirm.auto.contains(auto)));
+                prop_assert!(!strict.run.keep_flag || loose.run.keep_flag);
+                prop_assert!(strict.run.on_failure == OnFailure::Undo || loose.run.on_failure == OnFailure::Keep);
+                prop_assert!(both.adapter("link_updater").max_files <= single.adapter("link_updater").max_files);
+            }
+        }
+
+        #[test]
+        fn of_two_equal_ones_it_is_the_one(one in policy()) {
+            let both = Policy::strictest(&one, &one).unwrap();
+            prop_assert_eq!((both.sha256(), both.parts().len()), (one.sha256(), 0));
+            prop_assert_eq!(decisions(&both), decisions(&one));
+        }
+    }
+
+    #[test]
+    fn where_a_setting_comes_from_is_said_of_both() {
+        let parse = |text: &str| Policy::parse(text, FILE).unwrap();
+        let both = Policy::strictest(&parse("budget.calls = 3"), &parse("\nbudget.calls = 2")).unwrap();
+        assert_eq!(both.origin("budget.calls"), "line 1 of `nrv.toml`, then line 2 of `nrv.toml`");
+        assert_eq!(both.origin("budget.files"), "a built-in default");
+    }
+
+    #[test]
+    fn a_header_tightens_both_parts() {
+        let parse = |text: &str| Policy::parse(text, FILE).unwrap();
+        let both = Policy::strictest(&parse("budget.calls = 3"), &parse("")).unwrap();
+        let header = Ceiling { write: vec!["a/**".to_owned()], ..Ceiling::default() };
+        let path = RepoPath::parse("b").unwrap();
+        assert!(both.may_write(&path).is_ok());
+        assert!(both.tightened(&header).unwrap().may_write(&path).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! A program that has the terminal for a while: what shows a long text page by page.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use crate::error::Error;
+
+/// What a shell exits with if it can't run a program.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+/// Shows a text with a line of the user's shell, such as `less -R`, and waits until they have seen enough. False if there is no
+/// such program.
+///
+/// Unlike all other children it has the environment and the process group of this process: it reads keys from the terminal, and
+/// whose environment it is chose it.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that spawns something for a person to look at")]
+pub fn page(line: &str, text: Vec<u8>) -> Result<bool, Error> {
+    let failed = |error: std::io::Error| Error::io(format_args!("`{}` can't be run", line.escape_debug()), &error);
+    let mut command = Command::new("/bin/sh");
+    // Stdout may be a file or a pipe; questions are asked on stderr.
+    command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::from(std::io::stderr()));
+    let mut child = command.spawn().map_err(failed)?;
+    let feed = child.stdin.take().map(|mut pipe| {
+        // A pager that is left early does not take everything.
+        std::thread::spawn(move || drop(pipe.write_all(&text)))
+    });
+    let status = child.wait().map_err(failed)?;
+    drop(feed);
+    Ok(status.code().is_none_or(|code| !NOT_RUN.contains(&code)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pager_gets_the_text_and_may_leave_early() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("shown");
+        assert!(page(&format!("cat > {}", file.display()), b"a text".to_vec()).unwrap());
+        assert!(std::fs::read(&file).unwrap() == b"a text");
+        assert!(page("true", vec![b'x'; 1 << 20]).unwrap());
+        assert!(!page("does-not-exist-nrv 2> /dev/null", b"x".to_vec()).unwrap());
+    }
+}

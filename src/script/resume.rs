@@ -1,0 +1,73 @@
+//! Going on with a run: the sources that its record holds run again, whatever stands in the workspace now.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    error::{Code, Error},
+    hash::Sha256,
+    host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started},
+    path::RepoPath,
+    script::{
+        Loaded, header,
+        header::Header,
+        run::{go, origin},
+        session::{Spare, Worker},
+    },
+};
+
+/// Goes on with a run that waits, or whose process died, from its record; see [`Host::resume`].
+///
+/// A run of a program that embeds nrv is `invalid_input`: the program makes its calls and has to go on itself. An error means
+/// that the run did not go on; how it ended then is in [`Finished`].
+pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut dyn Sink) -> Result<Finished, Error> {
+    let folder = context.runs.open(run)?;
+    let started = Started::load(&folder)?;
+    let (path, args) = match &started.asked {
+        Asked::Script { path, args, .. } => (path, args.clone()),
+        Asked::Program { name } => {
+            return Err(Error::new(
+                Code::InvalidInput,
+                format!("the program `{name}` has to go on with its run itself"),
+            )
+            .hint("it opens the run with `Host::resume` and makes its calls again"));
+        }
+        Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
+            return host::resume_call(context, folder.id(), resumption, sink);
+        }
+    };
+    let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
+    let policy = context.policy.tightened(&loaded.header.ceiling)?;
+    let host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
+    go(context, host, &loaded, (args, started.seed), sink)
+}
+
+/// The script as it ran, with its header. Its file is not looked at.
+fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Loaded, Error> {
+    let Asked::Script { sources, imports, .. } = asked else {
+        return Err(Error::new(Code::Internal, "the run has no script"));
+    };
+    let damaged = |what: String| Error::new(Code::RecordDamaged, what);
+    if let Some((name, _)) = sources.iter().find(|(_, Source { sha256, text })| Sha256::of(text.as_bytes()) != *sha256)
+    {
+        return Err(damaged(format!("the recorded source of `{name}` is not what ran")));
+    }
+    let text = sources.get(main.as_str()).map(|source| source.text.as_str());
+    let text = text.ok_or_else(|| damaged(format!("the record does not hold the source of `{main}`")))?;
+    let limits = &context.policy.settings().script.limits;
+    let stop = || context.cancelled();
+    let mut worker = Worker::start(origin(context), limits, &stop)?;
+    let inspection = worker.inspect(main.as_str(), text, true, &stop)?;
+    if let Some(error) = inspection.errors.into_iter().next() {
+        return Err(error);
+    }
+    let header = inspection.header.as_ref().map_or(Ok(Header::default()), header::parse)?;
+    Ok(Loaded {
+        main: main.clone(),
+        sources: sources.iter().map(|(name, source)| (name.clone(), source.text.clone())).collect(),
+        imports: imports.clone(),
+        hashes: sources.iter().map(|(name, source)| (name.clone(), source.sha256)).collect::<BTreeMap<_, _>>(),
+        doc: inspection.doc,
+        header,
+        spare: Spare::new(Some(worker)),
+    })
+}

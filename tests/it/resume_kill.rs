@@ -1,0 +1,176 @@
+//! A run that is killed at any moment, and resumed as often as it takes, comes to what it would have come to.
+//!
+//! The long form: `NRV_RESUME_ROUNDS=100 cargo test --test it resume_kill:: -- --nocapture`; `NRV_RESUME_SEED` chooses
+//! other moments.
+#![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
+#![expect(clippy::print_stderr, reason = "counts are shown with --nocapture")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::support::site::{Ran, Running, Site, Tree};
+
+/// Thirty effects: files made and written by text and by an adapter in one call and in two, and calls of all classes.
+const WORK: &str = r#"
+const WORKFLOW = #{ name: "work", permissions: #{ write: ["notes/**", "site/**"],
+    calls: ["weather.look", "house.build", "post.send"] } };
+let links = nrv.dta("link_updater");
+for i in 0..5 {
+    nrv.custom("weather.look", #{ name: `w${i}` });
+    nrv.apply.create(`notes/${i}.txt`, `${i}\n`);
+    nrv.custom("house.build", #{ name: `b${i}` });
+    nrv.apply.write(`notes/${i}.txt`, `${i} again\n`, nrv.files.sha256(`notes/${i}.txt`));
+    nrv.custom("post.send", #{ name: `s${i}` });
+    let from = if i == 0 { "old.example.com" } else { `h${i}.example.com` };
+    let input = #{ target: #{ glob: "site/**/*.html" },
+        params: #{ from_hosts: [from], to_host: `https://h${i + 1}.example.com` } };
+    if i % 2 == 0 { links.apply(links.propose(input)); } else { input.mode = "apply"; links.run(input); }
+}
+nrv.files.grep("again", ["notes/**"]).len()
+"#;
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| text.parse().expect("the setting is a number"))
+}
+
+/// Numbers from a seed (xorshift).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n.max(1)
+    }
+}
+
+/// What happened in all rounds.
+#[derive(Debug, Default)]
+struct Tally {
+    rounds: u64,
+    kills: u64,
+    uncertain: u64,
+    taken_as_done: u64,
+    settled: u64,
+}
+
+fn site() -> Site {
+    let site = Site::new(4).policy("[confirm]\nauto = [\"dta.apply\"]\n");
+    site.script("work.rhai", WORK);
+    site
+}
+
+fn durable(site: &Site, arguments: &[&str]) -> Command {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("durable");
+    assert!(program.exists(), "build it first: `cargo build --example durable`");
+    let mut command = Command::new(program);
+    site.tame(&mut command).arg(site.root()).args(arguments);
+    command
+}
+
+fn start(site: &Site, arguments: &[&str]) -> Running {
+    let mut command = durable(site, arguments);
+    Running(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+fn beside(site: &Site, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(site.root().with_file_name(name)).unwrap_or_default();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// What was sent, built and written.
+fn outcome(site: &Site) -> (Tree, Vec<String>, usize) {
+    let builds = fs::read_dir(site.root().with_file_name("builds")).map_or(0, Iterator::count);
+    (site.tree(), beside(site, "letters"), builds)
+}
+
+/// The run's folder, if its record has begun.
+fn begun(site: &Site) -> Option<String> {
+    let events = site.recorded("*/events.jsonl").pop()?;
+    let text = fs::read_to_string(&events).ok()?;
+    text.contains("\"kind\":\"run_started\"").then_some(())?;
+    Some(events.parent()?.file_name()?.to_str()?.to_owned())
+}
+
+/// What to do next with a run that waits, as somebody would who looks whether the letter was sent.
+fn decide(site: &Site, ran: &Ran, tally: &mut Tally) -> Vec<String> {
+    let said: Value = serde_json::from_str(ran.stdout.lines().last().unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let error = &said["error"];
+    assert_eq!(error["code"], "uncertain", "{ran:?}");
+    assert_eq!(error["details"]["call"]["call"], "post.send");
+    tally.uncertain += 1;
+    let id = error["details"]["confirmation"].as_str().unwrap();
+    let name = &error["details"]["call"]["params"]["name"];
+    let mut options = vec!["--approve".to_owned(), id.to_owned()];
+    if beside(site, "letters").iter().any(|line| line.ends_with(&name.to_string())) {
+        tally.taken_as_done += 1;
+        options.extend(["--reply".to_owned(), format!("{{\"sent\": {name}}}")]);
+    }
+    options
+}
+
+/// One run that is killed again and again; how it ended is what an undisturbed one comes to.
+fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Chance, tally: &mut Tally) {
+    let site = site();
+    let millis = u64::try_from(took.as_millis()).unwrap();
+    let mut options: Vec<String> = Vec::new();
+    for attempt in 0.. {
+        assert!(attempt < 40, "it comes to no end");
+        let run = begun(&site);
+        let mut arguments = match &run {
+            Some(run) => vec!["resume", run.as_str()],
+            None => vec!["run", "work.rhai"],
+        };
+        arguments.extend(options.iter().map(String::as_str));
+        let running = start(&site, &arguments);
+        // Some sessions may come to their end.
+        if attempt < 4 {
+            std::thread::sleep(Duration::from_millis(chance.below(millis)));
+            running.signal(rustix::process::Signal::KILL);
+            tally.kills += 1;
+        }
+        let ran = running.end();
+        options = match ran.code {
+            0 => break,
+            7 => decide(&site, &ran, tally),
+            // It was killed, before or after what was decided had been recorded.
+            -1 => options.into_iter().filter(|_| false).collect(),
+            // What was decided counts once, and the session that used it was killed.
+            3 if ran.stderr.contains("not_approved") => Vec::new(),
+            _ => panic!("{ran:?}"),
+        };
+    }
+    assert!(outcome(&site) == *expected, "letters {:?}, expected {:?}", outcome(&site).1, expected.1);
+    site.last_ended("done");
+    let events = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    tally.settled += events.matches("\"kind\":\"settled\"").count() as u64;
+    tally.rounds += 1;
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_and_resumed_does_everything_once() {
+    let undisturbed = site();
+    let began = Instant::now();
+    let ran = start(&undisturbed, &["run", "work.rhai"]).end();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let took = began.elapsed();
+    let expected = outcome(&undisturbed);
+    assert_eq!((expected.1.len(), expected.2), (5, 5));
+    let mut chance = Chance(setting("NRV_RESUME_SEED", 20_261_122));
+    let mut tally = Tally::default();
+    for _ in 0..setting("NRV_RESUME_ROUNDS", 10) {
+        round(&expected, took, &mut chance, &mut tally);
+    }
+    eprintln!("{tally:?}, an undisturbed run takes {took:?}");
+    assert!(tally.kills > 0);
+}
