@@ -51,6 +51,7 @@ impl Cli {
             | Command::Dta { .. }
             | Command::Gate(_)
             | Command::Runs { .. }
+            | Command::Replay(_)
             | Command::Rollback(_)
             | Command::Recover
             | Command::Init { .. }
@@ -126,6 +127,8 @@ pub(super) enum Command {
     },
     /// Go on with a run that waits or whose process died; nothing is done twice
     Resume(ResumeArguments),
+    /// Do a run again from its record alone, and say where the two part
+    Replay(ReplayArguments),
     /// Undo a run exactly, or refuse and name the files that changed since
     Rollback(RollbackArguments),
     /// Finish or undo what a crash left; every command that writes does it first
@@ -404,6 +407,25 @@ pub(super) struct ResumeArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
+}
+
+/// Arguments of `nrv replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv replay last
+  nrv replay last --against scripts/migrate_links.rhai
+  nrv replay last --policy strict.toml
+
+Neither the tree nor the network is looked at, and nothing is written.")]
+pub(super) struct ReplayArguments {
+    /// Run, or `last`
+    pub(super) run: String,
+    /// Script to execute in place of the one that ran
+    #[arg(long, value_name = "SCRIPT")]
+    pub(super) against: Option<PathBuf>,
+    /// Policy to judge by in place of the recorded one, `-` for stdin: tells every decision that would be another one
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Option<PathBuf>,
 }
 
 /// Arguments of `nrv rollback`.

@@ -16,6 +16,7 @@ mod pager;
 mod plan;
 mod recover;
 mod redact;
+mod replay;
 mod resume;
 mod run;
 mod runs;
@@ -44,6 +45,7 @@ use crate::{
     dta::Adapters,
     error::{Code, Error},
     host::{Context, Options, Progress},
+    policy::Policy,
     workspace::Workspace,
 };
 
@@ -105,6 +107,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         }
         Command::Runs { command: Runs::Import { file } } => runs::import(&here()?, file, out),
         Command::Runs { command: Runs::Gc { dry_run } } => runs::gc(&here()?, *dry_run, out),
+        Command::Replay(arguments) => replay::replay(&Here::without_policy(cli)?, arguments, out),
         Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover => recover::recover(&here()?, out),
@@ -149,6 +152,20 @@ pub(crate) struct Here {
 
 impl Here {
     fn open(cli: &Cli) -> Result<Self, Error> {
+        let mut here = Here::with(cli, Context::new)?;
+        if matches!(&cli.command, Command::Run(arguments) if arguments.script.locked) {
+            here.context.policy = here.context.policy.locked()?;
+        }
+        redact::know(&here.context.rules);
+        Ok(here)
+    }
+
+    /// For whom records say which policy is in force: the workspace's is not even read.
+    fn without_policy(cli: &Cli) -> Result<Self, Error> {
+        Here::with(cli, |workspace, options| Context::with_policy(workspace, Policy::default(), options))
+    }
+
+    fn with(cli: &Cli, context: impl FnOnce(Workspace, Options) -> Result<Context, Error>) -> Result<Self, Error> {
         let place = Place::find(cli)?;
         let meter = Arc::new(Meter::new(cli.mode()));
         let threads = match cli.global.threads {
@@ -162,11 +179,7 @@ impl Here {
             progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
         };
-        let mut context = Context::new(Workspace::open(&place.root)?, options)?;
-        if matches!(&cli.command, Command::Run(arguments) if arguments.script.locked) {
-            context.policy = context.policy.locked()?;
-        }
-        redact::know(&context.rules);
+        let context = context(Workspace::open(&place.root)?, options)?;
         Ok(Here { place, context, meter })
     }
 

@@ -52,16 +52,7 @@ pub(super) fn prepare(
     if arguments.locked {
         out.warn("`--locked` blocks what gates would ask for, but this version has no approvals of scripts");
     }
-    let path = script_path(here, script)?;
-    let loaded = script::load_script(&here.context, &path).map_err(|rejected| {
-        out.know_sources(&rejected.sources);
-        // All but the last are told here, the last by whoever called.
-        let mut errors = rejected.errors;
-        let last = errors.pop();
-        errors.iter().for_each(|error| out.explain(error));
-        last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
-    })?;
-    out.know_sources(&loaded.sources);
+    let loaded = load(here, script, out)?;
     if arguments.help {
         out.data(&script::help(&loaded));
         return Ok(None);
@@ -72,6 +63,21 @@ pub(super) fn prepare(
     };
     let args = script::complete(&loaded.header, &arguments.arg, json.as_ref())?;
     Ok(Some((loaded, Invocation { args, seed: arguments.seed, flags })))
+}
+
+/// Loads a script with everything that it imports, and tells all that is wrong with it.
+pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<Loaded, Error> {
+    let path = script_path(here, script)?;
+    let loaded = script::load_script(&here.context, &path).map_err(|rejected| {
+        out.know_sources(&rejected.sources);
+        // All but the last are told here, the last by whoever called.
+        let mut errors = rejected.errors;
+        let last = errors.pop();
+        errors.iter().for_each(|error| out.explain(error));
+        last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
+    })?;
+    out.know_sources(&loaded.sources);
+    Ok(loaded)
 }
 
 /// The script's path in the workspace: relative to the current folder, else to the workspace's root.

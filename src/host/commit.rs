@@ -7,13 +7,14 @@ use super::{Host, Position, Recovery, Sink, patch::Patch};
 use crate::{
     change::{ChangeSet, Entry},
     diff::Stat,
-    dta::Adapter,
+    dta::{Adapter, Adapters},
     error::{Code, Error},
     gate::{self, Domain, Subject, Text, Verdict},
     hash::Sha256,
     journal::{self, Journal, Target, Transaction},
     ledger::{FileRef, Note, RunFolder, packed_form},
     lock::Wait,
+    policy::Policy,
 };
 
 /// A transaction of the run, as far as undoing it needs to know.
@@ -43,6 +44,13 @@ pub(super) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<Fi
 
 fn owned(globs: &[&str]) -> Vec<String> {
     globs.iter().map(|glob| (*glob).to_owned()).collect()
+}
+
+/// The files of each adapter. Whose files they are matters only if nobody else may change them.
+pub(super) fn domains(adapters: &Adapters, policy: &Policy, adapter: Option<&str>) -> Vec<Domain> {
+    let strict = policy.settings().adapters.strict_tools && adapter.is_none();
+    let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
+    adapters.all().iter().filter(|_| strict).map(domain).collect()
 }
 
 impl Host<'_> {
@@ -89,11 +97,7 @@ impl Host<'_> {
 
     /// What the gates say of a change.
     pub(super) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
-        let adapters = self.context.options.adapters.all();
-        // Whose files they are matters only if nobody else may change them.
-        let strict = self.policy.settings().adapters.strict_tools && adapter.is_none();
-        let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
-        let domains: Vec<Domain> = adapters.iter().filter(|_| strict).map(domain).collect();
+        let domains = domains(&self.context.options.adapters, &self.policy, adapter);
         let subject =
             Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
         gate::decide(&subject, &self.policy, &self.rules)

@@ -28,6 +28,13 @@ impl Position {
     }
 }
 
+impl From<String> for Position {
+    /// The position that a record names.
+    fn from(text: String) -> Self {
+        Position(text)
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -120,8 +127,7 @@ impl Host<'_> {
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
             Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
             Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),
-            Call::GateEvaluateCommand { command } => self.evaluate_command(command),
-            Call::GateEvaluateToolUse { tool, params } => self.evaluate_tool_use(tool, params),
+            Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => self.evaluate(call),
             Call::GateEvaluateEdit { path, content, diff_lines } => self.evaluate_edit(path, content, *diff_lines),
             Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
             Call::GateRequire { condition, message } => self.require(*condition, message),

@@ -4,24 +4,33 @@ use serde_json::Value;
 
 use super::Host;
 use crate::{
-    call::Command,
+    call::{Call, Command},
     diff,
     error::{Code, Error},
-    gate::{self, Edit, Subject, Verdict, destructive},
+    gate::{self, Edit, Rules, Subject, Verdict, destructive},
     path::RepoPath,
+    policy::Policy,
 };
 
-impl Host<'_> {
-    pub(super) fn evaluate_command(&self, command: &Command) -> Result<Value, Error> {
-        let command = match command {
-            Command::Argv(argv) => destructive::Command::Argv(argv),
-            Command::Line(line) => destructive::Command::Line(line),
-        };
-        reply(&gate::evaluate_command(command, &self.policy, &self.rules))
+/// What the gates say of a command or of the use of a tool that a script asks about; none for another call.
+pub(super) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
+    match call {
+        Call::GateEvaluateCommand { command: Command::Argv(argv) } => {
+            Some(gate::evaluate_command(destructive::Command::Argv(argv), policy, rules))
+        }
+        Call::GateEvaluateCommand { command: Command::Line(line) } => {
+            Some(gate::evaluate_command(destructive::Command::Line(line), policy, rules))
+        }
+        Call::GateEvaluateToolUse { tool, params } => Some(gate::evaluate_tool_use(tool, params, policy, rules)),
+        _ => None,
     }
+}
 
-    pub(super) fn evaluate_tool_use(&self, tool: &str, params: &Value) -> Result<Value, Error> {
-        reply(&gate::evaluate_tool_use(tool, params, &self.policy, &self.rules))
+impl Host<'_> {
+    /// Answers what [`verdict`] is about.
+    pub(super) fn evaluate(&self, call: &Call) -> Result<Value, Error> {
+        let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
+        reply(&verdict(call, &self.policy, &self.rules).ok_or_else(none)?)
     }
 
     /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.

@@ -26,6 +26,7 @@ mod probe;
 mod recover;
 mod redact;
 mod remake;
+mod replay;
 mod reply;
 mod resume;
 mod retention;
@@ -69,6 +70,7 @@ pub use self::{
     plan::{Plan, Preview},
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
+    replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
     reply::canonical_records,
     resume::{Resumption, Ruling, reject, resume_call},
     retention::{Collected, Removed, collect, export, import},

@@ -8,7 +8,7 @@ use super::{
     Position,
     budget::Spent,
     commit::Committed,
-    reply::{Recorded, answer_of},
+    reply::{self, Recorded, answer_of},
 };
 use crate::{
     call::Call,
@@ -170,15 +170,7 @@ impl Past {
 
     /// The call that a record of the kind `call` or `intent` is about, as it was made.
     pub(super) fn call_of(&self, record: &Record) -> Result<Call, Error> {
-        let mut args = self.pack.value(&record.data["args"])?;
-        for value in args.as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
-            if named(value).is_some() {
-                *value = self.pack.value(value)?;
-            }
-        }
-        let wire = json!({"name": record.data["call"], "args": args});
-        serde_json::from_value(wire)
-            .map_err(|error| Error::new(Code::RecordDamaged, format!("record {} is no call: {error}", record.seq)))
+        reply::call_of(&Recorded::of(record), &self.pack)
     }
 
     /// Which session comes now: 2 if the run goes on for the first time.

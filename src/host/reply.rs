@@ -65,6 +65,20 @@ pub(super) fn answer_of(record: &Record, pack: &Pack) -> Result<Result<Value, Er
     })
 }
 
+/// A call as it was made; what does not stand in the record itself is taken from the pack.
+pub(super) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
+    let mut args = pack.value(&recorded.args)?;
+    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| recorded.name.starts_with("apply.")) {
+        if CONTENTS.contains(&key.as_str()) {
+            *value = pack.value(value)?;
+        }
+    }
+    serde_json::from_value(json!({"name": recorded.name, "args": args})).map_err(|error| {
+        let message = format!("the arguments of a recorded call `{}` can't be read: {error}", recorded.name);
+        Error::new(Code::RecordDamaged, message)
+    })
+}
+
 impl Host<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {

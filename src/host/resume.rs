@@ -203,6 +203,10 @@ impl<'a> Host<'a> {
         let mut data = json!({
             "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale,
         });
+        // The policy of now: with the one of the start it makes the one in force.
+        if let Some(current) = self.policy.parts().last() {
+            data["policy_source"] = self.packed(&json!(current.recorded()), false)?;
+        }
         if let Some((what, Ruling { id, by, reason })) = ruling {
             data[what] = json!({"id": id, "by": by, "reason": reason});
         }

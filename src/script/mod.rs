@@ -10,6 +10,7 @@ mod library;
 mod list;
 mod load;
 mod probe;
+mod replay;
 mod resume;
 mod run;
 pub mod session;
@@ -21,6 +22,7 @@ pub use self::{
     list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
     probe::probe,
+    replay::{Variation, replay},
     resume::resume,
     run::{Invocation, load_script, run, run_file},
 };

@@ -27,6 +27,7 @@ mod patches;
 mod plan;
 mod planted;
 mod refusals;
+mod replay;
 mod repository;
 mod resume;
 mod resume_kill;

@@ -86,6 +86,22 @@ impl Cost {
     }
 }
 
+impl Spent {
+    /// What a change takes.
+    fn cost_of(&self, changes: &ChangeSet, stats: &[Stat]) -> Cost {
+        let new = changes.changes().iter().map(|change| &change.path).filter(|path| !self.files.contains(path));
+        let (files, demand) = (new.cloned().collect(), Demand::default());
+        Cost { files, diff_lines: lines(stats), bytes: bytes(changes), demand }
+    }
+
+    /// Adds what a change takes.
+    fn take(&mut self, cost: &Cost) {
+        self.diff_lines += cost.diff_lines;
+        self.bytes += cost.bytes;
+        self.files.extend(cost.files.iter().cloned());
+    }
+}
+
 impl Budget {
     pub(super) fn new(limits: policy::Budget) -> Self {
         let wall = Arc::new(Wall::new(limits.wall_s));
@@ -105,6 +121,13 @@ impl Budget {
         spent.demand.cost += more.demand.cost;
         let files = more.files.into_iter().filter(|path| spent.files.insert(path.clone())).collect();
         Cost { files, diff_lines: more.diff_lines, bytes: more.bytes, demand: more.demand }
+    }
+
+    /// The same account under other limits.
+    pub(super) fn under(&self, limits: policy::Budget) -> Self {
+        let budget = Budget::new(limits);
+        budget.spent().clone_from(&self.spent());
+        budget
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {
@@ -179,14 +202,27 @@ impl Budget {
     /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
     pub(super) fn reserve_change(&self, changes: &ChangeSet, stats: &[Stat]) -> Result<Cost, Error> {
         let mut spent = self.spent();
-        self.admit_change(&spent, changes, stats)?;
-        let new = changes.changes().iter().map(|change| &change.path).filter(|path| !spent.files.contains(path));
-        let files = new.cloned().collect();
-        let cost = Cost { files, diff_lines: lines(stats), bytes: bytes(changes), demand: Demand::default() };
-        spent.diff_lines += cost.diff_lines;
-        spent.bytes += cost.bytes;
-        spent.files.extend(cost.files.iter().cloned());
+        let cost = spent.cost_of(changes, stats);
+        self.admit_change(&spent, &cost)?;
+        spent.take(&cost);
         Ok(cost)
+    }
+
+    /// Takes what a call took once before: its change is admitted or refused again, what it asked for itself is as it was.
+    pub(super) fn charge(&self, cost: &Cost) -> Result<(), Error> {
+        let mut spent = self.spent();
+        self.admit_change(&spent, cost)?;
+        spent.take(cost);
+        let (demand, took) = (&mut spent.demand, cost.demand);
+        demand.exec_ms = demand.exec_ms.saturating_add(took.exec_ms);
+        demand.tokens = demand.tokens.saturating_add(took.tokens);
+        demand.cost = demand.cost.saturating_add(took.cost);
+        Ok(())
+    }
+
+    /// True if the run has changed a file.
+    pub(super) fn has_changed(&self, path: &RepoPath) -> bool {
+        self.spent().files.contains(path)
     }
 
     /// Gives back what was reserved for a change that never reached the tree.
@@ -199,14 +235,14 @@ impl Budget {
 
     /// An error if [`Budget::reserve_change`] would be one. Nothing is reserved: for what is proposed and never written.
     pub(super) fn check_change(&self, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
-        self.admit_change(&self.spent(), changes, stats)
+        let spent = self.spent();
+        self.admit_change(&spent, &spent.cost_of(changes, stats))
     }
 
-    fn admit_change(&self, spent: &Spent, changes: &ChangeSet, stats: &[Stat]) -> Result<(), Error> {
-        let new_files = changes.changes().iter().filter(|change| !spent.files.contains(&change.path)).count() as u64;
-        admit("files", spent.files.len() as u64, new_files, self.limits.files)?;
-        admit("diff_lines", spent.diff_lines, lines(stats), self.limits.diff_lines)?;
-        admit("bytes", spent.bytes, bytes(changes), self.limits.bytes).map(drop)
+    fn admit_change(&self, spent: &Spent, cost: &Cost) -> Result<(), Error> {
+        admit("files", spent.files.len() as u64, cost.files.len() as u64, self.limits.files)?;
+        admit("diff_lines", spent.diff_lines, cost.diff_lines, self.limits.diff_lines)?;
+        admit("bytes", spent.bytes, cost.bytes, self.limits.bytes).map(drop)
     }
 
     /// Lines that the run has added and removed so far.

@@ -1,0 +1,290 @@
+//! One call of a replay against its record: what is asked, what gates say, what it takes, what it comes to.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        Position,
+        budget::{Cost, Demand},
+        evaluate, reply,
+        reply::Recorded,
+    },
+    Difference, Judges, Parting, Replay, RuleAt, Stop,
+    judge::{self, Change, Decided, Judged, Law},
+    parted,
+    steps::Made,
+};
+use crate::{
+    call::Call,
+    error::{Code, Error, Location},
+    gate::{Decision, Verdict},
+    json,
+    ledger::named,
+};
+
+/// Where a call is made.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) position: &'p Position,
+    pub(super) at: Option<&'p Location>,
+    pub(super) call: &'p Call,
+}
+
+/// The budgets that depend on nothing but what was recorded.
+const BUDGETS: &[&str] = &["bytes", "calls", "diff_lines", "files"];
+
+impl Replay<'_> {
+    /// The same call with the same arguments.
+    pub(super) fn check_call(&self, made: &Made, call: &Call, form: &Recorded) -> Result<(), Stop> {
+        let recorded = Recorded::of(&made.record);
+        if recorded.name == form.name && same(&recorded.args, &form.args)? {
+            return Ok(());
+        }
+        let reason = if recorded.name == form.name {
+            format!("the script asks for `{}` with other arguments than the record has", form.name)
+        } else {
+            format!("the script asks for `{}`, and the record has `{}`", form.name, recorded.name)
+        };
+        let actual = serde_json::to_value(call).unwrap_or_default();
+        Err(parted(Parting::Call, reason, self.shown_call(&recorded), actual))
+    }
+
+    /// A recorded call as a divergence shows it, with what the pack has of it.
+    pub(super) fn shown_call(&self, recorded: &Recorded) -> Value {
+        let call = reply::call_of(recorded, &self.pack).ok().and_then(|call| serde_json::to_value(call).ok());
+        call.unwrap_or_else(|| json!({"name": recorded.name, "args": recorded.args}))
+    }
+
+    /// Gates say the same of the call and of every change that was judged for it; those changes.
+    pub(super) fn check_decisions(&mut self, place: Place<'_>, made: &mut Made) -> Result<Vec<Change>, Stop> {
+        let decided = Decided::of(&mut made.record)?;
+        self.judge(place, Judged::Call(place.call), &decided, made.session)?;
+        let mut changes = Vec::new();
+        for (session, record) in &mut made.judged {
+            let change =
+                Change::of(record, &self.folder, &self.pack, self.left_out).map_err(|error| self.missing(error));
+            let Some(change) = change? else {
+                self.not_judged += 1;
+                continue;
+            };
+            if self.not_judged == 0 && change.run_lines_so_far != self.budget.lines() {
+                let (expected, actual) = (json!(change.run_lines_so_far), json!(self.budget.lines()));
+                let reason = "the run had changed another number of lines before than the record says";
+                return Err(parted(Parting::Change, reason, expected, actual));
+            }
+            let decided = Decided::of(record)?;
+            self.judge(place, Judged::Change(&change), &decided, *session)?;
+            changes.push(change);
+        }
+        Ok(changes)
+    }
+
+    /// What gates decide under the recorded policy has to be what they decided; under one that is tried it may be something else.
+    fn judge(&mut self, place: Place<'_>, judged: Judged<'_>, decided: &Decided, session: usize) -> Result<(), Stop> {
+        match self.law_of(session) {
+            Some(law) => {
+                let difference = self.compare(place, judged, decided, law)?;
+                self.differences.extend(difference);
+            }
+            None => self.not_judged += 1,
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        place: Place<'_>,
+        judged: Judged<'_>,
+        decided: &Decided,
+        law: &Law,
+    ) -> Result<Option<Difference>, Stop> {
+        let (kind, subject, what) = match judged {
+            Judged::Call(_) => (Parting::Decision, Judges::Call, "the call"),
+            Judged::Change(_) => (Parting::Change, Judges::Change, "the change"),
+        };
+        if let Some(tried) = &self.tried {
+            let would = tried.verdict(&self.bench, judged).decision;
+            let stricter = if would > decided.decision { (tried, would) } else { (law, decided.decision) };
+            let rules = || judge::placed(stricter.0.objections(&self.bench, judged), stricter.1, &stricter.0.policy);
+            let differs = would != decided.decision;
+            return Ok(differs.then(|| place.difference(subject, (decided.decision, would), rules())));
+        }
+        let verdict = law.verdict(&self.bench, judged);
+        if decided.is(&verdict, law.rules.secrets()) {
+            return Ok(None);
+        }
+        let (now, was) = (verdict.decision.as_str(), decided.decision.as_str());
+        let reason = match now == was {
+            true => format!("gates give another reason to `{now}` {what} than the record has"),
+            false => format!("gates decide `{now}` of {what}, and the record has `{was}`"),
+        };
+        let actual = judge::shown(verdict.decision, verdict.remarks());
+        let mut stop = parted(kind, reason, decided.shown(), actual);
+        if let Stop::Diverged(divergence) = &mut stop {
+            divergence.rules = law.objections(&self.bench, judged);
+        }
+        Err(stop)
+    }
+
+    /// Budgets admit what was admitted, and refuse what was refused.
+    pub(super) fn check_budget(&mut self, place: Place<'_>, made: &Made, changes: &[Change]) -> Result<(), Stop> {
+        // Without what was left out, nobody can tell how many files were new.
+        if self.not_judged > 0 {
+            return Ok(());
+        }
+        let error = &made.record.data["error"];
+        let refused = error["details"]["budget"].as_str().filter(|_| error["code"] == Code::BudgetExhausted.as_str());
+        // What time decides was as it was.
+        if refused.is_some_and(|budget| !BUDGETS.contains(&budget)) {
+            return Ok(());
+        }
+        let cost = self.cost(made, changes)?;
+        let paid = self.budget.reserve_call().and_then(|()| self.budget.charge(&cost));
+        match (paid, refused) {
+            (Ok(()), None) => {}
+            (Err(now), Some(_)) if now.message() == error["message"] => {}
+            (Ok(()), Some("calls")) => {
+                let reason = "the record has a call as refused that its budget admits";
+                return Err(parted(Parting::Budget, reason, error.clone(), Value::Null));
+            }
+            // Which change was refused, and by how much, is as it was: it has to be beyond the limit.
+            (Ok(()), Some(budget)) => self.check_refusal(budget, error)?,
+            (Err(now), _) => {
+                let reason = format!("the record has as admitted what its budget refuses: {now}");
+                return Err(parted(Parting::Budget, reason, error.clone(), json!(now)));
+            }
+        }
+        self.try_budget(place, &cost);
+        Ok(())
+    }
+
+    /// A change that was refused would have gone beyond the limit.
+    fn check_refusal(&self, budget: &str, error: &Value) -> Result<(), Stop> {
+        let details = &error["details"];
+        let number = |key: &str| details[key].as_u64().unwrap_or_default();
+        let now = &self.budget.describe()[budget];
+        let beyond = number("used").saturating_add(number("asked")) > number("limit");
+        if beyond && now["limit"] == details["limit"] && now["used"] == details["used"] {
+            return Ok(());
+        }
+        let reason = format!("the record has a change as refused that the budget `{budget}` admits");
+        Err(parted(Parting::Budget, reason, details.clone(), now.clone()))
+    }
+
+    /// What a call took of the budgets, as the record has it.
+    fn cost(&self, made: &Made, changes: &[Change]) -> Result<Cost, Stop> {
+        let cost = &made.record.data["cost"];
+        if cost.is_null() {
+            return Ok(Cost::default());
+        }
+        let number = |key: &str| cost[key].as_u64().unwrap_or_default();
+        let demand = Demand { exec_ms: number("exec_ms"), tokens: number("tokens"), cost: number("cost") };
+        if number("files") + number("diff_lines") + number("bytes") == 0 {
+            return Ok(Cost { demand, ..Cost::default() });
+        }
+        let stats = || changes.last().into_iter().flat_map(|change| &change.patch.stats);
+        let mut files: Vec<_> = stats().map(|stat| stat.path.clone()).collect();
+        files.retain(|path| !self.budget.has_changed(path));
+        let lines: u64 = stats().map(|stat| stat.lines.total()).sum();
+        if (files.len() as u64, lines) != (number("files"), number("diff_lines")) {
+            let reason = "the change takes another part of the budgets than the record says";
+            let actual = json!({"files": files.len(), "diff_lines": lines});
+            return Err(parted(Parting::Budget, reason, cost.clone(), actual));
+        }
+        Ok(Cost { files, diff_lines: lines, bytes: number("bytes"), demand })
+    }
+
+    /// Notes a budget of the policy that is tried, the first time that it is spent.
+    fn try_budget(&mut self, place: Place<'_>, cost: &Cost) {
+        let (Some(law), Some(budget)) = (&self.tried, &self.tried_budget) else { return };
+        let Err(error) = budget.reserve_call().and_then(|()| budget.charge(cost)) else { return };
+        let rule = format!("budget.{}", error.details().get("budget").and_then(Value::as_str).unwrap_or_default());
+        let is_known = self.differences.iter().flat_map(|one| &one.rules).any(|known| known.rule == rule);
+        if is_known {
+            return;
+        }
+        let source = law.policy.origin(&rule);
+        let line = law.policy.line_of(&rule);
+        let rule =
+            RuleAt { gate: "budget".to_owned(), rule, reason: error.message().to_owned(), source, line, more: 0 };
+        self.differences.push(place.difference(Judges::Budget, (Decision::Allow, Decision::Block), vec![rule]));
+    }
+
+    /// What can be computed from the calls alone comes to the same; the reply, with its numbers as they were.
+    pub(super) fn check_reply(&mut self, place: Place<'_>, made: &Made, reply: Value) -> Result<Value, Stop> {
+        let computed = match place.call {
+            Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => {
+                if let Some(tried) = &self.tried {
+                    let would = evaluate::verdict(place.call, &tried.policy, &tried.rules);
+                    self.differences.extend(would.and_then(|would| another_answer(place, &reply, would)));
+                    return Ok(reply);
+                }
+                let Some(law) = self.law_of(made.session) else { return Ok(reply) };
+                json!(evaluate::verdict(place.call, &law.policy, &law.rules))
+            }
+            Call::GateRequire { condition, .. } if !condition => {
+                return Err(parted(
+                    Parting::Reply,
+                    "what the script requires does not hold",
+                    Value::Null,
+                    json!(false),
+                ));
+            }
+            Call::RunBudget {} if self.not_judged == 0 => self.budget.describe(),
+            Call::RunMetrics {} if self.not_judged == 0 => json!({
+                "calls": self.budget.calls(),
+                "files_changed": self.budget.files(),
+                "diff_lines": self.budget.lines(),
+                "tools": self.tools,
+                "own": self.metrics,
+            }),
+            Call::RunMetric { name, value } => {
+                self.metrics.insert(name.clone(), value.clone());
+                return Ok(reply);
+            }
+            _ => return Ok(reply),
+        };
+        if same(&reply, &computed)? {
+            return Ok(computed);
+        }
+        let reason = format!("`{}` comes to something else than the record has", place.call.name());
+        Err(parted(Parting::Reply, reason, reply, computed))
+    }
+}
+
+impl Place<'_> {
+    fn difference(self, subject: Judges, (was, would): (Decision, Decision), rules: Vec<RuleAt>) -> Difference {
+        let (position, script, call) = (self.position.to_string(), self.at.cloned(), self.call.name().to_owned());
+        Difference { position, script, call, subject, was, would, rules }
+    }
+}
+
+/// What a policy says of something that the script only asked about.
+fn another_answer(place: Place<'_>, reply: &Value, would: Verdict) -> Option<Difference> {
+    let was: Decision = serde_json::from_value(reply["decision"].clone()).ok()?;
+    (was != would.decision).then(|| place.difference(Judges::Answer, (was, would.decision), Vec::new()))
+}
+
+/// True if what is recorded is this value, in whatever form either of them stands, and however its numbers are written.
+pub(super) fn same(recorded: &Value, actual: &Value) -> Result<bool, Error> {
+    let hash = |value: &Value| named(value).map_or_else(|| json::sha256(&json::exact(value)), Ok);
+    Ok(recorded == actual || hash(recorded)? == hash(actual)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::packed_form;
+
+    #[test]
+    fn a_value_is_the_same_in_every_form_in_which_a_record_may_have_it() {
+        let value = json!({"a": [1.0, "x"], "b": 9_223_372_036_854_775_807_u64});
+        let text = json::canonical(&json::exact(&value)).unwrap();
+        let packed = packed_form(&crate::hash::Sha256::of(text.as_bytes()), text.len());
+        let inline: Value = serde_json::from_str(&text).unwrap();
+        for recorded in [&packed, &inline] {
+            assert!(same(recorded, &value).unwrap() && same(recorded, &packed).unwrap());
+            assert!(!same(recorded, &json!({"a": [2, "x"]})).unwrap());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The end of a replay: nothing is left of the record, and the script ended as it did.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{Asked, reply::Recorded},
+    Parting, Reach, Replay, Replayed, Stop,
+    check::same,
+    parted,
+    steps::Step,
+};
+use crate::{
+    error::{Code, Error},
+    gate::secrets,
+};
+
+impl Replay<'_> {
+    /// What the replay came to; `outcome` is how the script ended, if there was one.
+    ///
+    /// An error means that it could not be done, such as `cancelled`.
+    pub fn finish(mut self, outcome: Option<Result<Value, Error>>) -> Result<Replayed, Error> {
+        let stop = match self.stop.take() {
+            Some(stop) => Some(stop),
+            None => self.check_end(outcome)?.err(),
+        };
+        let (reach, divergence) = match stop {
+            None => (Reach::End, None),
+            Some(Stop::Open) => (Reach::Open, None),
+            Some(Stop::LeftOut) => (Reach::LeftOut, None),
+            Some(Stop::Diverged(divergence)) => (Reach::Divergence, Some(*divergence)),
+            Some(Stop::Failed(error)) => return Err(error),
+        };
+        let waits = self.steps.end.as_ref().is_none_or(|end| end.kind == "run_suspended");
+        Ok(Replayed {
+            run: self.folder.id().to_owned(),
+            agrees: matches!(reach, Reach::End | Reach::Open),
+            positions: self.positions,
+            reach: if reach == Reach::End && waits { Reach::Open } else { reach },
+            not_judged: self.not_judged,
+            version: self.started.version,
+            divergence,
+            differences: self.tried.is_some().then_some(self.differences),
+            record: self.report,
+            sources: std::collections::BTreeMap::new(),
+            rules: std::sync::Arc::clone(&self.law.rules),
+        })
+    }
+
+    fn check_end(&self, outcome: Option<Result<Value, Error>>) -> Result<Result<(), Stop>, Error> {
+        if let Some(Err(error)) = &outcome
+            && error.code() == Code::Cancelled
+            && self.context.cancelled().is_some()
+        {
+            return Err(error.clone());
+        }
+        if let Some(step) = self.steps.next() {
+            return Ok(Err(self.shorter(step, outcome)));
+        }
+        let (Some(end), Some(outcome)) = (&self.steps.end, outcome) else {
+            return Ok(if self.steps.end.is_none() { Err(Stop::Open) } else { Ok(()) });
+        };
+        // Whoever embeds nrv makes of its calls what it wants.
+        if matches!(self.started.asked, Asked::Program { .. } | Asked::Rollback { .. }) {
+            return Ok(Ok(()));
+        }
+        let agrees = match &outcome {
+            Ok(result) => end.data["error"].is_null() && same(&end.data["result"], result)?,
+            Err(error) => self.is_error(&end.data["error"], error),
+        };
+        if agrees {
+            return Ok(Ok(()));
+        }
+        if self.is_cut_short() {
+            return Ok(Err(Stop::Open));
+        }
+        Ok(Err(self.another_end(&end.data, outcome)))
+    }
+
+    /// The script ended, and the record goes on.
+    fn shorter(&self, step: &Step, outcome: Option<Result<Value, Error>>) -> Stop {
+        let Some(next) = step.made.last().map(|made| Recorded::of(&made.record)) else { return Stop::Open };
+        let reason = format!("the script ends, and the record goes on with `{}`", next.name);
+        let mut stop = parted(Parting::Shorter, reason, self.shown_call(&next), Value::Null);
+        if let Stop::Diverged(divergence) = &mut stop {
+            divergence.position = Some(step.position.clone());
+            divergence.script = outcome.and_then(Result::err).and_then(|error| error.location().cloned());
+        }
+        stop
+    }
+
+    /// The same error, but for what undoing the run added to it.
+    fn is_error(&self, recorded: &Value, error: &Error) -> bool {
+        let mut now = json!(error);
+        secrets::redact_json(&mut now, self.law.rules.secrets());
+        let cause = &recorded["details"]["cause"];
+        if recorded["code"] == Code::UndoRefused.as_str() && *cause == now["message"] {
+            return true;
+        }
+        // The lines of another script may be others.
+        let place = |error: &Value| if self.against { Value::Null } else { error["script"].clone() };
+        recorded["code"] == now["code"] && recorded["message"] == now["message"] && place(recorded) == place(&now)
+    }
+
+    fn another_end(&self, end: &Value, outcome: Result<Value, Error>) -> Stop {
+        let expected = match end["error"].is_null() {
+            true => json!({"result": self.pack.value(&end["result"]).unwrap_or_else(|_| end["result"].clone())}),
+            false => json!({"error": end["error"]}),
+        };
+        let reason = match (end["error"].is_null(), &outcome) {
+            (true, Ok(_)) => "the script ends with another result than the record has",
+            (true, Err(_)) => "the script fails, and the record has a result",
+            (false, Ok(_)) => "the script ends well, and the record has an error",
+            (false, Err(_)) => "the script ends with another error than the record has",
+        };
+        let place = outcome.as_ref().err().and_then(|error| error.location().cloned());
+        let actual = match outcome {
+            Ok(result) => json!({"result": result}),
+            Err(error) => json!({"error": error}),
+        };
+        let mut stop = parted(Parting::End, reason, expected, actual);
+        if let Stop::Diverged(divergence) = &mut stop {
+            divergence.script = place;
+        }
+        stop
+    }
+}

@@ -1,0 +1,104 @@
+//! Records whose chain is whole and whose words are not true: what is judged again finds them.
+
+use nrv::ledger::{Chain, EVENTS, Head, Note, Runs};
+use serde_json::{Value, json};
+
+use super::{ran, replayed};
+use crate::support::site::Site;
+
+/// Rewrites what the first record of a kind at a position says, with a chain and a head that fit.
+fn forge(site: &Site, kind: &str, position: &str, change: impl Fn(&mut Value)) {
+    let runs = Runs::of(&site.root());
+    let run = runs.open("last").unwrap();
+    let records = run.records().unwrap();
+    run.write(EVENTS, b"").unwrap();
+    let mut chain = Chain::open(&run).unwrap();
+    let mut done = false;
+    for record in records {
+        let mut data = record.data;
+        if !done && record.kind == kind && record.position == position {
+            change(&mut data);
+            done = true;
+        }
+        let kind: &'static str = record.kind.leak();
+        let note = Note { position: record.position, kind, data, files: record.files, volatile: record.volatile };
+        chain.append(record.at, note).unwrap();
+    }
+    assert!(done, "there is no `{kind}` at {position}");
+    let (seq, hash) = chain.tip();
+    let head = runs.head(run.id()).unwrap().unwrap();
+    runs.add_head(&Head { seq, hash: hash.to_owned(), ..head }).unwrap();
+}
+
+const BODY: &str =
+    "nrv.ui.step(\"a\"); nrv.apply.create(\"a\", \"1\\n\"); nrv.run.budget(); nrv.gate.evaluate_command(\"ls\"); 5";
+
+#[track_caller]
+fn found(kind: &str, position: &str, change: impl Fn(&mut Value), parting: &str) {
+    let site = ran(Site::new(0), BODY, &[], 0);
+    forge(&site, kind, position, change);
+    let divergence = replayed(&site, &[], 4)["divergence"].clone();
+    assert_eq!(divergence["kind"], parting, "{divergence:#}");
+    if parting != "end" {
+        assert_eq!(divergence["position"], position, "{divergence:#}");
+        assert_eq!((&divergence["script"]["path"], &divergence["script"]["line"]), (&json!("t.rhai"), &json!(2)));
+    }
+}
+
+#[test]
+fn what_is_not_true_in_a_whole_record_is_found() {
+    found("call", "1", |data| data["args"]["label"] = json!("b"), "call");
+    found("call", "1", |data| data["call"] = json!("ui.show"), "call");
+    found("call", "1", |data| data["decision"] = json!("warn"), "decision");
+    found("judged", "2", |data| data["decision"] = json!("warn"), "change");
+    found("judged", "2", |data| data["run_lines_so_far"] = json!(3), "change");
+    found("call", "2", |data| data["cost"]["files"] = json!(2), "budget");
+    found("call", "3", |data| data["reply"]["files"]["used"] = json!(0), "reply");
+    found("call", "4", |data| data["reply"]["decision"] = json!("block"), "reply");
+    found("run_finished", "", |data| data["result"] = json!(6), "end");
+}
+
+#[test]
+fn a_decision_is_compared_with_its_reasons() {
+    let site = Site::new(0).policy("[gates.diff_size]\nwarn_lines = 1");
+    let site = ran(site, "nrv.apply.create(\"a\", \"1\\n2\\n\"); 5", &[], 0);
+    replayed(&site, &[], 0);
+    forge(&site, "judged", "1", |data| data["results"][0]["reason"] = json!("no reason"));
+    let divergence = replayed(&site, &[], 4)["divergence"].clone();
+    assert_eq!(divergence["kind"], "change", "{divergence:#}");
+    assert_eq!(divergence["rules"][0]["source"], "line 2 of `nrv.toml`");
+    assert!(divergence["reason"].as_str().unwrap().contains("another reason"), "{divergence:#}");
+}
+
+#[test]
+fn budgets_refuse_again_what_they_refused_and_nothing_else() {
+    let body =
+        "nrv.ui.step(\"a\"); nrv.apply.create(\"a\", \"1\\n\"); nrv.apply.create(\"b\", \"1\\n\"); nrv.ui.step(\"b\");";
+    for (budget, position) in [("calls = 3", "4"), ("files = 1", "3"), ("diff_lines = 1", "3"), ("bytes = 3", "3")] {
+        let refused = || {
+            let site = Site::new(0).policy(&format!("[budget]\n{budget}\n"));
+            ran(site, body, &[], 6)
+        };
+        assert_eq!(replayed(&refused(), &[], 0)["reach"], "end", "{budget}");
+        let name = budget.split(' ').next().unwrap();
+        let site = refused();
+        // As if the budget had been smaller than it was.
+        forge(&site, "call", position, |data| {
+            let error = json!({"code": "budget_exhausted", "message": "m", "details": {
+                "budget": name, "limit": 1, "used": 0, "asked": 1,
+            }});
+            data["error"] = error;
+        });
+        let divergence = replayed(&site, &[], 4)["divergence"].clone();
+        assert_eq!((&divergence["kind"], &divergence["position"]), (&json!("budget"), &json!(position)), "{budget}");
+    }
+    let site = Site::new(0).policy("[budget]\ncalls = 1\n");
+    let site = ran(site, "nrv.ui.step(\"a\"); nrv.ui.step(\"b\");", &[], 6);
+    forge(&site, "call", "2", |data| {
+        let data = data.as_object_mut().unwrap();
+        data.remove("error");
+        data.insert("reply".to_owned(), Value::Null);
+    });
+    let divergence = replayed(&site, &[], 4)["divergence"].clone();
+    assert_eq!((&divergence["kind"], &divergence["position"]), (&json!("budget"), &json!("2")));
+}
