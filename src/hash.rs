@@ -17,6 +17,13 @@ impl Sha256 {
         Sha256(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The hash of some bytes that lie apart.
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = sha2::Sha256::new();
+        parts.iter().for_each(|part| hasher.update(part));
+        Sha256(hasher.finalize().into())
+    }
+
     /// The hash of everything that a reader gives, and how many bytes that was.
     pub fn of_reader(mut reader: impl io::Read) -> io::Result<(Self, u64)> {
         let mut hasher = sha2::Sha256::new();
@@ -52,9 +59,12 @@ impl From<[u8; 32]> for Sha256 {
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nibble = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });
-        let digits: String = self.0.iter().flat_map(|byte| [nibble(byte >> 4), nibble(byte & 15)]).collect();
-        f.write_str(&digits)
+        let nibble = |n: u8| if n < 10 { b'0' + n } else { b'a' + n - 10 };
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[nibble(byte >> 4), nibble(byte & 15)]);
+        }
+        f.write_str(str::from_utf8(&digits).expect("hex digits are ASCII"))
     }
 }
 

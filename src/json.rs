@@ -1,5 +1,7 @@
 //! Canonical JSON (RFC 8785) and its hash, the form in which everything that is hashed is written.
 
+pub(crate) mod scan;
+
 use std::borrow::Cow;
 
 use serde::{
@@ -143,7 +145,7 @@ mod tests {
         }
     }
 
-    fn values() -> impl Strategy<Value = Value> {
+    pub(super) fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),

@@ -13,6 +13,9 @@ use super::{gate::GateArguments, output::Mode};
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
 const LARGEST_SEED: u64 = 1 << 53;
 
+/// What a run may be at.
+const STATES: [&str; 7] = ["running", "done", "failed", "cancelled", "suspended", "undo_refused", "interrupted"];
+
 /// Run plan → apply → verify workflows that can be trusted
 #[derive(Debug, Parser)]
 #[command(
@@ -330,8 +333,22 @@ pub(super) struct DtaRunArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Runs {
     /// List all runs, oldest first
-    #[command(after_help = "Example:\n  nrv runs list --json")]
-    List,
+    #[command(after_help = "Examples:\n  nrv runs list --json\n  nrv runs list --state suspended --limit 20")]
+    List {
+        /// Only runs in this state: running, done, failed, cancelled, suspended, undo_refused or interrupted
+        #[arg(long, value_name = "STATE", value_parser = STATES)]
+        state: Option<String>,
+        /// Only the latest N of them
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Say what runs came to: rules that were broken, size and fate of changes, metrics
+    #[command(after_help = "Example:\n  nrv runs stats --since 30")]
+    Stats {
+        /// Only runs of the last DAYS days
+        #[arg(long, value_name = "DAYS")]
+        since: Option<u64>,
+    },
     /// Show what a run did
     #[command(after_help = "Example:\n  nrv runs show last --canonical")]
     Show {

@@ -99,7 +99,8 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
-        Command::Runs { command: Runs::List } => runs::list(&here()?, out),
+        Command::Runs { command: Runs::List { state, limit } } => runs::list(&here()?, state.as_deref(), *limit, out),
+        Command::Runs { command: Runs::Stats { since } } => runs::stats(&here()?, *since, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
         Command::Runs { command: Runs::Export { run, output, with_contents } } => {

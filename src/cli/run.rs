@@ -162,5 +162,8 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
         let label = asked["label"].as_str().unwrap_or_default();
         out.say(&format!("Would ask: {}.", escape(label)));
     }
+    for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
+        out.say(&evaluation.sentence());
+    }
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
 }

@@ -16,14 +16,26 @@ use crate::{
     text::escape,
 };
 
-pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
-    let overviews = host::overviews(&here.context)?;
+pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: &mut Output) -> Result<u8, Error> {
+    let mut overviews = host::overviews(&here.context)?;
+    overviews.retain(|run| state.is_none_or(|state| run.state == state));
+    overviews.drain(..overviews.len().saturating_sub(limit.unwrap_or(usize::MAX)));
     if out.is_json() {
         out.document(&overviews);
     } else if overviews.is_empty() {
-        out.say("There are no runs yet.");
+        out.say(if state.is_some() { "There are no such runs." } else { "There are no runs yet." });
     } else {
         out.data(&table::runs(&overviews));
+    }
+    Ok(0)
+}
+
+pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
+    let stats = host::stats(&here.context, since)?;
+    if out.is_json() {
+        out.document(&stats);
+    } else {
+        out.data(&table::stats(&stats));
     }
     Ok(0)
 }
@@ -55,6 +67,10 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         let place = if record.position.is_empty() { "-" } else { &record.position };
         out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));
     }
+    if let Some(end) = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended")) {
+        out.line("");
+        out.data(&table::account(end, &records[0]));
+    }
     for record in records.iter().filter(|record| record.kind == "dta_verified") {
         out.line("");
         out.data(&table::adapter(&record.data["output"], &record.data["after"]));
@@ -64,7 +80,7 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
 
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
-    let report = ledger::verify(&here.context.runs, &folder)?;
+    let report = ledger::verify(&here.context.runs, &folder, here.context.options.threads)?;
     let packs = host::damaged_pre_images(&folder);
     let changed = host::changed_since(&here.context, &folder);
     let sound = report.is_sound() && packs.is_empty();

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::{
     error::{Code, Error},
-    host::{Overview, Question},
-    ledger,
+    host::{Evaluation, Overview, Question, Spread, Stats},
+    ledger::{self, Record},
     script::Listed,
     text::escape,
 };
@@ -162,6 +162,78 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
             format!("{} (claim {})", paths.join(", "), lock.fence)
         };
         let _ = writeln!(text, "{} is going on in process {} and holds {held}", run.run, lock.process);
+    }
+    text
+}
+
+/// What a run came to, as its first and its last record say.
+pub(super) fn account(end: &Record, start: &Record) -> String {
+    let data = &end.data;
+    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+    let tools: Vec<&str> = strings(&data["tools"]).collect();
+    let mut text = format!(
+        "{} calls, {} violations, {} ms, tools: {}\n",
+        data["calls"],
+        count(&data["violations"]),
+        end.volatile["duration_ms"],
+        if tools.is_empty() { "none".to_owned() } else { escape(&tools.join(", ")) }
+    );
+    if let Some(changes) = data["changes"].as_object() {
+        let number = |key: &str| changes.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let (committed, files) = (number("committed"), &data["files_changed"]);
+        let (added, removed, reworked) = (number("added"), number("removed"), number("reworked"));
+        let _ = writeln!(text, "{committed} changes, {files} files, +{added} −{removed} lines, {reworked} reworked");
+    }
+    let policy = start.data["policy_sha256"].as_str().and_then(|hash| hash.get(..12)).unwrap_or_default();
+    let _ = writeln!(text, "policy {policy}");
+    for evaluation in data["evaluations"].as_array().into_iter().flatten() {
+        if let Ok(evaluation) = serde_json::from_value::<Evaluation>(evaluation.clone()) {
+            let _ = writeln!(text, "{}", evaluation.sentence());
+        }
+    }
+    text
+}
+
+/// What many runs came to.
+pub(super) fn stats(stats: &Stats) -> String {
+    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    let mut table = plain();
+    let rates = &stats.changes;
+    table.add_row(["runs".to_owned(), stats.runs.to_string()]);
+    table.add_row(["that changed something".to_owned(), stats.changed.to_string()]);
+    table.add_row(["rolled back or undone".to_owned(), stats.rolled_back.to_string()]);
+    for (name, value) in [
+        ("rollback frequency", rates.rollback_frequency),
+        ("lines per modification", rates.lines_per_modification),
+        ("share of at most 5 lines", rates.small_share),
+        ("build success", rates.build_success),
+        ("calls per change", rates.calls_per_change),
+        ("rework", rates.rework),
+    ] {
+        table.add_row([name.to_owned(), shown(value)]);
+    }
+    right_align(&mut table, &[1]);
+    let mut text = trimmed(&table) + "\n";
+    if !stats.violations.is_empty() {
+        let mut table = plain();
+        table.set_header(["rule", "gate", "count", "runs", "rework", "score"]);
+        for broken in &stats.violations {
+            let (count, runs) = (broken.count.to_string(), broken.runs.to_string());
+            let (rework, score) = (shown(Some(broken.rework)), shown(Some(broken.score)));
+            table.add_row([escape(&broken.rule), escape(&broken.gate), count, runs, rework, score]);
+        }
+        right_align(&mut table, &[2, 3, 4, 5]);
+        let _ = write!(text, "\n{}\n", trimmed(&table));
+    }
+    if !stats.metrics.is_empty() {
+        let mut table = plain();
+        table.set_header(["metric", "runs", "min", "mean", "max"]);
+        for (name, spread) in &stats.metrics {
+            let Spread { runs, min, mean, max } = spread;
+            table.add_row([escape(name), runs.to_string(), shown(Some(*min)), shown(Some(*mean)), shown(Some(*max))]);
+        }
+        right_align(&mut table, &[1, 2, 3, 4]);
+        let _ = write!(text, "\n{}\n", trimmed(&table));
     }
     text
 }

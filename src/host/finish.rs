@@ -3,7 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Host, Preview, resume};
+use super::{
+    Host, Preview,
+    evaluator::{Evaluated, Evaluation},
+    outcome::listed,
+    resume,
+};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
@@ -67,6 +72,8 @@ pub struct Finished {
     pub patch: Option<String>,
     /// What a dry run would have asked.
     pub would_ask: Vec<Value>,
+    /// What evaluators say of it as a whole; none if it goes on.
+    pub evaluations: Vec<Evaluation>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// What a dry run would change, of which a plan is made.
@@ -121,15 +128,21 @@ impl Host<'_> {
         // A run that goes on and comes to its end before what it did already has done something else.
         let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
-        let outcome = match outcome {
-            Err(error) if !self.goes_on(&error) && !self.keeps_changes() => Err(self.undo_failed(error)),
-            outcome => outcome,
-        };
-        self.stop(outcome, None)
+        let (outcome, evaluated) = self.evaluate_outcome(outcome);
+        self.end(outcome, None, &evaluated)
     }
 
-    /// Writes the summary, seals the record and frees the locks; nothing is undone here. Without a state, the outcome says it.
-    pub(super) fn stop(mut self, outcome: Result<Value, Error>, state: Option<State>) -> Result<Finished, Error> {
+    /// Writes the summary, seals the record and frees the locks; nothing is undone or judged here. Without a state, the outcome says it.
+    pub(super) fn stop(self, outcome: Result<Value, Error>, state: Option<State>) -> Result<Finished, Error> {
+        self.end(outcome, state, &Evaluated::default())
+    }
+
+    fn end(
+        mut self,
+        outcome: Result<Value, Error>,
+        state: Option<State>,
+        evaluated: &Evaluated,
+    ) -> Result<Finished, Error> {
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, preview, patch) = match self.write_patch() {
             Ok((preview, patch)) => (outcome, preview, patch),
@@ -154,11 +167,12 @@ impl Host<'_> {
             undone: self.undone,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
             would_ask: self.confirmations.would_ask().to_vec(),
+            evaluations: evaluated.evaluations.clone(),
             duration_ms: self.watch.elapsed_ms(),
             error,
             preview,
         };
-        match self.seal(&finished, patch) {
+        match self.seal(&finished, evaluated, patch) {
             Ok(()) => Ok(finished),
             Err(error) => {
                 let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
@@ -170,6 +184,27 @@ impl Host<'_> {
                 })
             }
         }
+    }
+
+    /// Judges the run as a whole, and undoes it if it failed.
+    ///
+    /// What failed by itself is judged when it is undone, so that what was rolled back is known.
+    fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
+        let (outcome, judged) = match outcome {
+            Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
+            Err(error) => (Err(error), None),
+            Ok(result) => match self.evaluate_run() {
+                Ok(evaluated) => (self.evaluated_error(&evaluated).map_or(Ok(result), Err), Some(evaluated)),
+                Err(error) => (Err(error), None),
+            },
+        };
+        let outcome = match outcome {
+            Err(error) if !self.keeps_changes() => Err(self.undo_failed(error)),
+            outcome => outcome,
+        };
+        let evaluated = judged.map_or_else(|| self.evaluate_run(), Ok);
+        let evaluated = evaluated.inspect_err(|error| tracing::warn!("the run can't be evaluated: {error}"));
+        (outcome, evaluated.unwrap_or_default())
     }
 
     /// How a run that comes to this ends.
@@ -235,8 +270,8 @@ impl Host<'_> {
         Ok((Some(preview), Some(patch)))
     }
 
-    fn seal(mut self, finished: &Finished, patch: Option<FileRef>) -> Result<(), Error> {
-        let data = json!({
+    fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {
+        let mut data = json!({
             "state": finished.state,
             "exit_code": finished.exit_code(),
             "error": finished.error,
@@ -250,18 +285,25 @@ impl Host<'_> {
             "metrics": self.metrics,
             "violations": self.violations,
         });
-        let kind = if finished.state == State::Suspended { "run_suspended" } else { "run_finished" };
+        // A suspended run goes on: nothing is to be said of it as a whole yet.
+        let is_over = finished.state != State::Suspended;
+        if is_over {
+            data["changes"] = json!(evaluated.changes);
+            data["evaluations"] = json!(evaluated.evaluations);
+        }
+        let kind = if is_over { "run_finished" } else { "run_suspended" };
         let volatile = json!({"duration_ms": finished.duration_ms});
         let mut files: Vec<FileRef> = patch.into_iter().collect();
-        // A suspended run goes on to append to it.
-        if finished.state != State::Suspended && self.folder.open_file(REPLIES)?.is_some() {
+        if is_over && self.folder.open_file(REPLIES)?.is_some() {
             files.push(self.folder.file_ref(REPLIES)?);
         }
         self.note(Note { kind, data, volatile, files, ..Note::default() })?;
         self.sync()?;
         let (seq, hash) = self.chain.tip();
-        let head =
-            Head { run: finished.run.clone(), seq, hash: hash.to_owned(), state: finished.state.as_str().to_owned() };
+        let head = Head {
+            overview: listed(self.context, &self.folder)?,
+            ..Head::new(&finished.run, (seq, hash), finished.state.as_str())
+        };
         self.context.runs.add_head(&head)?;
         match self.lease.take() {
             Some(lease) => lease.retire(),

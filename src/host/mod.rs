@@ -13,6 +13,7 @@ mod context;
 mod custom;
 mod door;
 mod evaluate;
+mod evaluator;
 mod files;
 mod finish;
 mod fresh;
@@ -37,6 +38,7 @@ mod sink;
 mod stale;
 mod start;
 mod started;
+mod stats;
 mod token;
 mod verifier;
 mod view;
@@ -64,6 +66,7 @@ pub use self::{
     context::{Context, Flags, Options, Progress},
     custom::{Calls, CustomCall, CustomContext},
     door::Position,
+    evaluator::Evaluation,
     finish::{Finished, State},
     init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
     outcome::{Overview, overview, overviews, summary},
@@ -78,6 +81,7 @@ pub use self::{
     sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Input, Request, Source},
     started::Started,
+    stats::{Broken, Rates, Spread, Stats, stats},
     verifier::{Verified, verify_again},
     waiting::{Waiting, waiting},
 };

@@ -1,18 +1,20 @@
 //! What is known of past runs, for listings.
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Context, State, retention::kept_until};
 use crate::{
     clock,
-    error::Error,
+    error::{Code, Error},
     ledger::{Record, RunFolder},
     lock::Holder,
 };
 
 /// One run in a listing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overview {
     /// The run.
     pub run: String,
@@ -29,32 +31,63 @@ pub struct Overview {
     /// How many files it changed, or would change.
     pub files_changed: u64,
     /// The exit code; none while it runs and after a crash.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u64>,
     /// How long it took, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// True if a change was applied and the verifier has not passed it.
     pub unverified: bool,
     /// Until when its record is kept, and with it the way back.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<String>,
     /// What it holds while it is going on: its process, fencing number and path prefixes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Holder>,
 }
 
 /// All runs in the order of their ids: oldest first, as far as the clock never went backwards.
+///
+/// Of a run that has stopped its head says enough; only the others are looked at one by one.
 pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
-    context.runs.list()?.iter().map(|id| overview(context, &context.runs.open(id)?)).collect()
+    let ids = context.runs.list()?;
+    let leased: BTreeSet<String> = context.locks().runs()?.into_iter().collect();
+    let mut heads = context.runs.heads()?;
+    let row = |id: &String| {
+        let head = heads.remove(id).and_then(|head| head.overview).filter(|_| !leased.contains(id));
+        match head.and_then(|overview| serde_json::from_value::<Overview>(overview).ok()) {
+            Some(known) => Ok(Overview { kept_until: kept_until(context, id).map(clock::rfc3339), ..known }),
+            None => overview(context, &context.runs.open(id)?),
+        }
+    };
+    ids.iter().map(row).collect()
 }
+
+/// What a head keeps of a run, for listings: nothing that changes after the run has stopped.
+pub(super) fn listed(context: &Context, folder: &RunFolder) -> Result<Option<Value>, Error> {
+    let overview = Overview { kept_until: None, lock: None, ..overview(context, folder)? };
+    serde_json::to_value(overview).map(Some).map_err(|error| Error::new(Code::Internal, error.to_string()))
+}
+
+/// What stands in the lines of records that an overview is made of.
+const LOOKED_AT: &[&str] = &[
+    r#""kind":"run_"#,
+    r#""kind":"committed""#,
+    r#""kind":"checked""#,
+    r#""kind":"dta_verified""#,
+    r#""kind":"undone""#,
+    r#""kind":"revoked""#,
+];
 
 /// One run.
 pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error> {
     // A damaged record is `runs verify`'s to report; a listing shows what can be read.
-    let records = folder.records().unwrap_or_default();
+    let records = folder.records_with(LOOKED_AT).unwrap_or_default();
     let started = records.iter().find(|record| record.kind == "run_started");
-    let ended = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended"));
+    let last = records.iter().rfind(|record| {
+        matches!(record.kind.as_str(), "run_finished" | "run_suspended" | "run_interrupted" | "run_resumed")
+    });
+    let ended = last.filter(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended"));
     let lock = context.locks().holder(folder.id())?;
     let state = match ended.map(|record| text(&record.data["state"])) {
         Some(state) => state,

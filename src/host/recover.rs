@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Context, State, commit::pack_files};
+use super::{Context, State, commit::pack_files, outcome::listed};
 use crate::{
     error::{Code, Error},
     journal::{self, Journal},
@@ -132,7 +132,8 @@ impl Recovery {
         if sealed.as_ref().is_none_or(|head| head.seq != seq) {
             let interrupted = State::Interrupted.as_str().to_owned();
             let state = sealed.filter(|_| !died).map_or(interrupted, |head| head.state);
-            context.runs.add_head(&Head { run: run.to_owned(), seq, hash: hash.to_owned(), state })?;
+            let overview = listed(context, &folder)?;
+            context.runs.add_head(&Head { overview, ..Head::new(run, (seq, hash), &state) })?;
         }
         lease.retire()?;
         Ok(recovery)

@@ -60,10 +60,14 @@ pub fn import(context: &Context, input: &mut dyn Read) -> Result<String, Error> 
     ledger::import(&context.runs, input, limit, &check).map(|run| run.id().to_owned())
 }
 
+/// When a run began, to the second; none if its id has no time.
+pub(super) fn began(id: &str) -> Option<u64> {
+    clock::parse_compact(id.split('-').next()?)
+}
+
 /// Until when a run's record is kept for certain, unless too many others need its room; none if its id has no time.
 pub(super) fn kept_until(context: &Context, id: &str) -> Option<u64> {
-    let began = clock::parse_compact(id.split('-').next()?)?;
-    Some(began.saturating_add(context.policy.settings().retention.days.saturating_mul(DAY_MS)))
+    Some(began(id)?.saturating_add(context.policy.settings().retention.days.saturating_mul(DAY_MS)))
 }
 
 /// Removes the records of runs that are older than `[retention]` says, and the oldest of those that take more room than it says.

@@ -204,7 +204,7 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         check_record(self.context, folder)?;
         check_contents(folder)?;
-        let standing = standing_transactions(&folder.records()?)?;
+        let standing = standing_transactions(&moves(folder)?)?;
         let mut restored = restore_targets(folder, &standing, keep_later)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
         if prefixes.is_empty() {
@@ -239,11 +239,16 @@ fn refusal(changed: &[RepoPath]) -> Option<Error> {
 
 /// An error if the chain or a manifest is not what was written: who knows what would be brought back then.
 fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
-    let report = ledger::verify(&context.runs, folder)?;
+    let report = ledger::verify(&context.runs, folder, context.options.threads)?;
     let concerns = |place: &str| place.starts_with("events.jsonl") || place.starts_with("packs/");
     let Some(finding) = report.findings.iter().find(|finding| concerns(&finding.place)) else { return Ok(()) };
     Err(Error::new(Code::RecordDamaged, format!("the record of run `{}` was altered: {finding}", folder.id()))
         .hint(format!("`nrv runs verify {}` names everything; pre-images are in its `packs` folder", folder.id())))
+}
+
+/// The records of what a run did to the tree.
+fn moves(folder: &RunFolder) -> Result<Vec<Record>, Error> {
+    folder.records_with(&[r#""kind":"committed""#, r#""kind":"undone""#, r#""kind":"revoked""#])
 }
 
 /// What a run did to the tree, its own undoing included: taken together, what still stands.
@@ -271,7 +276,7 @@ pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
     if folder.lacks_contents().unwrap_or(false) {
         return Vec::new();
     }
-    let Ok(standing) = folder.records().and_then(|records| standing_transactions(&records)) else { return Vec::new() };
+    let Ok(standing) = moves(folder).and_then(|records| standing_transactions(&records)) else { return Vec::new() };
     let mut findings = Vec::new();
     for Committed { transaction, entries } in &standing {
         for (index, entry) in entries.iter().enumerate() {
@@ -287,8 +292,7 @@ pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
 
 /// Files that a run changed and that are not as it left them.
 pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
-    let restored = folder
-        .records()
+    let restored = moves(folder)
         .and_then(|records| standing_transactions(&records))
         .and_then(|standing| restore_targets(folder, &standing, true));
     restored.and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()

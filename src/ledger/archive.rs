@@ -29,7 +29,7 @@ const MAX_FILES: usize = 200_000;
 const MAX_ABOUT: u64 = 1 << 16;
 
 /// What an export says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct About {
     format: u32,
@@ -229,7 +229,7 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     if runs.head(&about.run)?.is_some_and(|known| (known.seq, &known.hash) != (about.head.seq, &about.head.hash)) {
         return Err(damaged("has another end than the run had here".to_owned()));
     }
-    let report = verify_against(staged, Some(&about.head), !about.contents)?;
+    let report = verify_against(staged, Some(&about.head), !about.contents, 1)?;
     match (report.findings.first(), report.seal) {
         (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
         (None, Seal::Sealed) => Ok(()),

@@ -2,17 +2,16 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::RunFolder;
+use super::{RunFolder, line};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
-    json,
 };
 
 /// The chain's file in a run's folder.
@@ -75,11 +74,7 @@ pub struct Note {
 impl Record {
     /// The hash that the record should have.
     pub fn computed_hash(&self) -> Result<Sha256, Error> {
-        let mut value = serde_json::to_value(self).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        if let Value::Object(map) = &mut value {
-            map.remove("hash");
-        }
-        Ok(Sha256::of(json::canonical_value(&value)?.as_bytes()))
+        line::write(self, &mut String::new())
     }
 }
 
@@ -91,23 +86,29 @@ pub struct Chain {
     length: u64,
     seq: u64,
     last: String,
+    /// True if a failed write may have left something behind the last whole record.
+    is_torn: bool,
+    /// The last line; its memory is used again.
+    line: String,
 }
 
 impl Chain {
     /// Opens a run's chain at its end. A last line that a crash cut off is dropped.
     pub fn open(run: &RunFolder) -> Result<Self, Error> {
-        let bytes = if let Some(file) = run.open_file(EVENTS)? { whole_lines(file)? } else { Vec::new() };
-        let (seq, last) = match bytes.last() {
-            Some(line) => {
-                let record = parse(line)?;
-                (record.seq, record.hash)
-            }
-            None => (0, GENESIS.to_owned()),
+        let (mut length, mut end) = (0, Vec::new());
+        run.each_line(&mut |line| {
+            length += line.len() as u64 + 1;
+            end.clear();
+            end.extend_from_slice(line);
+            Ok(())
+        })?;
+        let (seq, last) = match length {
+            0 => (0, GENESIS.to_owned()),
+            _ => parse(&end).map(|record| (record.seq, record.hash))?,
         };
-        let file = run.append_to(EVENTS)?;
-        let length: u64 = bytes.iter().map(|line| line.len() as u64 + 1).sum();
-        file.set_len(length).map_err(|error| Error::io("the record can't be cut to its last whole line", &error))?;
-        Ok(Chain { file, length, seq, last })
+        let mut chain = Chain { file: run.append_to(EVENTS)?, length, seq, last, is_torn: true, line: String::new() };
+        chain.cut()?;
+        Ok(chain)
     }
 
     /// Appends an event. It survives a crash of the process; [`Chain::sync`] makes it survive a loss of power.
@@ -125,16 +126,18 @@ impl Chain {
             prev: self.last.clone(),
             hash: String::new(),
         };
-        record.hash = record.computed_hash()?.to_string();
-        let mut line = json::canonical(&record)?;
-        line.push('\n');
+        record.hash = line::write(&record, &mut self.line)?.to_string();
+        self.line.push('\n');
         self.cut()?;
-        if let Err(error) = self.file.write_all(line.as_bytes()) {
+        // Until the line is there whole, nobody knows how much of it is.
+        self.is_torn = true;
+        if let Err(error) = self.file.write_all(self.line.as_bytes()) {
             // If this fails as well, the next record tries again.
             let _ = self.cut();
             return Err(unwritten(&error));
         }
-        self.length += line.len() as u64;
+        self.is_torn = false;
+        self.length += self.line.len() as u64;
         self.seq = record.seq;
         self.last.clone_from(&record.hash);
         Ok(record)
@@ -146,9 +149,14 @@ impl Chain {
     }
 
     /// Takes away what a failed write left behind the last whole record.
-    fn cut(&self) -> Result<(), Error> {
-        let length = self.file.metadata().map_err(|error| unwritten(&error))?.len();
-        if length > self.length { self.file.set_len(self.length).map_err(|error| unwritten(&error)) } else { Ok(()) }
+    fn cut(&mut self) -> Result<(), Error> {
+        if self.is_torn {
+            self.file
+                .set_len(self.length)
+                .map_err(|error| Error::io("the record can't be cut to its last whole line", &error))?;
+            self.is_torn = false;
+        }
+        Ok(())
     }
 
     /// The number and hash of the last record.
@@ -165,27 +173,61 @@ impl RunFolder {
 
     /// All records of the run, as far as whole lines go; a line that is no record is `record_damaged`.
     pub fn records(&self) -> Result<Vec<Record>, Error> {
-        let Some(file) = self.open_file(EVENTS)? else { return Ok(Vec::new()) };
-        whole_lines(file)?.iter().map(|line| parse(line)).collect()
+        self.records_with(&[""])
+    }
+
+    /// Those records of the run whose lines hold one of some texts: a large record is not read as values for the sake of a few.
+    pub fn records_with(&self, texts: &[&str]) -> Result<Vec<Record>, Error> {
+        let finders: Vec<_> = texts.iter().map(|text| memchr::memmem::Finder::new(text.as_bytes())).collect();
+        let mut records = Vec::new();
+        self.each_line(&mut |line| {
+            if finders.iter().any(|finder| finder.find(line).is_some()) {
+                records.push(parse(line)?);
+            }
+            Ok(())
+        })?;
+        Ok(records)
+    }
+
+    /// The record with which the chain ends; none if it has none.
+    pub fn last_record(&self) -> Result<Option<Record>, Error> {
+        let failed = |error: std::io::Error| Error::io("the record can't be read", &error);
+        let Some(mut file) = self.open_file(EVENTS)? else { return Ok(None) };
+        let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let mut window = 1 << 14;
+        loop {
+            let from = length.saturating_sub(window);
+            file.seek(SeekFrom::Start(from)).map_err(failed)?;
+            let mut end = Vec::new();
+            Read::by_ref(&mut file).take(window).read_to_end(&mut end).map_err(failed)?;
+            let whole = memchr::memrchr(b'\n', &end).map_or(&[][..], |at| &end[..at]);
+            match memchr::memrchr(b'\n', whole) {
+                Some(at) => return parse(&whole[at + 1..]).map(Some),
+                None if from == 0 && whole.is_empty() => return Ok(None),
+                None if from == 0 => return parse(whole).map(Some),
+                None => window *= 4,
+            }
+        }
+    }
+
+    /// Gives every line of the chain that ends with a line feed, without it, to a function; true if nothing is left behind the last.
+    pub(super) fn each_line(&self, take: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<bool, Error> {
+        let Some(file) = self.open_file(EVENTS)? else { return Ok(true) };
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line).map_err(|error| Error::io("the record can't be read", &error))?;
+            match line.split_last() {
+                Some((b'\n', whole)) => take(whole)?,
+                rest => return Ok(rest.is_none()),
+            }
+        }
     }
 }
 
 fn unwritten(error: &std::io::Error) -> Error {
     Error::io("the record can't be written", error)
-}
-
-/// The lines of a file that end with a line feed.
-fn whole_lines(file: File) -> Result<Vec<Vec<u8>>, Error> {
-    let mut reader = BufReader::new(file);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = Vec::new();
-        reader.read_until(b'\n', &mut line).map_err(|error| Error::io("the record can't be read", &error))?;
-        if line.pop() != Some(b'\n') {
-            return Ok(lines);
-        }
-        lines.push(line);
-    }
 }
 
 fn parse(line: &[u8]) -> Result<Record, Error> {
@@ -230,8 +272,38 @@ mod tests {
         chain.append("t".to_owned(), note("a", json!(1))).unwrap();
         // As much of a record as a full disk took.
         chain.file.write_all(b"{\"at\":\"t\",\"da").unwrap();
+        chain.is_torn = true;
         chain.append("t".to_owned(), note("b", json!(2))).unwrap();
         let kinds: Vec<String> = run.records().unwrap().into_iter().map(|record| record.kind).collect();
         assert_eq!(kinds, ["a", "b"]);
+        assert_eq!(run.last_record().unwrap().unwrap().kind, "b");
+    }
+
+    #[test]
+    fn the_last_record_is_found_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        assert_eq!(run.last_record().unwrap(), None);
+        let mut chain = Chain::open(&run).unwrap();
+        for length in [3, 100_000, 16_000, 1] {
+            let record = chain.append("t".to_owned(), note("a", json!("x".repeat(length)))).unwrap();
+            assert_eq!(run.last_record().unwrap(), Some(record));
+        }
+        run.append_to(EVENTS).unwrap().write_all(b"{\"seq\":2").unwrap();
+        assert_eq!(run.last_record().unwrap().unwrap().seq, 4);
+    }
+
+    #[test]
+    fn only_records_that_hold_a_text_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        let mut chain = Chain::open(&run).unwrap();
+        for kind in ["a", "b", "a", "c"] {
+            chain.append("t".to_owned(), note(kind, json!(1))).unwrap();
+        }
+        let seqs =
+            |texts: &[&str]| -> Vec<u64> { run.records_with(texts).unwrap().iter().map(|record| record.seq).collect() };
+        assert_eq!(seqs(&["\"kind\":\"a\"", "\"kind\":\"c\""]), [1, 3, 4]);
+        assert!(seqs(&["\"kind\":\"d\""]).is_empty());
     }
 }

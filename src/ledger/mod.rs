@@ -6,6 +6,7 @@ mod archive;
 mod chain;
 mod folder;
 mod heads;
+mod line;
 mod replies;
 mod verify;
 

@@ -2,12 +2,21 @@
 //!
 //! Without a signature this finds damage, not a rewrite by someone who owns `.runs`.
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde::Serialize;
 
-use super::{GENESIS, Head, Record, RunFolder, Runs, archive::holds_contents, chain::EVENTS};
-use crate::{error::Error, hash::Sha256, json};
+use super::{
+    FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::holds_contents, chain::EVENTS, heads::HEADS, line::Line,
+};
+use crate::{
+    error::{Code, Error},
+    hash::Sha256,
+};
 
 /// What a verification found.
 #[derive(Clone, Debug, Serialize)]
@@ -60,92 +69,176 @@ impl Report {
     }
 }
 
-/// Verifies the chain, its end, and every file that it names.
-pub fn verify(runs: &Runs, run: &RunFolder) -> Result<Report, Error> {
-    verify_against(run, runs.head(run.id())?.as_ref(), run.lacks_contents()?)
+/// Verifies the chain, its end, and every file that it names, by up to `threads` threads.
+pub fn verify(runs: &Runs, run: &RunFolder, threads: usize) -> Result<Report, Error> {
+    let heads = runs.heads_of(run.id())?;
+    let mut report = verify_against(run, heads.last.as_ref(), run.lacks_contents()?, threads)?;
+    if heads.is_damaged {
+        report
+            .findings
+            .push(Finding { place: HEADS.to_owned(), reason: "the line of this run was altered".to_owned() });
+        report.seal = Seal::Broken;
+    }
+    Ok(report)
 }
 
 /// As [`verify`], with a head from elsewhere. Files that hold contents may be missing if they were left out.
-pub(super) fn verify_against(run: &RunFolder, head: Option<&Head>, lacks_contents: bool) -> Result<Report, Error> {
+pub(super) fn verify_against(
+    run: &RunFolder,
+    head: Option<&Head>,
+    lacks_contents: bool,
+    threads: usize,
+) -> Result<Report, Error> {
     let mut findings = Vec::new();
-    let records = check_chain(head, run, &mut findings)?;
-    let seal = check_seal(head, &records, &mut findings);
+    let chain = check_chain(head, run, &mut findings)?;
+    let seal = check_seal(head, &chain, &mut findings);
     let mut files = 0;
     let mut left_out = 0;
-    for (record, file) in records.iter().flat_map(|record| record.files.iter().map(move |file| (record, file))) {
+    let hashes = hash_all(run, chain.files.iter().map(|(_, file)| file.path.as_str()), threads)?;
+    for (seq, file) in &chain.files {
         files += 1;
-        let found = match run.open_file(&file.path)? {
-            None if lacks_contents && holds_contents(&file.path) => {
+        let found = match hashes.get(file.path.as_str()) {
+            Some(Hashed::Missing) if lacks_contents && holds_contents(&file.path) => {
                 files -= 1;
                 left_out += 1;
                 None
             }
-            None => Some("is missing".to_owned()),
-            Some(content) => match Sha256::of_reader(content) {
-                Ok((hash, _)) if hash == file.sha256 => None,
-                Ok((hash, _)) => {
-                    Some(format!("was altered: its hash is {}, not {}", hash.short(), file.sha256.short()))
-                }
-                Err(error) => Some(format!("can't be read: {error}")),
-            },
+            None | Some(Hashed::Missing) => Some("is missing".to_owned()),
+            Some(Hashed::Read(hash)) if *hash == file.sha256 => None,
+            Some(Hashed::Read(hash)) => {
+                Some(format!("was altered: its hash is {}, not {}", hash.short(), file.sha256.short()))
+            }
+            Some(Hashed::Unreadable(why)) => Some(format!("can't be read: {why}")),
         };
         if let Some(what) = found {
-            findings.push(Finding { place: file.path.clone(), reason: format!("{what} (record {})", record.seq) });
+            findings.push(Finding { place: file.path.clone(), reason: format!("{what} (record {seq})") });
         }
     }
-    Ok(Report { run: run.id().to_owned(), records: records.len(), files, left_out, seal, findings })
+    Ok(Report { run: run.id().to_owned(), records: chain.records, files, left_out, seal, findings })
 }
 
-/// Checks every line of the chain; returns the records up to the first line that is none.
-fn check_chain(head: Option<&Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Vec<Record>, Error> {
-    let text = match run.open_file(EVENTS)? {
-        Some(_) => run.read(EVENTS)?,
-        None => {
-            // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
-            if head.is_some() {
-                findings.push(Finding { place: EVENTS.to_owned(), reason: "is missing".to_owned() });
-            }
-            return Ok(Vec::new());
-        }
+/// What reading a file of the record came to.
+enum Hashed {
+    Read(Sha256),
+    Missing,
+    Unreadable(String),
+}
+
+/// The hashes of files, each read once.
+fn hash_all<'f>(
+    run: &RunFolder,
+    names: impl Iterator<Item = &'f str>,
+    threads: usize,
+) -> Result<BTreeMap<&'f str, Hashed>, Error> {
+    let names: Vec<&str> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    let hash = |name: &str| -> Result<Hashed, Error> {
+        Ok(match run.open_file(name)?.map(Sha256::of_reader) {
+            None => Hashed::Missing,
+            Some(Ok((hash, _))) => Hashed::Read(hash),
+            Some(Err(error)) => Hashed::Unreadable(error.to_string()),
+        })
     };
-    let mut records: Vec<Record> = Vec::new();
-    let mut prev = GENESIS.to_owned();
-    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let mut note = |reason: String| {
-            findings.push(Finding { place: format!("{EVENTS}:{}", index + 1), reason });
-        };
-        let Some(line) = line.strip_suffix(b"\n") else {
-            note("is cut off in the middle of a line".to_owned());
-            break;
-        };
-        let Ok(record) = serde_json::from_slice::<Record>(line) else {
-            note("is no record".to_owned());
-            break;
-        };
-        if record.seq != index as u64 + 1 {
-            note(format!("record {} stands where record {} belongs", record.seq, index + 1));
-        } else if record.prev != prev {
-            note(format!("record {} does not follow the record before it", record.seq));
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*name, hash(name)?));
         }
-        // The hash covers the values; that the bytes say nothing else is seen by writing the values once more.
-        let rewritten = json::canonical(&record);
-        match record.computed_hash() {
-            Ok(hash) if hash.to_string() == record.hash && rewritten.is_ok_and(|text| text.as_bytes() == line) => {}
-            _ => note(format!("record {} (`{}`) was altered", record.seq, record.kind)),
-        }
-        prev.clone_from(&record.hash);
-        records.push(record);
-    }
-    Ok(records)
+        Ok(done)
+    };
+    let parts: Vec<Result<Vec<_>, Error>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(names.len())).map(|_| scope.spawn(take)).collect();
+        let own = take();
+        let defect = |_| Err(Error::new(Code::Internal, "a thread that hashed files panicked"));
+        others.into_iter().map(|other| other.join().unwrap_or_else(defect)).chain([own]).collect()
+    });
+    Ok(parts.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn check_seal(head: Option<&Head>, records: &[Record], findings: &mut Vec<Finding>) -> Seal {
+/// What is to be known of a chain once its lines were checked.
+#[derive(Default)]
+struct Checked {
+    records: usize,
+    /// The number and hash of the last record.
+    last: Option<(u64, String)>,
+    /// The files that records name, each with the record's number.
+    files: Vec<(u64, FileRef)>,
+}
+
+/// Checks every line of the chain, up to the first that is no record.
+fn check_chain(head: Option<&Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Checked, Error> {
+    let mut checked = Checked::default();
+    if run.open_file(EVENTS)?.is_none() {
+        // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
+        if head.is_some() {
+            findings.push(Finding { place: EVENTS.to_owned(), reason: "is missing".to_owned() });
+        }
+        return Ok(checked);
+    }
+    let mut n_lines = 0;
+    let mut is_lost = false;
+    let is_whole = run.each_line(&mut |line| {
+        n_lines += 1;
+        if !is_lost && let Some(reason) = checked.add(line) {
+            findings.push(Finding { place: format!("{EVENTS}:{n_lines}"), reason });
+            is_lost = checked.records < n_lines;
+        }
+        Ok(())
+    })?;
+    if !is_whole && !is_lost {
+        let reason = "is cut off in the middle of a line".to_owned();
+        findings.push(Finding { place: format!("{EVENTS}:{}", n_lines + 1), reason });
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    /// Takes the next line in, unless it is no record; what is wrong with it.
+    fn add(&mut self, line: &[u8]) -> Option<String> {
+        let whole = Line::read(line).filter(Line::is_whole);
+        let fast = whole.and_then(|line| Some((line.seq()?, line.prev(), line.hash(), line.files()?)));
+        let Some((seq, prev, hash, files)) = fast else { return self.add_altered(line) };
+        let wrong = self.misplaced(seq, prev);
+        self.push(seq, hash, files);
+        wrong
+    }
+
+    /// The same for a line that is not what was written.
+    fn add_altered(&mut self, line: &[u8]) -> Option<String> {
+        let Ok(record) = serde_json::from_slice::<Record>(line) else { return Some("is no record".to_owned()) };
+        let altered = format!("record {} (`{}`) was altered", record.seq, record.kind);
+        let wrong = self.misplaced(record.seq, &record.prev).unwrap_or(altered);
+        self.push(record.seq, &record.hash, record.files);
+        Some(wrong)
+    }
+
+    /// What is wrong with the place of a record.
+    fn misplaced(&self, seq: u64, prev: &str) -> Option<String> {
+        let here = self.records as u64 + 1;
+        let last = self.last.as_ref().map_or(GENESIS, |(_, hash)| hash.as_str());
+        match () {
+            () if seq != here => Some(format!("record {seq} stands where record {here} belongs")),
+            () if prev != last => Some(format!("record {seq} does not follow the record before it")),
+            () => None,
+        }
+    }
+
+    fn push(&mut self, seq: u64, hash: &str, files: Vec<FileRef>) {
+        self.records += 1;
+        self.files.extend(files.into_iter().map(|file| (seq, file)));
+        let last = self.last.get_or_insert_default();
+        last.0 = seq;
+        last.1.clear();
+        last.1.push_str(hash);
+    }
+}
+
+fn check_seal(head: Option<&Head>, chain: &Checked, findings: &mut Vec<Finding>) -> Seal {
     let Some(head) = head else { return Seal::Unsealed };
-    let last = records.last();
-    if last.is_some_and(|last| last.seq == head.seq && last.hash == head.hash) {
+    if chain.last.as_ref().is_some_and(|(seq, hash)| *seq == head.seq && *hash == head.hash) {
         return Seal::Sealed;
     }
-    let length = records.len() as u64;
+    let length = chain.records as u64;
     let reason = match length.cmp(&head.seq) {
         std::cmp::Ordering::Less => format!("ends at record {length}; the run ended at record {}", head.seq),
         std::cmp::Ordering::Greater => format!("goes on to record {length}; the run ended at record {}", head.seq),
@@ -156,6 +249,7 @@ fn check_seal(head: Option<&Head>, records: &[Record], findings: &mut Vec<Findin
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests damage records")]
 mod tests {
     use serde_json::json;
 
@@ -178,19 +272,18 @@ mod tests {
             chain.append("t".to_owned(), note).unwrap();
         }
         let (seq, hash) = chain.tip();
-        runs.add_head(&Head { run: run.id().to_owned(), seq, hash: hash.to_owned(), state: "done".to_owned() })
-            .unwrap();
+        runs.add_head(&Head::new(run.id(), (seq, hash), "done")).unwrap();
         (folder, runs, run)
     }
 
     #[track_caller]
     fn check(tamper: impl Fn(&RunFolder, Vec<String>) -> Vec<String>, place: &str, reason: &str) {
         let (_folder, runs, run) = sealed();
-        assert!(verify(&runs, &run).unwrap().is_sound());
+        assert!(verify(&runs, &run, 2).unwrap().is_sound());
         let text = String::from_utf8(run.read(EVENTS).unwrap()).unwrap();
         let lines = tamper(&run, text.lines().map(str::to_owned).collect());
         run.write(EVENTS, (lines.join("\n") + "\n").as_bytes()).unwrap();
-        let report = verify(&runs, &run).unwrap();
+        let report = verify(&runs, &run, 2).unwrap();
         let hit = report.findings.iter().any(|finding| finding.place == place && finding.reason.contains(reason));
         assert!(hit, "{:?}", report.findings);
         assert!(!report.is_sound());
@@ -233,12 +326,37 @@ mod tests {
     }
 
     #[test]
+    fn any_other_byte_in_the_line_of_a_head_is_damage() {
+        let (_folder, runs, run) = sealed();
+        let (seq, hash) = Chain::open(&run).map(|chain| (chain.tip().0, chain.tip().1.to_owned())).unwrap();
+        let overview = json!({"run": run.id(), "files_changed": 3, "subject": "x"});
+        runs.add_head(&Head { overview: Some(overview), ..Head::new(run.id(), (seq, &hash), "done") }).unwrap();
+        assert!(verify(&runs, &run, 1).unwrap().is_sound());
+        let path = runs.path().join(HEADS);
+        let text = std::fs::read(&path).unwrap();
+        let start = memchr::memrchr(b'\n', &text[..text.len() - 1]).unwrap() + 1;
+        for at in start..text.len() {
+            for flip in [1, 2, 0x20, 0x80] {
+                let mut flipped = text.clone();
+                flipped[at] ^= flip;
+                std::fs::write(&path, flipped).unwrap();
+                let report = verify(&runs, &run, 1).unwrap();
+                assert!(!report.is_sound(), "byte {} ^ {flip}: {report:?}", at - start);
+            }
+        }
+        // A line that a crash cut off, and the whole one that recovery wrote behind it.
+        let cut = [&text[..text.len() - 9], b"\n", &text[start..]].concat();
+        std::fs::write(&path, cut).unwrap();
+        assert!(verify(&runs, &run, 1).unwrap().is_sound());
+    }
+
+    #[test]
     fn a_run_without_a_head_is_unsealed() {
         let folder = tempfile::tempdir().unwrap();
         let runs = Runs::of(folder.path());
         let run = runs.create(0, 1).unwrap();
         Chain::open(&run).unwrap().append("t".to_owned(), Note { kind: "x", ..Note::default() }).unwrap();
-        let report = verify(&runs, &run).unwrap();
+        let report = verify(&runs, &run, 2).unwrap();
         assert_eq!((report.seal, report.findings.len(), report.is_sound()), (Seal::Unsealed, 0, false));
     }
 }

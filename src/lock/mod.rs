@@ -56,7 +56,7 @@ pub struct Locks {
 }
 
 /// A run that is going on, and what it has claimed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process.
     pub process: u32,
@@ -141,6 +141,19 @@ impl Locks {
         }
         let Claim { fence, paths, process } = read_claim(&mut file, &path)?;
         Ok(Some(Holder { process, fence, paths }))
+    }
+
+    /// The runs that have a lease file, sorted: those that are going on, or died.
+    pub fn runs(&self) -> Result<Vec<String>, Error> {
+        if !self.folder.exists() {
+            return Ok(Vec::new());
+        }
+        let mut runs = Vec::new();
+        for entry in walkdir::WalkDir::new(&self.folder).min_depth(1).max_depth(1).sort_by_file_name() {
+            let entry = entry.map_err(|error| Error::new(Code::Io, format!("the locks can't be listed: {error}")))?;
+            runs.extend(entry.file_name().to_string_lossy().strip_suffix(SUFFIX).map(str::to_owned));
+        }
+        Ok(runs)
     }
 
     /// True if the run has a lease file: it is going on, or it died.

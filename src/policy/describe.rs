@@ -106,6 +106,7 @@ mod tests {
                 "false",
                 "7",
                 "[\"sample\"]",
+                "[\"tests-pass\"]",
                 "\"keep\"",
                 "\"never\"",
                 "\"block\"",

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{glob, network};
+use super::{DependencyRule, glob, network};
 use crate::error;
 
 /// The largest number that is exact in JSON everywhere.
@@ -50,6 +50,10 @@ pub(super) enum Form {
     Names,
     /// A list of hosts.
     Hosts,
+    /// A list of rules on dependencies.
+    Dependencies,
+    /// A list of some of these words.
+    Some(&'static [&'static str]),
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list of words, of which each may be a list of alternatives.
@@ -117,6 +121,12 @@ impl Form {
             })?
             .ok_or_else(expected),
             Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
+            Form::Dependencies => list(value, |item| DependencyRule::parse(item).map(drop))?.ok_or_else(expected),
+            Form::Some(words) => list(value, |item| match words.contains(&item) {
+                true => Ok(()),
+                false => Err(format!("is none of {}", quoted(words, ", "))),
+            })?
+            .ok_or_else(expected),
             Form::Word(words) => {
                 value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
             }
@@ -157,7 +167,9 @@ impl Form {
             Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
-            Form::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            Form::Dependencies => "a list of dependencies such as [\"left-pad\", \"openssl@<1\"]".to_owned(),
+            Form::Some(words) => format!("a list of some of {}", quoted(words, ", ")),
+            Form::Word(words) => quoted(words, " or "),
             Form::Words => "a list of words such as [\"cargo\", [\"publish\", \"yank\"]]".to_owned(),
             Form::Text => "text that is not empty".to_owned(),
             Form::Number | Form::Millionths => "a number that is not negative".to_owned(),
@@ -180,6 +192,8 @@ impl Form {
             Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
+            Form::Dependencies => json!({"type": "array", "items": {"type": "string", "pattern": "^[^ ]+( .*)?$"}}),
+            Form::Some(words) => json!({"type": "array", "items": {"enum": words}}),
             Form::Word(words) => json!({"enum": words}),
             Form::Words => {
                 let word = json!({"type": "string", "minLength": 1});
@@ -247,6 +261,11 @@ pub(super) fn size_text(bytes: u64) -> String {
         Some((name, unit)) => format!("{}{name}", bytes / unit),
         None => format!("{bytes}B"),
     }
+}
+
+/// Words in quotes.
+fn quoted(words: &[&str], between: &str) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(between)
 }
 
 /// Seconds in the largest unit that is exact.
@@ -339,6 +358,9 @@ mod tests {
         check(Form::UpTo(9), json!(10), Err("must be a whole number, at most 9, not 10"));
         check(Form::Flag, json!("yes"), Err("must be true or false, not \"yes\""));
         check(Form::Word(&["a", "b"]), json!("c"), Err("must be \"a\" or \"b\", not \"c\""));
+        check(Form::Some(&["a", "b"]), json!(["a", "c"]), Err("holds `c`, which is none of \"a\", \"b\""));
+        let wrong = "holds `x@new`, which has versions that can't be read: write `name@<1.2`, with <, <=, =, >= or >";
+        check(Form::Dependencies, json!(["x@new"]), Err(wrong));
         check(Form::Names, json!("x"), Err("must be a list of names such as [\"link_updater\"], not \"x\""));
     }
 

@@ -26,6 +26,10 @@ const fn column(name: &'static str, form: Form, required: bool, doc: &'static st
 /// What a gate may say where a rule objects.
 const OBJECTIONS: Form = Form::Word(&["warn", "require-confirmation", "block"]);
 
+/// The evaluators, as the host has them.
+pub const EVALUATORS: &[&str] =
+    &["diff-quality", "forbidden-command-scan", "forbidden-dependency-scan", "tests-pass", "violation-rate"];
+
 /// The keys of a rule on commands.
 const COMMAND_RULE: &[Column] = &[
     column("id", Form::Text, true, "The rule's name in results."),
@@ -117,6 +121,31 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("confirm.yes_flag", Form::Flag, "Whether `--yes` may answer confirmations."),
     key(
+        "evaluators.fail",
+        Form::Some(EVALUATORS),
+        "Evaluators whose failure fails the run: it is undone, and ends with 4. What others find is told and recorded.",
+    ),
+    key(
+        "evaluators.forbidden_commands",
+        Form::Names,
+        "Beginnings of commands, such as \"git push\", that no run may have started or asked about; `sudo`, `sh -c` and their like are looked through.",
+    ),
+    key(
+        "evaluators.forbidden_dependencies",
+        Form::Dependencies,
+        "Dependencies that no run may add to a manifest: names with `*`, and versions, as in \"openssl@<1\".",
+    ),
+    key(
+        "evaluators.max_rework",
+        Form::Number,
+        "The share of added lines that a run may change, remove or roll back again.",
+    ),
+    key(
+        "evaluators.max_violation_rate",
+        Form::Number,
+        "Objections of gates per call that a run may have; without it, they are only counted.",
+    ),
+    key(
         "gates.destructive.decision",
         OBJECTIONS,
         "What follows from a destructive command, unless its rule blocks or only warns.",
@@ -206,6 +235,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("budget", "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N."),
     ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
     ("confirm", "How confirmations are answered."),
+    ("evaluators", "What is asked of a run as a whole when it ends."),
     ("gates", "Settings of the gates."),
     ("gates.destructive", "Commands that destroy what can't be brought back."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),

@@ -3,6 +3,7 @@
 //! Everything here is a pure function of the file's text. Which files exist is not looked at.
 
 mod ceiling;
+mod dependency;
 mod describe;
 mod form;
 mod glob;
@@ -20,11 +21,13 @@ use serde_json::json;
 
 pub use self::{
     ceiling::{BudgetCeiling, Ceiling},
+    dependency::DependencyRule,
     describe::json_schema,
+    key::EVALUATORS,
     refusal::Refusal,
     settings::{
         Adapter, Adapters, AllowedSecret, Budget, Calls, CommandRule, Confirm, ConfirmMode, Destructive, DiffSize,
-        Gates, Net, Objection, OnFailure, Paths, Run, Script, SecretRule, Secrets, Settings, Tools,
+        Evaluators, Gates, Net, Objection, OnFailure, Paths, Run, Script, SecretRule, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};

@@ -19,6 +19,9 @@ pub struct Settings {
     pub confirm: Confirm,
     /// `[budget]`.
     pub budget: Budget,
+    /// `[evaluators]`.
+    #[serde(default)]
+    pub evaluators: Evaluators,
     /// `[calls]`.
     pub calls: Calls,
     /// `[net]`.
@@ -291,6 +294,33 @@ impl Default for Budget {
             exec_s: 1800,
             tokens: 200_000,
             cost: None,
+        }
+    }
+}
+
+/// What is asked of a run as a whole when it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluators {
+    /// Evaluators whose failure fails the run.
+    pub fail: Vec<String>,
+    /// Beginnings of commands that no run may have started or asked about.
+    pub forbidden_commands: Vec<String>,
+    /// Dependencies that no run may add.
+    pub forbidden_dependencies: Vec<String>,
+    /// The share of added lines that may be changed, removed or rolled back again.
+    pub max_rework: f64,
+    /// Objections of gates per call; none: any number.
+    pub max_violation_rate: Option<f64>,
+}
+
+impl Default for Evaluators {
+    fn default() -> Self {
+        Evaluators {
+            fail: Vec::new(),
+            forbidden_commands: Vec::new(),
+            forbidden_dependencies: Vec::new(),
+            max_rework: 0.3,
+            max_violation_rate: None,
         }
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
-    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Gates, Net, OnFailure, Policy, Run,
-    Script, SecretRule, Secrets, Settings, Tools,
+    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Gates, Net, OnFailure,
+    Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
 };
 use crate::{error::Error, frame::Limits, json};
 
@@ -43,6 +43,7 @@ fn settings(one: &Settings, other: &Settings) -> Settings {
         gates: gates(&one.gates, &other.gates),
         confirm: confirm(&one.confirm, &other.confirm),
         budget: budget(&one.budget, &other.budget),
+        evaluators: evaluators(&one.evaluators, &other.evaluators),
         calls: Calls { approved: both_allow(one.calls.approved.as_ref(), other.calls.approved.as_ref()) },
         net: Net { hosts: common(&one.net.hosts, &other.net.hosts) },
         script: Script { limits: limits(&one.script.limits, &other.script.limits) },
@@ -72,6 +73,21 @@ fn adapters(one: &Adapters, other: &Adapters) -> Adapters {
         approved: both_allow(one.approved.as_ref(), other.approved.as_ref()),
         strict_tools: one.strict_tools || other.strict_tools,
         named,
+    }
+}
+
+fn evaluators(one: &Evaluators, other: &Evaluators) -> Evaluators {
+    let either = |one: &[String], other: &[String]| {
+        let more = other.iter().filter(|text| !one.contains(text));
+        one.iter().chain(more).cloned().collect()
+    };
+    let rates = [one.max_violation_rate, other.max_violation_rate].into_iter().flatten();
+    Evaluators {
+        fail: either(&one.fail, &other.fail),
+        forbidden_commands: either(&one.forbidden_commands, &other.forbidden_commands),
+        forbidden_dependencies: either(&one.forbidden_dependencies, &other.forbidden_dependencies),
+        max_rework: one.max_rework.min(other.max_rework),
+        max_violation_rate: rates.reduce(f64::min),
     }
 }
 

@@ -1,0 +1,223 @@
+//! What evaluators look at: the calls, changes and manifests of a run, gathered once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    dependencies::Manifest,
+    manifest::is_manifest,
+    rework::{Changed, Changes, Step},
+};
+use crate::{
+    change::{Entry, Stamp},
+    diff::{self, FilePatch, Lines, ParseOptions, Strip},
+    error::Error,
+    hash::Sha256,
+    host::Host,
+    ledger::{Pack, Record, RunFolder},
+    path::RepoPath,
+};
+
+/// What evaluators look at.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// Calls that the run made.
+    pub(super) calls: u64,
+    /// How often gates objected.
+    pub(super) violations: u64,
+    /// `data` of those calls that may be about commands or tests, with their values in full.
+    pub(super) calls_made: Vec<Value>,
+    /// Manifests that are not what they were before the run.
+    pub(super) manifests: Vec<Manifest>,
+    /// What all changes came to.
+    pub(super) changes: Changes,
+}
+
+/// What stands in the lines of records that are looked at. Most calls are not, and their values are not read.
+const LOOKED_AT: &[&str] = &[
+    r#""kind":"judged""#,
+    r#""kind":"committed""#,
+    r#""kind":"undone""#,
+    r#""kind":"revoked""#,
+    r#""call":"exec.run""#,
+    r#""call":"gate.evaluate_command""#,
+    r#""call":"custom""#,
+];
+
+impl Host<'_> {
+    /// Gathers what evaluators look at, from the record, the packs and the tree.
+    pub(super) fn evidence(&self) -> Result<Evidence, Error> {
+        let records = self.folder.records_with(LOOKED_AT)?;
+        let pack = self.folder.pack()?;
+        let steps = Steps::new(&self.folder, &pack, &records)?.read(&records)?;
+        let calls = records.iter().filter(|record| record.kind == "call");
+        let calls_made = calls.map(|record| in_full(&pack, &record.data)).collect::<Result<_, _>>()?;
+        Ok(Evidence {
+            calls: self.budget.calls(),
+            violations: self.violations.len() as u64,
+            calls_made,
+            manifests: self.manifests(),
+            changes: Changes::of(&steps),
+        })
+    }
+
+    /// Manifests that the run changed, or would change in a dry run, as they were and as they are.
+    fn manifests(&self) -> Vec<Manifest> {
+        let mut first: BTreeMap<&RepoPath, Option<Vec<u8>>> = BTreeMap::new();
+        for transaction in &self.transactions {
+            for (index, entry) in transaction.entries.iter().enumerate().filter(|(_, entry)| is_manifest(&entry.path)) {
+                let name = format!("packs/{}/pre/{index}", transaction.transaction);
+                let before = || entry.before.and_then(|_| self.folder.read_image(&name).ok());
+                first.entry(&entry.path).or_insert_with(before);
+            }
+        }
+        for (path, previewed) in self.proposed.iter().filter(|(path, _)| is_manifest(path)) {
+            let before = || previewed.before.and_then(|_| self.context.view().read(path).ok());
+            first.entry(path).or_insert_with(|| before().map(|content| content.into_bytes()));
+        }
+        let now = |path: &RepoPath| self.view().read(path).ok().map(|content| content.into_bytes());
+        let changed = first.into_iter().filter_map(|(path, before)| {
+            let after = now(path)?;
+            Some(Manifest { path: path.clone(), before, after })
+        });
+        changed.collect()
+    }
+}
+
+/// A call's `data` with its arguments and its reply in place of their names.
+fn in_full(pack: &Pack, data: &Value) -> Result<Value, Error> {
+    let mut data = data.clone();
+    for key in ["args", "reply"] {
+        if data.get(key).is_some() {
+            data[key] = pack.value(&data[key])?;
+        }
+    }
+    Ok(data)
+}
+
+/// A file of a change, as gates judged it.
+#[derive(Deserialize)]
+struct Judged {
+    path: RepoPath,
+    added: u64,
+    removed: u64,
+    /// Of its part of the patch.
+    length: usize,
+}
+
+/// Reads what a run did to files out of its records.
+struct Steps<'r> {
+    folder: &'r RunFolder,
+    /// What gates judged, by the hash of the patch.
+    judged: BTreeMap<Sha256, Vec<Judged>>,
+    /// Files that several transactions are about. Only in these can a line be followed.
+    followed: BTreeSet<RepoPath>,
+}
+
+impl<'r> Steps<'r> {
+    fn new(folder: &'r RunFolder, pack: &Pack, records: &[Record]) -> Result<Self, Error> {
+        let mut judged = BTreeMap::new();
+        let (mut seen, mut followed) = (BTreeSet::new(), BTreeSet::new());
+        for record in records {
+            match record.kind.as_str() {
+                "judged" => {
+                    let hash = record.data["patch"]["sha256"].as_str().and_then(|hash| hash.parse().ok());
+                    let files = serde_json::from_value(pack.value(&record.data["files"])?).ok();
+                    judged.extend(hash.zip(files));
+                }
+                "committed" | "undone" => {
+                    followed.extend(
+                        entries(record).into_iter().map(|entry| entry.path).filter(|path| !seen.insert(path.clone())),
+                    );
+                }
+                "revoked" => followed.extend(seen.iter().cloned()),
+                _ => {}
+            }
+        }
+        Ok(Steps { folder, judged, followed })
+    }
+
+    /// What the run did, in the order in which it did it.
+    fn read(&self, records: &[Record]) -> Result<Vec<Step>, Error> {
+        let mut known: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
+        let mut steps = Vec::new();
+        for record in records {
+            let name = record.data["transaction"].as_str().unwrap_or_default();
+            match record.kind.as_str() {
+                "committed" => {
+                    let entries = entries(record);
+                    steps.push(Step::Changed(self.changed(record, name, &entries)?));
+                    known.insert(name, entries);
+                }
+                "undone" => steps.push(Step::Back(states(&entries(record), |entry| entry.after))),
+                // A change that could not be recorded as it should be was taken back.
+                "revoked" => {
+                    let entries = known.get(name).map(Vec::as_slice).unwrap_or_default();
+                    steps.push(Step::Back(states(entries, |entry| entry.before)));
+                }
+                _ => {}
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The files of a transaction, with the parts of its patch that are about those which are followed.
+    fn changed(&self, record: &Record, transaction: &str, entries: &[Entry]) -> Result<Vec<Changed>, Error> {
+        let name = format!("packs/{transaction}/patch");
+        let hash = record.files.iter().find(|file| file.path == name).map(|file| file.sha256);
+        let judged = hash.and_then(|hash| self.judged.get(&hash));
+        let is_followed = entries.iter().any(|entry| self.followed.contains(&entry.path));
+        let mut lines: BTreeMap<&RepoPath, Lines> = BTreeMap::new();
+        let mut parts: BTreeMap<RepoPath, Vec<FilePatch>> = BTreeMap::new();
+        let mut take = |patch: &[u8]| -> Result<(), Error> {
+            let options = ParseOptions { strip: Strip::Exactly(1), ..ParseOptions::default() };
+            let read = if patch.is_empty() { Vec::new() } else { diff::parse(patch, &options)?.files };
+            for part in read {
+                if let Some(path) = part.target().or(part.source()).cloned() {
+                    parts.entry(path).or_default().push(part);
+                }
+            }
+            Ok(())
+        };
+        match judged {
+            Some(judged) => {
+                let counted = |file: &Judged| Lines { added: file.added, removed: file.removed };
+                lines.extend(judged.iter().map(|file| (&file.path, counted(file))));
+                let patch = if is_followed { self.folder.read(&name)? } else { Vec::new() };
+                let mut at = 0;
+                for file in judged {
+                    let part = patch.get(at..at + file.length).unwrap_or_default();
+                    at += file.length;
+                    if self.followed.contains(&file.path) {
+                        take(part)?;
+                    }
+                }
+            }
+            // Records of earlier versions don't say which part is about which file.
+            None => take(&self.folder.read(&name)?)?,
+        }
+        let file = |entry: &Entry| {
+            let parts = parts.remove(&entry.path).unwrap_or_default();
+            let counted = || parts.iter().map(FilePatch::size).sum();
+            Changed {
+                path: entry.path.clone(),
+                before: entry.before.map(|stamp| stamp.sha256),
+                after: entry.after.map(|stamp| stamp.sha256),
+                lines: lines.get(&entry.path).copied().unwrap_or_else(counted),
+                parts,
+            }
+        };
+        Ok(entries.iter().map(file).collect())
+    }
+}
+
+/// The files that a record of a transaction names.
+fn entries(record: &Record) -> Vec<Entry> {
+    serde_json::from_value(record.data["entries"].clone()).unwrap_or_default()
+}
+
+fn states(entries: &[Entry], state: impl Fn(&Entry) -> Option<Stamp>) -> Vec<(RepoPath, Option<Sha256>)> {
+    entries.iter().map(|entry| (entry.path.clone(), state(entry).map(|stamp| stamp.sha256))).collect()
+}

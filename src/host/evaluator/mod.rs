@@ -1,0 +1,192 @@
+//! Evaluators: what is to be said of a run as a whole when it ends. Pure functions of its record, its changes and the policy.
+//!
+//! They change nothing. What the policy lists under `evaluators.fail` fails the run, which is then undone.
+
+mod commands;
+mod dependencies;
+mod evidence;
+mod manifest;
+mod rate;
+mod rework;
+mod tests_pass;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use self::{evidence::Evidence, rework::Changes};
+use super::Host;
+use crate::{
+    error::{Code, Error},
+    gate::Rules,
+    policy::Policy,
+};
+
+/// Every evaluator, sorted by name.
+const EVALUATORS: &[&dyn Evaluator] = &[
+    &rework::DiffQuality,
+    &commands::ForbiddenCommandScan,
+    &dependencies::ForbiddenDependencyScan,
+    &tests_pass::TestsPass,
+    &rate::ViolationRate,
+];
+
+/// What an evaluator says of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// The evaluator.
+    pub evaluator: String,
+    /// Whether the run is as it should be; none if there was nothing to say, or no limit.
+    pub passed: Option<bool>,
+    /// What was measured or counted.
+    pub value: f64,
+    /// What is allowed, where that is a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// What it counted, and the first of what it found.
+    pub details: Map<String, Value>,
+}
+
+/// One evaluator. Implementations are unit structs in [`EVALUATORS`].
+trait Evaluator: Sync {
+    /// The name in records and in the policy.
+    fn name(&self) -> &'static str;
+
+    /// What it makes of a run.
+    fn judge(&self, evidence: &Evidence, policy: &Policy, rules: &Rules) -> Result<Measured, Error>;
+}
+
+/// What an evaluator measured.
+#[derive(Debug, Default, PartialEq)]
+struct Measured {
+    passed: Option<bool>,
+    value: f64,
+    limit: Option<f64>,
+    /// A map.
+    details: Value,
+}
+
+/// How many findings of one kind an evaluation names.
+const NAMED: usize = 20;
+
+impl Evaluation {
+    /// True if nobody has to be told: there was nothing to look at, or nothing was found.
+    pub fn is_trivial(&self) -> bool {
+        self.passed != Some(false) && (self.passed.is_none() || self.value == 0.0)
+    }
+
+    /// What a person wants to know, in one line.
+    pub fn sentence(&self) -> String {
+        let number = |value: f64| format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        let verdict = match self.passed {
+            Some(true) => "passed",
+            Some(false) => "FAILED",
+            None => "not judged",
+        };
+        let limit = self.limit.map(|limit| format!(" of at most {}", number(limit))).unwrap_or_default();
+        let named = self.details.get("found").and_then(Value::as_array).map(|found| {
+            let found: Vec<&str> = found.iter().filter_map(Value::as_str).take(3).collect();
+            format!(": {}", found.join(", "))
+        });
+        let counts: Vec<String> = self
+            .details
+            .iter()
+            .filter_map(|(name, count)| Some(format!("{} {}", count.as_u64()?, name.replace('_', " "))))
+            .collect();
+        let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+        let named = crate::text::escape(&named.unwrap_or_default());
+        format!("{} {verdict}: {}{limit}{counts}{named}", self.evaluator, number(self.value))
+    }
+}
+
+/// What evaluators say of a run, and what its changes came to.
+#[derive(Debug, Default)]
+pub(super) struct Evaluated {
+    pub(super) evaluations: Vec<Evaluation>,
+    pub(super) changes: Changes,
+}
+
+impl Host<'_> {
+    /// Asks every evaluator.
+    pub(super) fn evaluate_run(&self) -> Result<Evaluated, Error> {
+        let evidence = self.evidence()?;
+        let evaluation = |evaluator: &&dyn Evaluator| {
+            let Measured { passed, value, limit, details } =
+                evaluator.judge(&evidence, &self.policy, &self.context.rules)?;
+            let Value::Object(details) = details else {
+                return Err(Error::new(Code::Internal, format!("`{}` gives no map of details", evaluator.name())));
+            };
+            Ok(Evaluation { evaluator: evaluator.name().to_owned(), passed, value, limit, details })
+        };
+        let evaluations = EVALUATORS.iter().map(evaluation).collect::<Result<_, _>>()?;
+        Ok(Evaluated { evaluations, changes: evidence.changes })
+    }
+
+    /// The error of a run that an evaluator fails, which the policy has listed; none if it may stand.
+    pub(super) fn evaluated_error(&self, evaluated: &Evaluated) -> Option<Error> {
+        let listed = &self.policy.settings().evaluators.fail;
+        let failed = evaluated.evaluations.iter().filter(|evaluation| evaluation.passed == Some(false));
+        let failed: Vec<&Evaluation> = failed.filter(|evaluation| listed.contains(&evaluation.evaluator)).collect();
+        let first = failed.first()?;
+        let names: Vec<&str> = failed.iter().map(|evaluation| evaluation.evaluator.as_str()).collect();
+        Some(
+            Error::new(
+                Code::VerificationFailed,
+                format!("the run as a whole is not as it should be: {}", first.sentence()),
+            )
+            .detail("evaluators", names)
+            .hint(format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail"))),
+        )
+    }
+}
+
+/// A share, and what is left of it when nothing was counted.
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
+    // Six digits say enough, and are written alike by everybody.
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
+}
+
+/// Counts beside the first of what was found.
+fn found(counts: Value, mut found: Vec<String>) -> Value {
+    let mut details = counts;
+    found.truncate(NAMED);
+    if !found.is_empty() {
+        details["found"] = json!(found);
+    }
+    details
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_knows_every_evaluator() {
+        let names: Vec<&str> = EVALUATORS.iter().map(|evaluator| evaluator.name()).collect();
+        assert_eq!(names, crate::policy::EVALUATORS);
+        assert!(names.is_sorted());
+    }
+
+    #[test]
+    fn a_line_says_what_was_counted_and_found() {
+        let mut evaluation = Evaluation {
+            evaluator: "diff-quality".to_owned(),
+            passed: Some(false),
+            value: 0.42,
+            limit: Some(0.3),
+            details: Map::from_iter([("added".to_owned(), json!(50)), ("reworked".to_owned(), json!(21))]),
+        };
+        assert_eq!(evaluation.sentence(), "diff-quality FAILED: 0.42 of at most 0.3 (50 added, 21 reworked)");
+        evaluation.details = Map::from_iter([("found".to_owned(), json!(["a\u{1b}", "b"]))]);
+        assert_eq!(evaluation.sentence(), "diff-quality FAILED: 0.42 of at most 0.3: a\\u{1b}, b");
+    }
+
+    #[test]
+    fn only_what_is_worth_a_word_is_told() {
+        let is_trivial = |passed: Option<bool>, value: f64| {
+            Evaluation { evaluator: String::new(), passed, value, limit: None, details: Map::new() }.is_trivial()
+        };
+        assert!(is_trivial(None, 3.0) && is_trivial(Some(true), 0.0));
+        assert!(!is_trivial(Some(true), 3.0) && !is_trivial(Some(false), 0.0));
+    }
+}

@@ -1,0 +1,268 @@
+//! Records and their heads: every byte counts, and evaluators have the last word.
+#![expect(clippy::disallowed_methods, reason = "tests damage records and read the environment")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    fs::{self, OpenOptions},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use nrv::{
+    Context, Options, Workspace,
+    host::{self, Overview},
+    ledger::{self, Chain, Head, Note, RunFolder, Runs},
+};
+use serde_json::{Value, json};
+
+use crate::support::site::{Ran, Site};
+
+/// How many bytes are flipped; with `NRV_FLIPS=all` every byte of a small record and 10,000 of a large one.
+fn flips_all() -> bool {
+    std::env::var_os("NRV_FLIPS").is_some_and(|value| value == "all")
+}
+
+/// A script that may write everything.
+fn workflow(body: &str) -> String {
+    format!("const WORKFLOW = #{{ name: \"t\", permissions: #{{ write: [\"**\"] }} }};\n{body}\n")
+}
+
+fn run(site: &Site, body: &str, more: &[&str]) -> Ran {
+    site.script("t.rhai", &workflow(body));
+    site.nrv(&[&["run", "t.rhai", "--json", "--yes"], more].concat())
+}
+
+fn context(site: &Site) -> Context {
+    Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap()
+}
+
+/// True if nothing is said to be wrong with a run's record.
+fn is_sound(runs: &Runs, run: &RunFolder) -> bool {
+    ledger::verify(runs, run, 1).is_ok_and(|report| report.is_sound()) && host::damaged_pre_images(run).is_empty()
+}
+
+/// Flips one byte of a file, looks, and puts it back.
+#[track_caller]
+fn flip(path: &Path, at: u64, pattern: u8, is_sound: impl Fn() -> bool) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ pattern], at).unwrap();
+    assert!(!is_sound(), "byte {at} of {} ^ {pattern} was not noticed", path.display());
+    file.write_all_at(&byte, at).unwrap();
+}
+
+/// Numbers that look like chance, the same each time.
+fn chance(seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(seed), |n| {
+        let mut n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        n ^= n >> 29;
+        Some(n)
+    })
+    .skip(1)
+}
+
+#[test]
+fn any_other_byte_of_a_record_or_of_its_head_is_noticed() {
+    let site = Site::new(0);
+    site.write("a.txt", "one\n");
+    let body = "nrv.gate.confirm(\"go on\", #{ what: 1 });
+nrv.apply.write(\"a.txt\", \"two\\n\", nrv.files.sha256(\"a.txt\"));
+nrv.files.read(\"a.txt\")";
+    run(&site, body, &[]).exits(0);
+    let runs = Runs::of(&site.root());
+    let folder = runs.open("last").unwrap();
+    assert!(is_sound(&runs, &folder));
+    let heads = runs.path().join("heads.jsonl");
+    let files = folder.files().unwrap();
+    for name in
+        ["events.jsonl", "run.json", "packs/replies", "packs/t1/patch", "packs/t1/pre/0", "confirmations/c1.json"]
+    {
+        assert!(files.iter().any(|file| file == name), "{name} is in {files:?}");
+    }
+    let paths = files.iter().map(|name| folder.path().join(name)).chain([heads]);
+    let mut places: Vec<(PathBuf, u64)> = Vec::new();
+    for path in paths {
+        places.extend((0..fs::metadata(&path).unwrap().len()).map(|at| (path.clone(), at)));
+    }
+    let step = if flips_all() { 1 } else { places.len() / 400 + 1 };
+    for ((path, at), chance) in places.iter().zip(chance(7)).step_by(step) {
+        let bit = 1 << (chance % 8);
+        flip(path, *at, bit, || is_sound(&runs, &folder));
+    }
+    assert!(is_sound(&runs, &folder));
+}
+
+/// A record of many calls that ended well.
+fn large(calls: usize) -> (tempfile::TempDir, Runs, RunFolder) {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = Runs::of(folder.path());
+    let run = runs.create(0, 1).unwrap();
+    let mut chain = Chain::open(&run).unwrap();
+    for n in 0..calls {
+        let reply = json!({"text": format!("é {n} \n").repeat(n % 40), "ratio": n as f64 / 8.0});
+        let data =
+            json!({"call": "custom", "args": {"name": "a.b", "params": {"n": n}}, "decision": "allow", "reply": reply});
+        let note = Note {
+            position: n.to_string(),
+            kind: "call",
+            data,
+            volatile: json!({"duration_ms": 1}),
+            ..Note::default()
+        };
+        chain.append("2026-11-21T20:20:00.000Z".to_owned(), note).unwrap();
+    }
+    runs.add_head(&Head::new(run.id(), chain.tip(), "done")).unwrap();
+    (folder, runs, run)
+}
+
+#[test]
+fn bytes_of_a_large_record_that_chance_flips_are_noticed() {
+    let (_folder, runs, run) = large(if flips_all() { 10_000 } else { 300 });
+    assert!(is_sound(&runs, &run));
+    let path = run.path().join("events.jsonl");
+    let length = fs::metadata(&path).unwrap().len();
+    let mut chance = chance(42);
+    for _ in 0..if flips_all() { 10_000 } else { 100 } {
+        let (at, bit) = (chance.next().unwrap() % length, 1 << (chance.next().unwrap() % 8));
+        flip(&path, at, bit, || is_sound(&runs, &run));
+    }
+    assert!(is_sound(&runs, &run));
+}
+
+/// What the last record of the latest run says.
+fn end(site: &Site) -> Value {
+    let record = Runs::of(&site.root()).open("last").unwrap().last_record().unwrap().unwrap();
+    assert_eq!(record.kind, "run_finished");
+    record.data
+}
+
+fn evaluation(finished: &Value, name: &str) -> Value {
+    let all = finished["evaluations"].as_array().unwrap();
+    all.iter().find(|one| one["evaluator"] == name).unwrap().clone()
+}
+
+/// Adds four lines, then changes one of them and removes another.
+const REWORK: &str = "nrv.apply.create(\"n.txt\", \"1\\n2\\n3\\n4\\n\");
+nrv.apply.write(\"n.txt\", \"1\\nB\\n3\\n\", nrv.files.sha256(\"n.txt\"));";
+
+#[test]
+fn evaluators_say_what_a_run_came_to_and_their_words_are_recorded() {
+    let site = Site::new(0);
+    let finished = run(&site, REWORK, &[]).exits(0).says("diff-quality FAILED").json();
+    let quality = evaluation(&finished, "diff-quality");
+    assert_eq!((&quality["passed"], &quality["value"]), (&json!(false), &json!(0.4)));
+    assert_eq!(quality["details"], json!({"added": 5, "reworked": 2}));
+    let end = end(&site);
+    assert_eq!(end["evaluations"], finished["evaluations"]);
+    let changes = json!({"committed": 2, "modifications": 2, "small": 2, "added": 5, "removed": 2, "reworked": 2});
+    assert_eq!(end["changes"], changes);
+    let shown = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
+    for line in ["2 changes, 1 files, +5 −2 lines, 2 reworked", "diff-quality FAILED: 0.4 of at most 0.3"] {
+        assert!(shown.contains(line), "{line:?} is not in: {shown}");
+    }
+}
+
+#[test]
+fn an_evaluator_that_the_policy_lists_fails_the_run_and_undoes_it() {
+    let site = Site::new(0).policy("[evaluators]\nfail = [\"diff-quality\"]\n");
+    let before = site.tree();
+    site.script("t.rhai", &workflow(REWORK));
+    let script = site.tree();
+    let finished = site.nrv(&["run", "t.rhai", "--json"]).exits(4).says("diff-quality FAILED").json();
+    assert!(site.tree() == script && script.len() == before.len() + 1);
+    assert_eq!((&finished["state"], &finished["undone"]), (&json!("failed"), &json!(1)));
+    assert_eq!(finished["error"]["code"], "verification_failed");
+    assert_eq!(finished["error"]["details"]["evaluators"], json!(["diff-quality"]));
+    site.last_ended("failed");
+    // The same run, with a policy that is content with it.
+    let site = site.policy("[evaluators]\nfail = [\"diff-quality\"]\nmax_rework = 0.4\n");
+    site.nrv(&["run", "t.rhai"]).exits(0).says("diff-quality passed");
+}
+
+#[test]
+fn what_a_run_rolls_back_is_rework() {
+    let site = Site::new(0);
+    let finished = run(&site, "nrv.apply.create(\"n.txt\", \"1\\n2\\n\"); throw \"no\"", &[]).exits(1).json();
+    assert_eq!(evaluation(&finished, "diff-quality")["details"], json!({"added": 2, "reworked": 2}));
+}
+
+#[test]
+fn a_forbidden_dependency_in_a_changed_manifest_is_named() {
+    let site = Site::new(0)
+        .policy("[evaluators]\nforbidden_dependencies = [\"left-*\"]\nfail = [\"forbidden-dependency-scan\"]\n");
+    let create = "nrv.apply.create(\"web/package.json\", `{\"dependencies\": {\"left-pad\": \"^1.3\"}}`);";
+    for more in [&[][..], &["--dry-run"]] {
+        let finished = run(&site, create, more).exits(4).says("left-pad").json();
+        let scan = evaluation(&finished, "forbidden-dependency-scan");
+        assert_eq!(scan["details"]["found"], json!(["`left-pad` ^1.3 in `web/package.json` (`left-*`)"]));
+        assert!(!site.path("web/package.json").exists());
+    }
+    let other = create.replace("left-pad", "right-pad");
+    let finished = run(&site, &other, &[]).exits(0).json();
+    assert_eq!(evaluation(&finished, "forbidden-dependency-scan")["passed"], true);
+}
+
+#[test]
+fn a_forbidden_command_that_a_script_asked_about_is_named() {
+    let site = Site::new(0).policy("[evaluators]\nforbidden_commands = [\"npm publish\"]\n");
+    let asked = "nrv.gate.evaluate_command([\"sudo\", \"npm\", \"publish\"]);";
+    let finished = run(&site, asked, &[]).exits(0).says("forbidden-command-scan FAILED").json();
+    let scan = evaluation(&finished, "forbidden-command-scan");
+    assert_eq!((&scan["passed"], &scan["details"]["commands"]), (&json!(false), &json!(1)));
+}
+
+#[test]
+fn a_listing_reads_no_record_of_a_run_that_has_stopped() {
+    let site = Site::new(0);
+    run(&site, "nrv.apply.create(\"n.txt\", \"1\\n\");", &[]).exits(0);
+    run(&site, "throw \"no\"", &[]).exits(1);
+    let whole = site.runs();
+    assert_eq!(
+        (&whole[0]["state"], &whole[0]["files_changed"], &whole[0]["subject"]),
+        (&json!("done"), &json!(1), &json!("t.rhai"))
+    );
+    for run in &whole {
+        fs::remove_file(site.path(&format!(".runs/{}/events.jsonl", run["run"].as_str().unwrap()))).unwrap();
+    }
+    assert_eq!(site.runs(), whole);
+    let failed = site.nrv(&["runs", "list", "--state", "failed", "--json"]).exits(0).json();
+    assert_eq!(failed, json!([whole[1]]));
+    let latest = site.nrv(&["runs", "list", "--limit", "1", "--json"]).exits(0).json();
+    assert_eq!(latest, json!([whole[1]]));
+    site.nrv(&["runs", "list", "--state", "sleeping"]).exits(2);
+}
+
+#[test]
+fn a_head_of_an_earlier_version_says_less_and_the_record_is_read() {
+    let site = Site::new(0);
+    run(&site, "nrv.apply.create(\"n.txt\", \"1\\n\");", &[]).exits(0);
+    let whole = site.runs();
+    let path = site.path(".runs/heads.jsonl");
+    let mut head: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    head.as_object_mut().unwrap().retain(|key, _| key != "overview" && key != "check");
+    fs::write(&path, format!("{head}\n")).unwrap();
+    assert_eq!(site.runs(), whole);
+    site.last_ended("done");
+}
+
+#[test]
+fn thousands_of_runs_are_listed_at_once() {
+    let site = Site::new(0);
+    run(&site, "1", &[]).exits(0);
+    let context = context(&site);
+    let known: Overview = host::overviews(&context).unwrap().remove(0);
+    let n = if flips_all() { 10_000 } else { 2000 };
+    let mut heads = String::new();
+    for at in 0..n {
+        let id = format!("20260101T{:02}{:02}{:02}Z-{at:04x}", at / 3600, at / 60 % 60, at % 60);
+        fs::create_dir(context.runs.path().join(&id)).unwrap();
+        let overview = json!(Overview { run: id.clone(), kept_until: None, ..known.clone() });
+        let head = json!({"run": id, "seq": 1, "hash": "0".repeat(64), "state": "done", "overview": overview});
+        heads.push_str(&format!("{head}\n"));
+    }
+    fs::write(context.runs.path().join("heads.jsonl"), heads).unwrap();
+    let start = std::time::Instant::now();
+    assert_eq!(host::overviews(&context).unwrap().len(), n + 1);
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
