@@ -133,6 +133,39 @@ def apply_suites(work):
     }
 
 
+def gate_suites(work):
+    """Secrets in one file each, beside gitleaks, and what loading the rules adds to a run."""
+    words = ("password api_key token secret aws_access_key_id AKIA ghp_ xoxb- sk_live_ eyJ Bearer -----BEGIN client_secret "
+             "authorization: postgres:// AccountKey= heroku datadog npm_ glpat-").split()
+    keywords = "".join(f"{words[n % len(words)]} = \"${{NAME_{n}}}\" # {words[n % len(words)]}\n" for n in range(7600))
+    sources = "".join(path.read_text() for path in sorted((SITE / "src").rglob("*.rs")))
+    off = "".join(f"[gates.{name}]\nenabled = false\n" for name in ("destructive", "secrets"))
+    for name, policy in (("on", ""), ("off", off)):
+        folder = work / "gates" / name
+        folder.mkdir(parents=True)
+        (folder / "nrv.toml").write_text(policy)
+        (folder / "empty.rhai").write_text("()\n")
+    (work / "gates/keywords.py").write_text(keywords[:310 << 10])
+    (work / "gates/sources.rs").write_text(sources[:1 << 20])
+    judge = lambda name: f"{{nrv}} --root gates/on gate edit gates/{name} > /dev/null || test $? = 3"
+    rival = lambda name: f"gitleaks dir --no-banner --log-level error --exit-code 0 gates/{name}"
+    beside = lambda name: [
+        Row("nrv gate edit", judge(name)),
+        Row("gitleaks dir", rival(name), needs=["gitleaks"], reference=True),
+    ]
+    return {
+        "gates-keywords": beside("keywords.py"),
+        "gates-sources": beside("sources.rs"),
+        "gates-start": [
+            Row("true", "true", reference=True),
+            Row("nrv --version", "{nrv} --version"),
+            Row("nrv gate command -- ls", "{nrv} --root gates/on gate command -- ls"),
+            Row("nrv run, an empty script", "{nrv} --root gates/on run gates/on/empty.rhai"),
+            Row("the same, gates off", "{nrv} --root gates/off run gates/off/empty.rhai"),
+        ],
+    }
+
+
 def prepare(tree, copy):
     """A copy of a tree, a workspace of its own, with the shipped workflows and larger budgets."""
     shutil.copytree(tree, copy, symlinks=True)
@@ -188,6 +221,7 @@ def suites(work, cache):
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
         **apply_suites(work),
+        **gate_suites(work),
     }
 
 

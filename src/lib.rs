@@ -43,6 +43,7 @@ pub mod net;
 pub mod path;
 pub mod policy;
 pub mod process;
+pub mod report;
 pub mod schema;
 pub mod script;
 pub mod seed;

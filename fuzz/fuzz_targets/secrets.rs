@@ -1,15 +1,24 @@
-//! Whatever bytes there are: the search does not panic, its findings are in order, and a redacted text has none.
+//! Whatever bytes there are: the search does not panic, its findings are in order, and what is redacted has none.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nrv::gate::secrets::{Rules, redact, scan};
+use nrv::gate::secrets::{Rules, redact, redact_json, scan};
+use serde_json::Value;
 
 fuzz_target!(|input: &[u8]| {
     let rules = Rules::built_in();
-    let found = scan(input, None, rules);
-    assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
-    if let Ok(text) = std::str::from_utf8(input) {
-        let redacted = redact(text, rules);
-        assert_eq!(redact(&redacted, rules), redacted);
+    for path in ["a.rs", "a.env", "Cargo.lock"] {
+        let found = scan(input, Some(path), rules);
+        assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
+        assert!(found.iter().all(|one| one.start < one.end && one.end <= input.len()));
+    }
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let redacted = redact(text, rules);
+    assert_eq!(redact(&redacted, rules), redacted);
+    if let Ok(mut value) = serde_json::from_str::<Value>(text) {
+        redact_json(&mut value, rules);
+        let once = value.clone();
+        redact_json(&mut value, rules);
+        assert_eq!(value, once);
     }
 });

@@ -274,6 +274,9 @@ pub(super) struct ScriptArguments {
     /// Block where the gates for commands and secrets would ask, and apply diffs exactly where they say [approved scripts are not told from others yet]
     #[arg(long)]
     pub(super) locked: bool,
+    /// Let nothing but approved adapters change the files that they are for
+    #[arg(long)]
+    pub(super) strict_tools: bool,
     /// Print the script's help, or this help without a script
     #[arg(short, long)]
     pub(super) help: bool,
@@ -357,6 +360,18 @@ pub(super) enum Runs {
         /// Write what is compared between runs: by position, without times, run id and hashes of the chain
         #[arg(long)]
         canonical: bool,
+    },
+    /// Tell what a run was asked, decided, changed, verified and spent, as text or as a page
+    #[command(after_help = "Examples:\n  nrv runs report last\n  nrv runs report last -o report.html")]
+    Report {
+        /// Run, or `last`
+        run: String,
+        /// Write one self-contained HTML file, `-` for stdout; replaces a file that exists
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Write the HTML to stdout, as `-o -` does
+        #[arg(long)]
+        html: bool,
     },
     /// Check that a record is what was written
     #[command(after_help = "Example:\n  nrv runs verify last")]

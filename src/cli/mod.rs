@@ -17,6 +17,7 @@ mod plan;
 mod recover;
 mod redact;
 mod replay;
+mod report;
 mod resume;
 mod run;
 mod runs;
@@ -24,6 +25,7 @@ mod scripts;
 mod shell;
 mod signals;
 mod table;
+mod target;
 mod terminal;
 
 use std::{
@@ -37,7 +39,7 @@ use std::{
 use clap::{Parser, error::ErrorKind};
 
 use self::{
-    arguments::{Cli, Command, Dta, Runs},
+    arguments::{Cli, Command, Dta, PlanArguments, RunArguments, Runs},
     meter::Meter,
     output::Output,
 };
@@ -102,6 +104,9 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::List { state, limit } } => runs::list(&here()?, state.as_deref(), *limit, out),
         Command::Runs { command: Runs::Stats { since } } => runs::stats(&here()?, *since, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
+        Command::Runs { command: Runs::Report { run, output, html } } => {
+            report::report(&here()?, run, output.as_deref(), *html, out)
+        }
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
         Command::Runs { command: Runs::Export { run, output, with_contents } } => {
             runs::export(&here()?, run, output.as_deref(), *with_contents, out)
@@ -154,8 +159,13 @@ pub(crate) struct Here {
 impl Here {
     fn open(cli: &Cli) -> Result<Self, Error> {
         let mut here = Here::with(cli, Context::new)?;
-        if matches!(&cli.command, Command::Run(arguments) if arguments.script.locked) {
-            here.context.policy = here.context.policy.locked()?;
+        if let Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) = &cli.command {
+            if script.locked {
+                here.context.policy = here.context.policy.locked()?;
+            }
+            if script.strict_tools {
+                here.context.policy = here.context.policy.strict()?;
+            }
         }
         redact::know(&here.context.rules);
         Ok(here)

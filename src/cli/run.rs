@@ -165,5 +165,8 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
         out.say(&evaluation.sentence());
     }
+    if finished.patch_redacted {
+        out.say("The patch shows marks in place of secrets, so that nothing can apply it.");
+    }
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
 }

@@ -28,6 +28,7 @@ mod reject;
 mod repair;
 #[cfg(test)]
 mod roundtrip;
+mod split;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,7 @@ pub use self::{
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
     placed::render_placed,
     repair::Repaired,
+    split::{Part, parts},
 };
 use crate::{
     change::Content,

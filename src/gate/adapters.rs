@@ -108,7 +108,7 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
                 file.path,
                 policy.origin(STRICT_TOOLS)
             ),
-            remediation: format!("use `nrv.dta(\"{adapter}\")`, or set `{STRICT_TOOLS}` to false"),
+            remediation: format!("use `nrv.dta(\"{adapter}\")`, or switch `{STRICT_TOOLS}` off"),
             place: None,
         })
     };

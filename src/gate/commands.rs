@@ -32,7 +32,11 @@ impl Gate for Commands {
         let usual = Decision::from(settings.decision);
         let mut findings = Vec::new();
         for words in subject.commands()? {
-            let examined = destructive::examine(words.command(), rules.destructive());
+            let Some(command) = words.command() else {
+                findings.push(unparsed("the tool starts commands, and nothing in its params says which", usual));
+                continue;
+            };
+            let examined = destructive::examine(command, rules.destructive());
             findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, rules)));
             findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
         }

@@ -41,7 +41,10 @@ pub struct Request {
     /// The same in Base64, for what is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b64: Option<String>,
-    /// How many lines change; without it, all lines of the text.
+    /// What it holds now; without it, all of the text is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// How many lines change at least, if the requester knows of more than are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff_lines: Option<u64>,
 }
@@ -72,11 +75,12 @@ pub fn answer(request: &Request, policy: &Policy, rules: &Rules) -> Result<Answe
         }
         Request { command: None, argv: None, tool: None, params: None, path, .. } => {
             let after = content(request)?;
+            let before = Cow::Borrowed(request.before.as_deref().unwrap_or_default().as_bytes());
             let Some(path) = path else {
-                return decided(Subject::Text { text: &Text { after, ..Text::default() } });
+                return decided(Subject::Text { text: &Text { before, after, ..Text::default() } });
             };
-            let diff_lines = request.diff_lines.unwrap_or_else(|| diff::count(b"", &after).total());
-            let edit = Edit { path: Cow::Borrowed(path), before: Cow::default(), after, diff_lines };
+            let diff_lines = diff::count(&before, &after).total().max(request.diff_lines.unwrap_or_default());
+            let edit = Edit { path: Cow::Borrowed(path), before, after, diff_lines };
             decided(Subject::Edit { edit: &edit, run_lines_so_far: 0 })
         }
         _ => Err(Error::new(Code::InvalidInput, "the request asks about several things at once").hint(FORMS)),
@@ -122,6 +126,14 @@ mod tests {
         assert_eq!(decision(json!({"id": 1, "path": "a", "b64": "/w=="})), Ok(Allow));
         assert_eq!(decision(json!({"id": 1, "path": "a", "text": "", "diff_lines": 301})), Ok(Warn));
         assert_eq!(decision(json!({"id": 1, "text": "a"})), Ok(Allow));
+    }
+
+    #[test]
+    fn a_requester_may_say_that_more_lines_change_but_not_fewer() {
+        use super::super::Decision::{Allow, Warn};
+        let text = "x\n".repeat(301);
+        assert_eq!(decision(json!({"id": 1, "path": "a", "text": text, "diff_lines": 1})), Ok(Warn));
+        assert_eq!(decision(json!({"id": 1, "path": "a", "text": text, "before": "x\n".repeat(300)})), Ok(Allow));
     }
 
     #[test]

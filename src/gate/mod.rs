@@ -17,8 +17,10 @@ mod rules;
 mod secret_texts;
 pub mod secrets;
 mod subject;
+mod tool_name;
 mod tool_use;
 mod tools;
+mod whole_file;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -176,7 +178,10 @@ pub fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict 
     if let Some(strictest) = verdicts.reduce(Verdict::or_stricter) {
         return strictest;
     }
-    let found = findings(subject, policy, rules);
+    verdict(subject, policy, &findings(subject, policy, rules))
+}
+
+fn verdict(subject: &Subject<'_>, policy: &Policy, found: &[(&dyn Gate, Vec<Finding>)]) -> Verdict {
     // Most calls concern no gate, and hashing a large subject for nothing would cost every one of them.
     let input = if found.is_empty() { Sha256::of(b"") } else { hash(subject) };
     let result = |(gate, findings): &(&dyn Gate, Vec<Finding>)| result(*gate, findings, policy.sha256(), input);
@@ -189,7 +194,20 @@ pub fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict 
 
 /// What every gate that the subject concerns finds, in the order of their names.
 pub fn findings(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Vec<(&'static dyn Gate, Vec<Finding>)> {
-    GATES.iter().filter_map(|gate| Some((*gate, gate.judge(subject, policy, rules)?))).collect()
+    findings_of(GATES, subject, policy, rules)
+}
+
+/// The order in which the gates are asked changes nothing.
+fn findings_of<'a>(
+    gates: &[&'a dyn Gate],
+    subject: &Subject<'_>,
+    policy: &Policy,
+    rules: &Rules,
+) -> Vec<(&'a dyn Gate, Vec<Finding>)> {
+    let judged = gates.iter().filter_map(|gate| Some((*gate, gate.judge(subject, policy, rules)?)));
+    let mut found: Vec<_> = judged.collect();
+    found.sort_by_key(|(gate, _)| gate.name());
+    found
 }
 
 /// Judges a command that somebody wants to start.
@@ -386,6 +404,31 @@ mod tests {
         }
         results.reverse();
         assert_eq!(evaluate(&results), decision);
+    }
+
+    #[test]
+    fn the_order_of_gates_changes_nothing() {
+        let text = "[gates.tools]\nenabled = true\n[gates.diff_size]\nblock_lines = 1\n[paths]\ndeny = ['old']";
+        let policy = Policy::parse(text, FILE).unwrap();
+        let params = serde_json::json!({"command": "git reset --hard", "path": "old/a", "content": "a\nb\nc\n"});
+        let (files, call) = ([stat(".git/x", 400), stat("old/a", 1)], Call::DtaDescribe { tool: "x".to_owned() });
+        for subject in [
+            Subject::ToolUse { name: "Write", params: &params },
+            changes(&files),
+            Subject::Call { call: &call, adapters: &[], calls: &[] },
+        ] {
+            let expected = decide(&subject, &policy, Rules::built_in());
+            assert_eq!(expected.decision, Decision::Block);
+            let mut gates = GATES.to_vec();
+            for turn in 0..2 * gates.len() {
+                gates.rotate_left(1);
+                if turn == GATES.len() {
+                    gates.reverse();
+                }
+                let found = findings_of(&gates, &subject, &policy, Rules::built_in());
+                assert_eq!(verdict(&subject, &policy, &found), expected);
+            }
+        }
     }
 
     #[test]

@@ -16,12 +16,14 @@ pub(super) fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with(BEGIN)
 }
 
-/// The edits of a patch, one for each file that it names; none if the text is no patch.
+/// True for a text with such a patch on lines of its own, such as a command that hands it to a program.
+pub(super) fn holds_patch(text: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), BEGIN).any(|at| at == 0 || text.as_bytes()[at - 1] == b'\n')
+}
+
+/// The edits of a patch, one for each file that it names.
 pub(super) fn edits(text: &str) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
-    if !is_patch(text) {
-        return edits;
-    }
     for line in text.lines() {
         if let Some(path) = FILES.iter().find_map(|start| line.strip_prefix(start)) {
             let path = Cow::Borrowed(path.trim());
@@ -61,5 +63,7 @@ mod tests {
         assert_eq!(found, [("a b".to_owned(), 0), ("c".to_owned(), 3), ("d".to_owned(), 0)]);
         assert_eq!(&*edits(text)[1].after, b"new\nmore\n");
         assert!(edits("+++ b/x\n+y").is_empty());
+        assert!(holds_patch(text) && holds_patch(&format!("apply_patch <<'EOF'\n{text}EOF\n")));
+        assert!(!holds_patch("echo '*** Begin Patch'"));
     }
 }

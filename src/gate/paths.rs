@@ -31,7 +31,10 @@ impl Gate for Paths {
             }
             Subject::Command { .. } | Subject::Text { .. } => None,
             Subject::ToolUse { .. } | Subject::Edit { .. } => {
-                Some(subject.edits()?.iter().filter_map(|edit| judge_edit(&edit.path, policy)).collect())
+                let edits = subject.edits()?;
+                let edits = edits.iter().filter_map(|edit| judge_edit(&edit.path, policy));
+                let reads = subject.reads().unwrap_or_default().into_iter();
+                Some(edits.chain(reads.filter_map(|path| judge_tool_read(path, policy))).collect())
             }
         }
     }
@@ -81,6 +84,12 @@ fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
         // What can't be parsed is refused.
         Err(error) => Some(unusable(&error)),
     }
+}
+
+/// A tool may read what a script may not, such as the repository's history, but nothing that the policy denies to readers.
+fn judge_tool_read(path: &str, policy: &Policy) -> Option<Finding> {
+    let path = RepoPath::parse(path.trim_start_matches(['/', '~'])).ok()?;
+    policy.read_refusal(&path).filter(|refusal| refusal.code != Code::ProtectedPath).map(Finding::from)
 }
 
 /// An edit may be of a file outside of the workspace, of which the policy says nothing: what is protected is protected there too,

@@ -68,9 +68,13 @@ impl Rules {
             }
             "secrets" => {
                 let at = gates.secrets.rule.iter().position(|own| own.id == rule);
-                // Examples of secrets would be taken for secrets wherever they are shown.
-                let source = own("gates.secrets.rule", at).unwrap_or_else(|| BUILT_IN.to_owned());
-                Described { source, ..Described::default() }
+                let built_in = secrets::describe(rule).unwrap_or_default();
+                let (matches, not_match) = match at.and_then(|at| gates.secrets.rule.get(at)) {
+                    Some(own) => (own.matches.clone(), own.not_match.clone()),
+                    None => (built_in.examples, built_in.counterexamples),
+                };
+                let line = format!("{BUILT_IN}, line {} of `secrets/rules.txt`", built_in.line);
+                Described { source: own("gates.secrets.rule", at).unwrap_or(line), matches, not_match }
             }
             _ => Described { source: policy.origin(rule), ..Described::default() },
         }

@@ -120,14 +120,17 @@ impl<'a> From<Edit<'a>> for Text<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Words<'a> {
     Argv(Cow<'a, [String]>),
-    Line(&'a str),
+    Line(Cow<'a, str>),
+    /// A command is started, and nobody can tell which.
+    Untold,
 }
 
 impl Words<'_> {
-    pub(super) fn command(&self) -> destructive::Command<'_> {
+    pub(super) fn command(&self) -> Option<destructive::Command<'_>> {
         match self {
-            Words::Argv(argv) => destructive::Command::Argv(argv),
-            Words::Line(line) => destructive::Command::Line(line),
+            Words::Argv(argv) => Some(destructive::Command::Argv(argv)),
+            Words::Line(line) => Some(destructive::Command::Line(line)),
+            Words::Untold => None,
         }
     }
 }
@@ -149,10 +152,9 @@ impl<'a> Subject<'a> {
             Subject::Command { command: destructive::Command::Argv(argv) } => {
                 Some(vec![Words::Argv(Cow::Borrowed(argv))])
             }
-            Subject::Command { command: destructive::Command::Line(line) } => Some(vec![Words::Line(line)]),
-            Subject::ToolUse { params, .. } | Subject::Call { call: Call::Custom { params, .. }, .. } => {
-                Some(tool_use::commands(params))
-            }
+            Subject::Command { command: destructive::Command::Line(line) } => Some(vec![Words::Line(line.into())]),
+            Subject::ToolUse { name, params } => Some(tool_use::commands(name, params)),
+            Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
             Subject::Call { .. } | Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
     }
@@ -165,6 +167,18 @@ impl<'a> Subject<'a> {
                 Some(tool_use::edits(name, params).into_iter().map(Cow::Owned).collect())
             }
             Subject::Call { .. } | Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } => None,
+        }
+    }
+
+    /// The paths that are read; none if the subject can't name any.
+    pub(super) fn reads(&self) -> Option<Vec<&'a str>> {
+        match *self {
+            Subject::ToolUse { name, params } => Some(tool_use::reads(name, params)),
+            Subject::Call { .. }
+            | Subject::Changes { .. }
+            | Subject::Command { .. }
+            | Subject::Text { .. }
+            | Subject::Edit { .. } => None,
         }
     }
 

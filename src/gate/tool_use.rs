@@ -1,4 +1,4 @@
-//! What the params of a tool ask for: commands, edits and texts, whatever the tool calls them.
+//! What the params of a tool ask for: commands, edits, reads and texts, whatever the tool calls them.
 //!
 //! Tools of different programs name the same things differently. Names are compared without regard to case and punctuation, at
 //! any depth. What is not recognised as a command or an edit is still searched for secrets.
@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 use super::{
     patch_text,
     subject::{Edit, Text, Words},
+    tool_name::{Deeds, plain},
+    whole_file,
 };
 use crate::diff;
 
@@ -22,11 +24,28 @@ const MANY_COMMANDS: &[&str] = &["cmds", "commands", "scripts"];
 /// The words that follow a command.
 const ARGUMENTS: &[&str] = &["arguments", "args", "argv"];
 
-/// The file that is edited.
-const PATHS: &[&str] = &["absolutepath", "file", "filename", "filepath", "notebookpath", "path", "targetfile"];
+/// Statements for a database.
+const STATEMENTS: &[&str] = &["sql", "sqlquery", "sqlstatement"];
+
+/// What may be statements too, if the tool is one for databases.
+const QUERIES: &[&str] = &["queries", "query", "statement", "statements"];
+
+/// The file that is edited or read, or several.
+const PATHS: &[&str] = &[
+    "absolutepath",
+    "file",
+    "filename",
+    "filepath",
+    "filepaths",
+    "files",
+    "notebookpath",
+    "path",
+    "paths",
+    "targetfile",
+];
 
 /// What is written.
-const AFTER: &[&str] = &[
+pub(super) const AFTER: &[&str] = &[
     "codeedit",
     "content",
     "contents",
@@ -41,60 +60,107 @@ const AFTER: &[&str] = &[
 ];
 
 /// What that replaces.
-const BEFORE: &[&str] = &["oldcontent", "oldsource", "oldstr", "oldstring", "oldtext"];
+pub(super) const BEFORE: &[&str] = &["oldcontent", "oldsource", "oldstr", "oldstring", "oldtext"];
 
 /// Several such pieces.
-const EDITS: &[&str] = &["edits"];
+pub(super) const EDITS: &[&str] = &["edits"];
 
-/// Words in the name of a tool that changes files without giving contents, and what it may call them.
-const MOVES: &[&str] = &["delete", "move", "remove", "rename"];
-const MOVED: &[&str] = &["destination", "from", "newpath", "oldpath", "source", "to"];
+/// Where something is moved or copied to, and what is moved.
+const TARGETS: &[&str] = &["destination", "newpath", "to"];
+const SOURCES: &[&str] = &["from", "oldpath", "source"];
 
-/// The commands in some params.
-pub(super) fn commands(params: &Value) -> Vec<Words<'_>> {
+/// The commands in some params of a tool.
+pub(super) fn commands<'a>(tool: &str, params: &'a Value) -> Vec<Words<'a>> {
+    let deeds = Deeds::of(tool);
     let mut found = Vec::new();
+    if deeds.starts_commands {
+        found.extend(words(params));
+    }
     each_object(params, &mut |map| {
-        let arguments: Vec<String> = values(map, ARGUMENTS).flat_map(strings).map(str::to_owned).collect();
         for value in values(map, COMMANDS) {
-            match value {
-                Value::String(text) if patch_text::is_patch(text) => {}
-                Value::String(text) => {
-                    if !arguments.is_empty() {
-                        found.push(Words::Argv(Cow::Owned([vec![text.clone()], arguments.clone()].concat())));
-                    }
-                    found.push(Words::Line(text));
-                }
-                Value::Array(_) => {
-                    let argv: Vec<String> = strings(value).map(str::to_owned).collect();
-                    if !argv.iter().any(|word| patch_text::is_patch(word)) {
-                        found.push(Words::Argv(Cow::Owned(argv)));
-                    }
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
-            }
+            let name = value.as_str().filter(|text| !patch_text::is_patch(text));
+            found.extend(name.and_then(|name| with_arguments(name, map)));
+            found.extend(words(value));
         }
-        found.extend(values(map, MANY_COMMANDS).flat_map(strings).map(Words::Line));
+        found.extend(values(map, MANY_COMMANDS).flat_map(strings).map(|line| Words::Line(line.into())));
+        let queries = if deeds.asks_databases { QUERIES } else { &[] };
+        let statements = values(map, STATEMENTS).chain(values(map, queries));
+        let client = |sql: &str| Words::Argv(Cow::Owned(["psql", "-c", sql].map(str::to_owned).into()));
+        found.extend(statements.flat_map(strings).map(client));
     });
+    let mut is_patch = false;
+    each_patch(params, false, &mut |_| is_patch = true);
+    if deeds.starts_commands && found.is_empty() && !is_patch {
+        found.push(Words::Untold);
+    }
     found
+}
+
+/// A command in one string, or in a list of its words; a patch is none.
+fn words(value: &Value) -> Option<Words<'_>> {
+    match value {
+        Value::String(text) => (!patch_text::is_patch(text)).then_some(Words::Line(text.into())),
+        Value::Array(items) => {
+            let argv: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let is_patch = argv.iter().any(|word| patch_text::is_patch(word));
+            (!argv.is_empty() && !is_patch).then_some(Words::Argv(Cow::Owned(argv)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+/// A program with the arguments beside it: a list of words, or what follows on the line.
+fn with_arguments<'a>(name: &str, map: &Map<String, Value>) -> Option<Words<'a>> {
+    let arguments = values(map, ARGUMENTS).find(|value| value.is_string() || value.is_array())?;
+    match arguments.as_str() {
+        Some(rest) => Some(Words::Line(format!("{name} {rest}").into())),
+        None => {
+            let arguments = strings(arguments).map(str::to_owned);
+            let argv: Vec<String> = std::iter::once(name.to_owned()).chain(arguments).collect();
+            (argv.len() > 1).then_some(Words::Argv(argv.into()))
+        }
+    }
 }
 
 /// The edits in some params of a tool.
 pub(super) fn edits<'a>(tool: &str, params: &'a Value) -> Vec<Edit<'a>> {
     let mut found = Vec::new();
-    let tool = plain(tool);
-    let moves = MOVES.iter().any(|word| tool.contains(word));
+    let deeds = Deeds::of(tool);
     each_object(params, &mut |map| {
-        let mut paths: Vec<&str> = values(map, PATHS).filter_map(Value::as_str).collect();
-        if moves {
-            paths.extend(values(map, MOVED).filter_map(Value::as_str));
-        }
         let pieces = pieces(map);
-        if !pieces.is_empty() || moves {
-            found.extend(paths.iter().map(|path| edit(path, &pieces)));
+        found.extend(edited(map, &pieces, deeds).iter().map(|path| edit(path, &pieces)));
+    });
+    each_patch(params, false, &mut |text| found.extend(patch_text::edits(text)));
+    found
+}
+
+/// The paths in some params that are read or listed, and not edited.
+pub(super) fn reads<'a>(tool: &str, params: &'a Value) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let deeds = Deeds::of(tool);
+    each_object(params, &mut |map| {
+        if edited(map, &pieces(map), deeds).is_empty() {
+            found.extend(values(map, PATHS).flat_map(strings));
         }
     });
-    each_string(params, &mut |text| found.extend(patch_text::edits(text)));
     found
+}
+
+/// The files that an object edits: it says what is written, or the tool's name says that it writes.
+fn edited<'a>(map: &'a Map<String, Value>, pieces: &[(&str, &str)], deeds: Deeds) -> Vec<&'a str> {
+    // Editors that take a command beside the path only show the file for this one.
+    let only_shows = map.get("command").and_then(Value::as_str) == Some("view");
+    let mut paths: Vec<&str> = Vec::new();
+    if !pieces.is_empty() || deeds.writes && !only_shows {
+        paths.extend(values(map, PATHS).flat_map(strings));
+    }
+    if deeds.moves || deeds.copies {
+        paths.extend(values(map, TARGETS).filter_map(Value::as_str));
+    }
+    if deeds.moves {
+        paths.extend(values(map, SOURCES).filter_map(Value::as_str));
+    }
+    paths
 }
 
 /// What is replaced and by what, in the object itself and in its list of edits.
@@ -138,9 +204,9 @@ fn others<'a>(value: &'a Value, name: Option<&'a str>, in_edit: bool, found: &mu
         }
         Value::Array(items) => items.iter().for_each(|item| others(item, name, in_edit, found)),
         Value::Object(map) => {
-            let is_edit = in_edit || values(map, PATHS).any(Value::is_string) && !pieces(map).is_empty();
+            let is_edit = in_edit || values(map, PATHS).flat_map(strings).next().is_some() && !pieces(map).is_empty();
             for (name, value) in map {
-                let is_content = value.is_string() && (is(name, AFTER) || is(name, BEFORE));
+                let is_content = value.is_string() && is_content(name);
                 found.push(Text { after: Cow::Borrowed(name.as_bytes()), ..Text::default() });
                 if !(is_edit && is_content) {
                     others(value, Some(name), is_edit && is(name, EDITS), found);
@@ -167,21 +233,58 @@ fn inner(text: &str) -> Vec<Text<'static>> {
     texts("", &value).into_iter().map(owned).collect()
 }
 
-/// Writes every path that is edited anew.
-pub(super) fn relocate(tool: &str, params: &mut Value, place: &dyn Fn(&str) -> String) {
-    let moves = MOVES.iter().any(|word| plain(tool).contains(word));
+/// True for the name of what is written, or of what that replaces.
+pub(super) fn is_content(name: &str) -> bool {
+    is(name, AFTER) || is(name, BEFORE)
+}
+
+/// Writes every path anew, and puts whole files in the place of pieces, where `read` knows the file.
+pub(super) fn locate(
+    tool: &str,
+    params: &mut Value,
+    place: &dyn Fn(&str) -> String,
+    read: &dyn Fn(&str) -> Option<String>,
+) {
+    let deeds = Deeds::of(tool);
+    let moves = deeds.moves || deeds.copies;
     match params {
         Value::String(text) if patch_text::is_patch(text) => *text = patch_text::relocated(text, place),
         Value::Object(map) => {
-            for (name, value) in map {
-                match value {
-                    Value::String(path) if is(name, PATHS) || moves && is(name, MOVED) => *path = place(path),
-                    value => relocate(tool, value, place),
+            for (name, value) in map.iter_mut() {
+                locate(tool, value, place, read);
+                if is(name, COMMANDS) || is(name, MANY_COMMANDS) {
+                    each_string_of_mut(value, &mut |text| {
+                        if !patch_text::is_patch(text) && patch_text::holds_patch(text) {
+                            *text = patch_text::relocated(text, place);
+                        }
+                    });
+                }
+                if is(name, PATHS) || moves && (is(name, TARGETS) || is(name, SOURCES)) {
+                    each_string_of_mut(value, &mut |path| *path = place(path));
                 }
             }
+            let paths: Vec<&str> = values(map, PATHS).flat_map(strings).collect();
+            if let [path] = paths[..]
+                && !pieces(map).is_empty()
+                && let Some(before) = read(path)
+            {
+                whole_file::complete(tool, map, &before);
+            }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| relocate(tool, item, place)),
+        Value::Array(items) => items.iter_mut().for_each(|item| locate(tool, item, place, read)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn each_string_of_mut(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| {
+            if let Value::String(text) = item {
+                change(text);
+            }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
     }
 }
 
@@ -197,31 +300,36 @@ fn each_object<'a>(value: &'a Value, visit: &mut impl FnMut(&'a Map<String, Valu
     }
 }
 
-/// Calls a function for every string.
-fn each_string<'a>(value: &'a Value, visit: &mut impl FnMut(&'a str)) {
+/// Calls a function for every patch: a string that is one, and a command that holds one.
+fn each_patch<'a>(value: &'a Value, in_command: bool, visit: &mut impl FnMut(&'a str)) {
     match value {
-        Value::String(text) => visit(text),
-        Value::Array(items) => items.iter().for_each(|value| each_string(value, visit)),
-        Value::Object(map) => map.values().for_each(|value| each_string(value, visit)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) if is_patch(text, in_command) => visit(text),
+        Value::Array(items) => items.iter().for_each(|item| each_patch(item, in_command, visit)),
+        Value::Object(map) => {
+            map.iter()
+                .for_each(|(name, value)| each_patch(value, is(name, COMMANDS) || is(name, MANY_COMMANDS), visit));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn is_patch(text: &str, in_command: bool) -> bool {
+    patch_text::is_patch(text) || in_command && patch_text::holds_patch(text)
 }
 
 fn values<'a>(map: &'a Map<String, Value>, names: &'a [&'a str]) -> impl Iterator<Item = &'a Value> {
     map.iter().filter(|(name, _)| is(name, names)).map(|(_, value)| value)
 }
 
+/// A string, or the strings of a list.
 fn strings(value: &Value) -> impl Iterator<Item = &str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+    let listed = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+    value.as_str().into_iter().chain(listed)
 }
 
-fn is(name: &str, known: &[&str]) -> bool {
+/// True if a name is one of those, written in whatever way.
+pub(super) fn is(name: &str, known: &[&str]) -> bool {
     known.contains(&plain(name).as_str())
-}
-
-/// A name in lower case without punctuation: `filePath` and `file_path` are the same.
-fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -233,13 +341,38 @@ mod tests {
     #[test]
     fn commands_are_found_whatever_they_are_called() {
         let argv = |words: &[&str]| Words::Argv(Cow::Owned(words.iter().map(|word| (*word).to_owned()).collect()));
-        let found = |params: Value, expected: &[Words<'_>]| assert_eq!(commands(&params), expected, "{params}");
-        found(json!({"command": "ls", "description": "rm"}), &[Words::Line("ls")]);
-        found(json!({"input": [{"shell_command": "ls"}]}), &[Words::Line("ls")]);
+        let found = |params: Value, expected: &[Words<'_>]| assert_eq!(commands("x", &params), expected, "{params}");
+        found(json!({"command": "ls", "description": "rm"}), &[Words::Line("ls".into())]);
+        found(json!({"input": [{"shell_command": "ls"}]}), &[Words::Line("ls".into())]);
         found(json!({"command": ["rm", "-r", "x"]}), &[argv(&["rm", "-r", "x"])]);
-        found(json!({"program": "rm", "args": ["-r"]}), &[argv(&["rm", "-r"]), Words::Line("rm")]);
-        found(json!({"commands": ["a", "b"]}), &[Words::Line("a"), Words::Line("b")]);
+        found(json!({"program": "rm", "args": ["-r"]}), &[argv(&["rm", "-r"]), Words::Line("rm".into())]);
+        found(json!({"program": "rm", "args": "-r x"}), &[Words::Line("rm -r x".into()), Words::Line("rm".into())]);
+        found(json!({"sql": "drop table x"}), &[argv(&["psql", "-c", "drop table x"])]);
+        found(json!({"query": "drop table x"}), &[]);
+        found(json!({"commands": ["a", "b"]}), &[Words::Line("a".into()), Words::Line("b".into())]);
         found(json!({"command": "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}), &[]);
+    }
+
+    #[test]
+    fn a_tool_that_starts_commands_says_which_or_nobody_can_tell() {
+        let found = |params: Value, expected: &[Words<'_>]| assert_eq!(commands("Bash", &params), expected, "{params}");
+        found(json!("ls"), &[Words::Line("ls".into())]);
+        found(json!(["ls"]), &[Words::Argv(vec!["ls".to_owned()].into())]);
+        found(json!({"order": "ls"}), &[Words::Untold]);
+        found(json!({"command": {"line": "ls"}}), &[Words::Untold]);
+        found(json!({"command": ""}), &[Words::Line("".into())]);
+        let query = json!({"query": "drop table x"});
+        assert!(!commands("mcp__sqlite__read_query", &query).is_empty() && commands("search", &query).is_empty());
+    }
+
+    #[test]
+    fn what_is_read_is_not_edited() {
+        let found = |tool: &str, params: Value| (reads(tool, &params).len(), edits(tool, &params).len());
+        assert_eq!(found("Read", json!({"file_path": "a"})), (1, 0));
+        assert_eq!(found("read_many_files", json!({"paths": ["a", "b"]})), (2, 0));
+        assert_eq!(found("Write", json!({"file_path": "a", "content": "x"})), (0, 1));
+        assert_eq!(found("str_replace_editor", json!({"command": "view", "path": "a"})), (1, 0));
+        assert_eq!(found("copy_file", json!({"path": "a", "destination": "b"})), (0, 1));
     }
 
     #[test]
@@ -257,7 +390,13 @@ mod tests {
         assert_eq!(found("MultiEdit", json!({"file_path": "a", "edits": edits})), ["a 3 3"]);
         assert_eq!(found("NotebookEdit", json!({"notebook_path": "n", "new_source": "x"})), ["n 1 1"]);
         assert_eq!(found("move_file", json!({"source": "a", "destination": "b"})), ["b 0 0", "a 0 0"]);
+        let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nEOF";
+        assert_eq!(found("Bash", json!({"command": ["bash", "-lc", patch]})), ["a 1 2"]);
+        assert_eq!(found("Write", json!({"file_path": "b", "content": patch})), ["b 6 72"]);
         assert_eq!(found("Read", json!({"file_path": "a"})), Vec::<String>::new());
+        assert_eq!(found("Write", json!({"file_path": "a"})), ["a 0 0"], "what is written may be called otherwise");
+        assert_eq!(found("editFiles", json!({"files": ["a", "b"]})), ["a 0 0", "b 0 0"]);
+        assert_eq!(found("NotebookEdit", json!({"notebook_path": "n", "edit_mode": "delete"})), ["n 0 0"]);
     }
 
     #[test]

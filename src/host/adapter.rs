@@ -319,7 +319,7 @@ impl Host<'_> {
             sink.event(stored.begins(Work::Apply));
             pack = Some(self.commit(position, changes, &stored.patch.bytes, None)?);
         }
-        self.verify_or_undo(position, stored, pack, first, sink)
+        self.verify_or_undo(position, stored, (pack, first), sink)
     }
 
     /// Whatever fails once a change was made, it does not stay unverified: it is undone with all that came after `first`.
@@ -327,8 +327,7 @@ impl Host<'_> {
         &mut self,
         position: &Position,
         stored: &StoredProposal,
-        pack: Option<String>,
-        first: usize,
+        (pack, first): (Option<String>, usize),
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {

@@ -70,6 +70,9 @@ pub struct Finished {
     /// The path of a dry run's patch, relative to the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+    /// True if that patch has lost secrets, so that nothing can apply it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub patch_redacted: bool,
     /// What a dry run would have asked.
     pub would_ask: Vec<Value>,
     /// What evaluators say of it as a whole; none if it goes on.
@@ -166,6 +169,10 @@ impl Host<'_> {
             diff_lines,
             undone: self.undone,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
+            patch_redacted: match (&preview, &patch) {
+                (Some(preview), Some(patch)) => Sha256::of(&preview.patch.bytes) != patch.sha256,
+                _ => false,
+            },
             would_ask: self.confirmations.would_ask().to_vec(),
             evaluations: evaluated.evaluations.clone(),
             duration_ms: self.watch.elapsed_ms(),

@@ -14,7 +14,7 @@ use crate::{
     change::{Change, Content, Entry},
     diff::Stat,
     error::{Code, Error},
-    gate::GateResult,
+    gate::{Decision, GateResult},
     hash::Sha256,
     json,
     path::RepoPath,
@@ -26,6 +26,9 @@ const FORMAT: u64 = 1;
 /// The key that tells a plan from other JSON, and its hash.
 const FORMAT_KEY: &str = "format";
 const HASH_KEY: &str = "sha256";
+
+/// The gate that says what a plan should not hold.
+const SECRETS: &str = "secrets";
 
 /// What a dry run came to, file by file, for [`Plan::of`].
 #[derive(Clone, Debug, Default)]
@@ -72,10 +75,14 @@ impl Preview {
 
 impl Plan {
     /// The plan that a finished dry run in this workspace amounts to.
+    ///
+    /// A plan holds exactly what is to be written, and goes from hand to hand. So one that would add a secret is `blocked`, unless
+    /// the policy or its line allows it.
     pub fn of(context: &Context, finished: &Finished) -> Result<Self, Error> {
         let Some(preview) = finished.preview.as_ref().filter(|_| finished.error.is_none()) else {
             return Err(Error::new(Code::InvalidInput, "only a dry run that came to its end can be a plan"));
         };
+        refuse_secrets(&preview.results)?;
         let records = context.runs.open(&finished.run)?.records()?;
         let Some(started) = records.first() else {
             return Err(Error::new(Code::Internal, "the run has no record"));
@@ -131,6 +138,17 @@ impl Plan {
                 .detail("found", found.to_string()));
         }
         serde_json::from_value(document).map_err(|error| damaged(error.to_string()))
+    }
+}
+
+fn refuse_secrets(results: &[GateResult]) -> Result<(), Error> {
+    let adds = |result: &&GateResult| result.gate_name == SECRETS && result.decision > Decision::Warn;
+    match results.iter().find(adds) {
+        Some(result) => Err(Error::new(Code::Blocked, format!("the plan would hold {}", result.reason))
+            .detail("gates", [SECRETS])
+            .detail("rules", result.triggered_rules.clone())
+            .hint(result.remediation.clone().unwrap_or_default())),
+        None => Ok(()),
     }
 }
 

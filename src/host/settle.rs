@@ -133,7 +133,7 @@ impl Host<'_> {
         let stored = self.remake(proposed, past.pack(), From::After)?;
         let first = self.transactions.iter().position(|one| one.transaction == standing.transaction);
         let first = first.unwrap_or(self.transactions.len());
-        let reply = self.verify_or_undo(position, &stored, Some(standing.transaction.clone()), first, sink)?;
+        let reply = self.verify_or_undo(position, &stored, (Some(standing.transaction.clone()), first), sink)?;
         self.proposals.remove(stored.id());
         Ok(reply)
     }

@@ -93,6 +93,9 @@ pub struct Recorded {
     pub headers: Vec<Ceiling>,
     /// True if it was locked down.
     pub locked: bool,
+    /// True if its tools were made strict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict_tools: bool,
 }
 
 /// Where a setting comes from that is not built in.
@@ -104,6 +107,8 @@ enum Origin {
     Header,
     /// A run that is locked down.
     Locked,
+    /// A run with strict tools.
+    StrictTools,
 }
 
 impl Policy {
@@ -171,7 +176,7 @@ impl Policy {
     pub fn line_of(&self, key: &str) -> Option<usize> {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => Some(*line),
-            Some(Origin::Header | Origin::Locked) | None => None,
+            Some(Origin::Header | Origin::Locked | Origin::StrictTools) | None => None,
         }
     }
 
@@ -187,6 +192,7 @@ impl Policy {
             Some(Origin::Line(line)) => format!("line {line} of `{}`", self.file),
             Some(Origin::Header) => "the script's header".to_owned(),
             Some(Origin::Locked) => "a locked run".to_owned(),
+            Some(Origin::StrictTools) => "a run with strict tools".to_owned(),
             None => "a built-in default".to_owned(),
         }
     }
@@ -212,6 +218,18 @@ impl Policy {
         Ok(policy)
     }
 
+    /// This policy with strict tools: the files of approved adapters are changed by these alone.
+    pub fn strict(&self) -> Result<Policy, Error> {
+        let mut policy = self.clone();
+        policy.parts = self.parts.iter().map(Policy::strict).collect::<Result<_, _>>()?;
+        if !policy.settings.adapters.strict_tools {
+            policy.settings.adapters.strict_tools = true;
+            policy.origins.insert("adapters.strict_tools".to_owned(), Origin::StrictTools);
+            policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        }
+        Ok(policy)
+    }
+
     /// What this policy was made of, from which [`Policy::restore`] makes it again.
     pub fn recorded(&self) -> Recorded {
         Recorded {
@@ -219,6 +237,7 @@ impl Policy {
             text: self.text.clone(),
             headers: self.headers.clone(),
             locked: self.locked,
+            strict_tools: self.origins.get("adapters.strict_tools") == Some(&Origin::StrictTools),
         }
     }
 
@@ -227,6 +246,9 @@ impl Policy {
         let mut policy = Policy::parse(&recorded.text, &recorded.file)?;
         for header in &recorded.headers {
             policy = policy.tightened(header)?;
+        }
+        if recorded.strict_tools {
+            policy = policy.strict()?;
         }
         if recorded.locked { policy.locked() } else { Ok(policy) }
     }
@@ -308,9 +330,12 @@ mod tests {
         });
         let header = Ceiling::from_header(&header).unwrap();
         let policy = Policy::parse("# why\n[budget]\ncalls = 7\n[paths]\ndeny = ['b']", "other.toml").unwrap();
-        for policy in
-            [policy.clone(), policy.tightened(&header).unwrap(), policy.tightened(&header).unwrap().locked().unwrap()]
-        {
+        for policy in [
+            policy.clone(),
+            policy.strict().unwrap(),
+            policy.tightened(&header).unwrap(),
+            policy.tightened(&header).unwrap().locked().unwrap(),
+        ] {
             let recorded = serde_json::to_value(policy.recorded()).unwrap();
             let restored = Policy::restore(&serde_json::from_value(recorded).unwrap()).unwrap();
             assert_eq!(

@@ -64,6 +64,18 @@ fn under_strict_tools_the_files_of_an_adapter_are_its_own() {
 }
 
 #[test]
+fn a_flag_makes_tools_strict_for_one_run() {
+    let site = Site::new(2);
+    site.script("t.rhai", &workflow("write: [\"**\"]", WRITE));
+    for arguments in [&["run", "t.rhai", "--strict-tools"][..], &["plan", "t.rhai", "--strict-tools", "-o", "-"]] {
+        let ran = site.nrv(arguments).exits(3).says("belongs to the adapter `link_updater`");
+        ran.says("a run with strict tools").says("use `nrv.dta(\"link_updater\")`");
+    }
+    site.migrate(&["--strict-tools", "--dry-run"]).exits(0);
+    site.nrv(&["run", "t.rhai"]).exits(0);
+}
+
+#[test]
 fn gates_and_budgets_hold_for_what_a_script_proposes() {
     let lines = "[gates.diff_size]\nblock_lines = 3\n";
     let three = "nrv.apply.create(\"n.txt\", \"1\\n2\\n3\\n\")";

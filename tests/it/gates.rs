@@ -56,6 +56,7 @@ fn a_policy_or_a_locked_run_blocks_what_would_be_asked() {
     let site = self::site("");
     site.script("leak.rhai", &leak());
     site.nrv(&["run", "leak.rhai", "--yes", "--locked"]).exits(3);
+    site.nrv(&["plan", "leak.rhai", "--locked", "-o", "-"]).exits(3);
 }
 
 #[test]
@@ -86,54 +87,6 @@ fn a_secret_that_is_allowed_passes_and_the_exception_is_recorded() {
     let site = self::site(&policy);
     site.script("leak.rhai", &leak());
     site.nrv(&["run", "leak.rhai"]).exits(0);
-}
-
-#[test]
-fn nothing_that_a_run_writes_beside_its_packs_holds_a_secret() {
-    let site = site("");
-    let canary = canary();
-    site.write("b.txt", format!("token = {canary}\nb\n"));
-    site.commit();
-    let body = format!(
-        "print(\"{canary}\");
-nrv.ui.step(\"{canary}\");
-nrv.ui.show(#{{ password: \"{canary}\" }});
-nrv.run.metric(\"n\", 1);
-nrv.gate.evaluate_command(\"curl -H 'Authorization: token {canary}' https://example.com\");
-nrv.gate.evaluate_tool_use(\"x\", #{{ secret: \"{canary}\" }});
-nrv.gate.evaluate_edit(\"c.txt\", \"{canary}\", 1);
-nrv.gate.confirm(\"use {canary}\", #{{ token: \"{canary}\" }});
-nrv.apply.create(\"c.txt\", \"token = {canary}\\n\");
-nrv.apply.write(\"b.txt\", nrv.files.read(\"b.txt\") + args.more, nrv.files.sha256(\"b.txt\"));
-throw \"no more {canary}\";"
-    );
-    let header = "const WORKFLOW = #{ name: \"gates\", permissions: #{ write: [\"**\"] }, args: #{ type: \"object\", properties: #{ more: #{ type: \"string\" } } } };";
-    site.script("leak.rhai", &format!("{header}\n{body}\n"));
-    let more = format!("more={canary}");
-    for arguments in [
-        &["--yes"][..],
-        &["--dry-run"],
-        &["--events", "--yes"],
-        &["--json", "--yes"],
-        &["-v", "-v", "-v", "--yes", "--keep"],
-    ] {
-        let ran = site.nrv(&[&["run", "leak.rhai", "--allow-dirty", "--arg", &more], arguments].concat()).exits(1);
-        for (name, text) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
-            assert!(!text.contains(&canary), "{arguments:?}: {name} shows the secret");
-        }
-    }
-    let mut n_files = 0;
-    for path in site.recorded("**/*") {
-        let is_pack = path.components().any(|part| part.as_os_str() == "packs");
-        if path.is_file() && !is_pack {
-            n_files += 1;
-            let bytes = fs::read(&path).unwrap();
-            let holds = memchr::memmem::find(&bytes, canary.as_bytes()).is_some();
-            assert!(!holds, "{} holds the secret", path.display());
-        }
-    }
-    assert!(n_files > 10, "the records are looked at");
-    site.nrv(&["runs", "verify", "last"]).exits(0);
 }
 
 #[test]
@@ -209,6 +162,147 @@ fn files_are_judged_as_they_are_or_as_they_would_be() {
 }
 
 #[test]
+fn a_folder_stands_for_the_files_in_it_that_git_does_not_ignore() {
+    let site = site("");
+    let leak = format!("x = 1\ntoken = \"{}\"\n", canary());
+    for path in ["src/leak.py", "src/deep/ok.py", "src/ignored.py", ".gitignore"] {
+        site.write(path, if path == ".gitignore" { "ignored.py\n" } else { &leak });
+    }
+    site.write("src/deep/ok.py", "x = 1\n");
+    let rows = site.nrv(&["gate", "edit", "src"]).exits(3).json();
+    let paths: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row["path"].as_str()).collect();
+    assert_eq!(paths, ["src/leak.py"]);
+    // Nobody asks to write what is found: a policy in a folder is no offence.
+    site.write("src/deep/nrv.toml", "\n");
+    assert_eq!(site.nrv(&["gate", "edit", "src/deep"]).exits(0).json(), json!([]));
+    site.nrv(&["gate", "edit", "src/deep/nrv.toml"]).exits(3);
+    let sarif = site.nrv(&["gate", "edit", ".", "a.txt", "--sarif"]).exits(3).json();
+    let uri = "/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri";
+    assert_eq!(sarif.pointer(uri).unwrap(), "src/leak.py");
+    let why = site.nrv(&["gate", "explain", "edit", "src", "a.txt"]).exits(0).json();
+    let said = |path: &str| why.as_array().unwrap().iter().find(|row| row["path"] == path).unwrap()["decision"].clone();
+    assert_eq!((said("src/leak.py"), said("a.txt")), (json!("require-confirmation"), json!("allow")));
+    site.nrv(&["gate", "edit", "src", "--content", "a.txt"]).exits(1).says("src");
+    site.nrv(&["gate", "edit", "src", "nowhere.py"]).exits(1).says("nowhere.py");
+}
+
+/// What SARIF 2.1.0 requires of the objects that are written, and the names that it gives a choice of.
+const SARIF: &str = r##"{
+    "type": "object", "required": ["version", "runs"], "properties": {
+        "version": {"const": "2.1.0"}, "$schema": {"type": "string", "format": "uri"},
+        "runs": {"type": "array", "items": {"type": "object", "required": ["tool", "results"], "properties": {
+            "tool": {"required": ["driver"], "properties": {"driver": {"required": ["name", "rules"], "properties": {
+                "rules": {"uniqueItems": true, "items": {"required": ["id", "shortDescription", "help"], "properties": {
+                    "shortDescription": {"$ref": "#/$defs/message"}, "fullDescription": {"$ref": "#/$defs/message"},
+                    "help": {"$ref": "#/$defs/message"}}}}}}}},
+            "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+            "results": {"items": {"required": ["message", "ruleId", "locations"], "properties": {
+                "level": {"enum": ["none", "note", "warning", "error"]}, "message": {"$ref": "#/$defs/message"},
+                "locations": {"minItems": 1, "items": {"required": ["physicalLocation"], "properties": {
+                    "physicalLocation": {"required": ["artifactLocation"], "properties": {
+                        "artifactLocation": {"required": ["uri"], "properties": {"uri": {"format": "uri-reference"}}},
+                        "region": {"required": ["startLine"], "properties": {
+                            "startLine": {"type": "integer", "minimum": 1},
+                            "startColumn": {"type": "integer", "minimum": 1}}}}}}}},
+                "suppressions": {"items": {"required": ["kind"], "properties": {
+                    "kind": {"enum": ["inSource", "external"]}}}}}}}}}}},
+    "$defs": {"message": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}}
+}"##;
+
+#[test]
+fn sarif_is_what_its_standard_wants() {
+    let site = site("[gates.secrets]\nallow = [{rule = 'github-pat', path = 'allowed.py'}]");
+    let leak = |comment: &str| format!("é = 1\ntoken = \"{}\"{comment}\n", canary());
+    site.write("leak %é:1.py", leak(""));
+    site.write("allowed.py", leak(""));
+    site.write("inline.py", leak(" # nrv:allow-secret github-pat"));
+    let sarif = site.nrv(&["gate", "edit", ".", "nrv.toml", "--sarif"]).exits(3).json();
+    let schema: Value = serde_json::from_str(SARIF).unwrap();
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(&sarif).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}\n{sarif:#}");
+    let kinds: Vec<_> = sarif["runs"][0]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["level"].as_str().unwrap(), one.pointer("/suppressions/0/kind").and_then(Value::as_str)))
+        .collect();
+    assert_eq!(kinds, [("note", Some("external")), ("note", Some("inSource")), ("error", None), ("error", None)]);
+}
+
+#[test]
+fn the_hook_judges_what_becomes_of_the_file() {
+    let site = site("");
+    let root = site.root();
+    let asked = |tool: &str, input: Value| {
+        hook(&site, &json!({"hook_event_name": "PreToolUse", "cwd": root, "tool_name": tool, "tool_input": input}))
+    };
+    // Only with what stands around it is it a password.
+    site.write("settings.py", "password = \"PLACEHOLDER\"\nnote = \"PLACEHOLDER\"\n");
+    let put = |old: &str| json!({"file_path": "settings.py", "old_string": old, "new_string": "kJ8#mQ2!vXz9"});
+    assert_eq!(asked("Edit", put("PLACEHOLDER")).exits(0).json()["hookSpecificOutput"]["permissionDecision"], "ask");
+    assert_eq!(asked("Edit", json!({"file_path": "settings.py", "old_string": "note = \"PLACEHOLDER", "new_string": "note = \"kJ8#mQ2!vXz9"})).exits(0).stdout, "");
+    let pieces = json!({"file_path": "settings.py", "edits": [put("no such piece"), put("PLACEHOLDER")]});
+    asked("MultiEdit", pieces).exits(0);
+    // What the file holds already is not new, and lines that stay don't count.
+    let held = format!("token = \"{}\"\n{}", canary(), "x\n".repeat(400));
+    site.write("held.py", &held);
+    let longer = json!({"file_path": root.join("held.py"), "content": format!("{held}y\n")});
+    assert_eq!(asked("Write", longer).exits(0).stdout, "");
+    let other = json!({"file_path": root.join("other.py"), "content": held});
+    assert_eq!(asked("Write", other).exits(0).json()["hookSpecificOutput"]["permissionDecision"], "ask");
+}
+
+#[test]
+fn a_link_does_not_lead_the_hook_astray() {
+    let site = site("[paths]\ndeny = ['deep/denied.txt']");
+    let (root, outside) = (site.root(), tempfile::tempdir().unwrap());
+    let link = |to: &std::path::Path, name: &str| std::os::unix::fs::symlink(to, site.path(name)).unwrap();
+    link(outside.path(), "out");
+    link(&outside.path().join("missing"), "dangling");
+    site.write("deep/deeper/x.txt", "x\n");
+    link(&site.path("deep/deeper"), "inner");
+    link("round".as_ref(), "round");
+    let decision = |path: &str| {
+        let ran = hook(
+            &site,
+            &json!({"hook_event_name": "PreToolUse", "cwd": root, "tool_name": "Write",
+            "tool_input": {"file_path": path, "content": "x"}}),
+        );
+        let reply: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+        (ran.code, reply["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or_default().to_owned())
+    };
+    for path in ["out/a.txt", "dangling", "dangling/a.txt", "round", "../a.txt"] {
+        assert_eq!(decision(path), (0, "ask".to_owned()), "{path}");
+    }
+    // For some programs it leads to `denied.txt`, for others to `deep/denied.txt`.
+    for path in ["inner/../denied.txt", "deep/denied.txt", "out/../a.txt"] {
+        assert_eq!(decision(path).0, 2, "{path}");
+    }
+    for path in ["inner/x.txt", "deep/../a.txt", "./a.txt"] {
+        assert_eq!(decision(path), (0, String::new()), "{path}");
+    }
+}
+
+#[test]
+fn what_the_policy_denies_to_readers_is_not_read_by_tools() {
+    let site = site("");
+    let read = |tool: &str, input: Value| {
+        hook(
+            &site,
+            &json!({"hook_event_name": "PreToolUse", "cwd": site.root(), "tool_name": tool, "tool_input": input}),
+        )
+    };
+    read("Read", json!({"file_path": site.path(".env.local")})).exits(2).says("paths.read_deny");
+    read("Read", json!({"file_path": "/home/x/.ssh/id_ed25519"})).exits(2);
+    read("read_many_files", json!({"paths": ["a.txt", "keys/a.pem"]})).exits(2);
+    read("Read", json!({"file_path": "a.txt"})).exits(0);
+    read("Grep", json!({"pattern": "x", "path": "."})).exits(0);
+    let shown = json!({"hook_event_name": "beforeReadFile", "file_path": site.path(".env"), "content": "A=1"});
+    hook(&site, &shown).exits(2);
+}
+
+#[test]
 fn the_hook_answers_in_the_words_of_the_agent() {
     let site = site("");
     let root = site.root();
@@ -234,6 +328,10 @@ fn the_hook_answers_in_the_words_of_the_agent() {
         ),
         ("NotebookEdit", json!({"notebook_path": root.join(".runs/n.ipynb"), "new_source": "x"})),
         ("apply_patch", json!({"command": "*** Begin Patch\n*** Add File: .git/x\n+x\n*** End Patch"})),
+        (
+            "Bash",
+            json!({"command": "cd x && apply_patch <<'E'\n*** Begin Patch\n*** Add File: .git/x\n+x\n*** End Patch\nE\n"}),
+        ),
     ] {
         hook(&site, &asked(tool, input)).exits(2).says("protected");
     }

@@ -22,6 +22,7 @@ mod gates;
 mod html_cases;
 mod init;
 mod json_shapes;
+mod leaks;
 mod ledger;
 mod net;
 mod patches;

@@ -6,7 +6,16 @@
 use std::{
     fs,
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
+};
+
+use nrv::{
+    Call, Calls, Code, Context, CustomCall, Host, Options, Position, Request, Resumption, Silent, State, Workspace,
+    schema::Schema,
 };
 
 use rustix::process::Signal;
@@ -16,6 +25,8 @@ use crate::support::{
     hold::{PATIENT, held_script},
     site::{NEW, OLD, Ran, SECOND, Site, invocation, wait_until},
 };
+
+const RECORD: &str = include_str!("../../schemas/record.schema.json");
 
 /// A run that changes a file, waits for a person, changes pages and another file.
 const STEPS: &str = r#"
@@ -58,7 +69,13 @@ fn suspended(policy: &str) -> Site {
 
 fn events(site: &Site) -> Vec<Value> {
     let text = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let schema = Schema::compile(&serde_json::from_str(RECORD).unwrap()).unwrap();
+    let event = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        schema.check(&event).unwrap();
+        event
+    };
+    text.lines().map(event).collect()
 }
 
 fn kinds(site: &Site, kind: &str) -> usize {
@@ -422,4 +439,99 @@ fn ten_thousand_calls_are_answered_from_the_record_in_no_time() {
     eprintln!("10,000 calls took {took:?}");
     assert_eq!(ran.json()["result"], 10_000);
     assert!(took < Duration::from_secs(60), "{took:?}");
+}
+
+#[test]
+fn a_run_that_stopped_at_a_lock_keeps_what_it_did_and_goes_on() {
+    let site = Site::new(2).policy(&format!("{PATIENT}[run]\nlock_wait_ms = 50\n"));
+    site.script("held.rhai", &held_script("", "wait_for(\"end\");", "1"));
+    let text = "const WORKFLOW = #{ name: \"late\", permissions: #{ write: [\"notes/**\", \"site/**\"] } };\n\
+                nrv.apply.create(\"notes/one.txt\", \"1\\n\");\n\
+                let hash = nrv.files.sha256(\"site/a/p0.html\");\n\
+                nrv.apply.write(\"site/a/p0.html\", \"mine\\n\", hash);\n";
+    site.script("late.rhai", text);
+    site.write("go", "");
+    let holder = site.start(&["run", "held.rhai", "--yes", "--allow-dirty"]);
+    let holds = || {
+        site.recorded("*/events.jsonl")
+            .iter()
+            .any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("dta_verified")))
+    };
+    wait_until("it holds the lock", holds);
+    site.nrv(&["run", "late.rhai", "--allow-dirty"]).exits(75);
+    assert_eq!(site.read("notes/one.txt"), b"1\n");
+    site.last_ended("suspended");
+    let late = site.last_run().file_name().unwrap().to_str().unwrap().to_owned();
+    site.nrv(&["resume", &late]).exits(75);
+    site.write("end", "");
+    holder.end();
+    site.nrv(&["resume", &late]).exits(0);
+    assert_eq!(site.read("site/a/p0.html"), b"mine\n");
+    assert_eq!(kinds(&site, "run_resumed"), 2);
+    site.last_ended("done");
+}
+
+#[test]
+fn a_program_goes_on_with_its_own_calls() {
+    let site = Site::new(0);
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let call =
+        CustomCall::new("post.send", "sends", json!({}), move |_, _| Ok(json!(count.fetch_add(1, Ordering::Relaxed))));
+    let options = Options { calls: Calls::default().with(call).unwrap(), ..Options::default() };
+    let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
+    let send = || Call::Custom { name: "post.send".to_owned(), params: json!({"to": "x"}) };
+    let create = |name: &str| Call::ApplyCreate { path: name.to_owned(), text: "x\n".to_owned() };
+    let mut host = Host::start(&context, Request::program(&context, "own"), &mut Silent).unwrap();
+    let run = host.run_id().to_owned();
+    assert_eq!(host.perform(&Position::nth(1), send(), &mut Silent).unwrap(), json!(0));
+    let first = host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap();
+    // It dies.
+    drop(host);
+    site.nrv(&["resume", &run]).exits(1).says("the program `own` has to go on with its run itself");
+    let resumed = || Host::resume(&context, &run, &context.policy, Resumption::default(), &mut Silent).unwrap();
+    let mut host = resumed();
+    assert_eq!(host.perform(&Position::nth(1), send(), &mut Silent).unwrap(), json!(0));
+    let error = host.perform(&Position::nth(2), create("b.txt"), &mut Silent).unwrap_err();
+    assert_eq!((error.code(), &error.details()["position"]), (Code::Diverged, &json!("2")));
+    drop(host);
+    let mut host = resumed();
+    host.perform(&Position::nth(1), send(), &mut Silent).unwrap();
+    assert_eq!(host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap(), first);
+    assert_eq!(host.perform(&Position::nth(3), send(), &mut Silent).unwrap(), json!(1));
+    let finished = host.finish(Ok(json!("end"))).unwrap();
+    assert_eq!((finished.state, made.load(Ordering::Relaxed)), (State::Done, 2));
+    site.last_ended("done");
+}
+
+#[test]
+fn a_run_that_ends_before_it_has_done_what_it_did_is_no_success() {
+    let site = Site::new(0);
+    let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
+    let mut host = Host::start(&context, Request::program(&context, "own"), &mut Silent).unwrap();
+    let run = host.run_id().to_owned();
+    let create = Call::ApplyCreate { path: "a.txt".to_owned(), text: "x\n".to_owned() };
+    host.perform(&Position::nth(1), create, &mut Silent).unwrap();
+    drop(host);
+    let host = Host::resume(&context, &run, &context.policy, Resumption::default(), &mut Silent).unwrap();
+    let finished = host.finish(Ok(json!(1))).unwrap();
+    assert_eq!(finished.error.unwrap().code(), Code::Diverged);
+    assert!(!site.path("a.txt").exists(), "what nobody stands for is undone");
+}
+
+/// The patch that stands in the record does not show the secret, and can't be applied.
+#[test]
+fn a_proposal_is_applied_exactly_although_its_patch_shows_a_secret() {
+    let site = steps("");
+    let secret = ["<!-- token: gh", "p_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", " -->"].concat();
+    let page = String::from_utf8(site.read("site/a/p0.html")).unwrap();
+    site.write("site/a/p0.html", page.replace("<p>", &format!("{secret}\n<p>")));
+    site.commit();
+    let before = site.tree();
+    site.nrv(&["run", "steps.rhai"]).exits(7);
+    let shown = fs::read_to_string(&site.recorded("*/artifacts/4-link_updater.patch")[0]).unwrap();
+    assert!(shown.contains("[redacted "), "{shown}");
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert_eq!(site.tree()["site/a/p0.html"], site.moved(&before, OLD, NEW)["site/a/p0.html"]);
+    site.last_ended("done");
 }

@@ -30,12 +30,14 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("host", &[PRIMITIVES, &["journal"], SERVICES]),
     // Calls of the door for programs that have no script.
     ("toolkit", &[&["workspace", "apply", "host"]]),
+    // From a run's record to a text and a page: it reads, takes secrets out, and performs nothing.
+    ("report", &[&["diff", "ledger", "gate", "host"]]),
     ("flow", &[&["schema", "host"]]),
     ("script", &[&["policy", "process", "schema", "worker", "host"]]),
     ("mcp", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
     ("repl", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
     ("review", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
-    ("cli", &[PRIMITIVES, SERVICES, &["host", "flow", "script", "mcp", "repl", "review"]]),
+    ("cli", &[PRIMITIVES, SERVICES, &["host", "report", "flow", "script", "mcp", "repl", "review"]]),
     // It becomes a process of nrv's own, before there is a command line.
     ("entry", &[&["process", "dta", "guest"]]),
 ];

@@ -59,33 +59,54 @@ fn ids_are_unique_and_every_decision_occurs() {
     }
 }
 
+/// What the library answers, and the gates that object.
+fn answered(vector: &Vector) -> (jsonl::Answer, Vec<String>) {
+    let policy = Policy::parse(&vector.policy, "nrv.toml").unwrap();
+    let mut request: Request = serde_json::from_value(vector.request.clone()).unwrap();
+    request.id = json!(vector.id);
+    let answer = jsonl::answer(&request, &policy, &Rules::of(&policy).unwrap()).unwrap();
+    let objecting = answer.verdict.results.iter().filter(|result| result.decision > nrv::gate::Decision::Allow);
+    let gates = objecting.map(|result| result.gate_name.clone()).collect();
+    (answer, gates)
+}
+
+#[test]
+fn every_gate_that_requests_reach_occurs_with_every_decision_that_it_has() {
+    let vectors = vectors();
+    let gates = ["destructive-ops", "diff-size", "paths", "secrets", "tool-allowlist"];
+    for gate in gates {
+        let alone: Vec<&str> =
+            vectors.iter().filter(|vector| vector.gates == [gate]).map(|vector| &*vector.decision).collect();
+        let never: &[&str] = match gate {
+            "diff-size" => &["require-confirmation"],
+            "paths" => &["warn"],
+            "tool-allowlist" => &["warn", "require-confirmation"],
+            _ => &[],
+        };
+        for decision in ["warn", "require-confirmation", "block"] {
+            assert_ne!(alone.contains(&decision), never.contains(&decision), "{gate}: {decision}");
+        }
+    }
+    assert!(vectors.iter().flat_map(|vector| &vector.gates).all(|gate| gates.contains(&gate.as_str())));
+}
+
 #[test]
 fn the_library_decides_as_the_vectors_say() {
     let mut wrong = Vec::new();
     for vector in vectors() {
-        let policy = Policy::parse(&vector.policy, "nrv.toml").unwrap();
-        let rules = Rules::of(&policy).unwrap();
-        let request: Request = serde_json::from_value(vector.request.clone()).unwrap();
-        let verdict = jsonl::answer(&request, &policy, &rules).unwrap().verdict;
-        let objecting = verdict.results.iter().filter(|result| result.decision > nrv::gate::Decision::Allow);
-        let gates: Vec<&str> = objecting.map(|result| result.gate_name.as_str()).collect();
-        if (verdict.decision.as_str(), &gates)
-            != (vector.decision.as_str(), &vector.gates.iter().map(String::as_str).collect())
-        {
-            wrong.push(format!(
-                "{}: {} {gates:?}, not {} {:?}",
-                vector.id,
-                verdict.decision.as_str(),
-                vector.decision,
-                vector.gates
-            ));
+        let (answer, gates) = answered(&vector);
+        let decision = answer.verdict.decision.as_str();
+        if (decision, &gates) != (vector.decision.as_str(), &vector.gates) {
+            wrong.push(format!("{}: {decision} {gates:?}, not {} {:?}", vector.id, vector.decision, vector.gates));
         }
+        let again = serde_json::to_string(&answered(&vector).0).unwrap();
+        assert_eq!(again, serde_json::to_string(&answer).unwrap(), "{}: another time, another answer", vector.id);
     }
     compare("the library", &wrong);
 }
 
 #[test]
-fn the_command_line_decides_as_the_vectors_say() {
+fn the_command_line_answers_what_the_library_answers() {
     let mut wrong = Vec::new();
     let vectors = vectors();
     for (policy, group) in groups(&vectors) {
@@ -96,13 +117,14 @@ fn the_command_line_decides_as_the_vectors_say() {
             format!("{request}\n")
         };
         let ran = site.nrv_with(&["gate", "--jsonl"], &group.iter().map(line).collect::<String>()).exits(0);
+        assert_eq!(ran.stdout.lines().count(), group.len());
         for (vector, line) in group.iter().zip(ran.stdout.lines()) {
             let answer: Value = serde_json::from_str(line).unwrap();
-            if answer["id"] != vector.id || answer["decision"] != vector.decision {
-                wrong.push(format!("{}: {}, not {}", vector.id, answer["decision"], vector.decision));
+            let expected = serde_json::to_value(answered(vector).0).unwrap();
+            if answer != expected || answer["decision"] != vector.decision {
+                wrong.push(format!("{}: {answer}, not {expected}", vector.id));
             }
         }
-        assert_eq!(ran.stdout.lines().count(), group.len());
     }
     compare("the command line", &wrong);
 }
@@ -115,7 +137,7 @@ for request in args.all {
         else if "argv" in request { nrv.gate.evaluate_command(request.argv) }
         else if "tool" in request { nrv.gate.evaluate_tool_use(request.tool, request.params) }
         else { nrv.gate.evaluate_edit(request.path, request.text, 0) };
-    decided.push(said.decision);
+    decided.push(said);
 }
 decided
 "#;
@@ -133,7 +155,10 @@ fn scripts_are_told_what_the_vectors_say() {
         let ran = site.nrv_with(&["run", "vectors.rhai", "--json", "--args", "-"], &arguments).exits(0);
         let decided = ran.json()["result"].clone();
         for (at, vector) in group.iter().enumerate() {
-            if decided[at] != vector.decision {
+            let results = decided[at]["results"].as_array().unwrap();
+            let objecting = results.iter().filter(|result| result["decision"] != "allow");
+            let gates: Vec<&str> = objecting.filter_map(|result| result["gate_name"].as_str()).collect();
+            if decided[at]["decision"] != vector.decision || gates != vector.gates {
                 wrong.push(format!("{}: {}, not {}", vector.id, decided[at], vector.decision));
             }
         }

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
     after_help = "Examples:
   nrv gate command -- rm -rf dist
   nrv gate command --line 'git push --force && echo done'
-  nrv gate edit src/*.py --sarif > secrets.sarif
+  nrv gate edit . --sarif > secrets.sarif
   nrv gate explain command --line 'git reset --hard'
 
 Exit codes:
@@ -44,8 +44,8 @@ pub(super) enum Gate {
     /// Judge the use of a tool by its name and params
     #[command(after_help = "Example:\n  echo '{\"command\": \"ls\"}' | nrv gate tool Bash --params -")]
     Tool(ToolArguments),
-    /// Judge files, or the new content of one
-    #[command(after_help = "Examples:\n  nrv gate edit a.py --content new.py\n  nrv gate edit src/*.py --sarif")]
+    /// Judge files, all files of folders, or the new content of a file
+    #[command(after_help = "Examples:\n  nrv gate edit a.py --content new.py\n  nrv gate edit src docs --sarif")]
     Edit(EditArguments),
     /// Say which rules decide, where they stand, and what would change the verdict
     #[command(after_help = "Example:\n  nrv gate explain command --line 'git reset --hard'")]
@@ -95,7 +95,7 @@ pub(super) struct ToolArguments {
 /// An edit.
 #[derive(Debug, Args)]
 pub(super) struct EditArguments {
-    /// Files
+    /// Files, or folders for the files in them that git does not ignore
     #[arg(required = true, value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
     /// File with what PATH is to hold, `-` for stdin; without it, files are judged as they are

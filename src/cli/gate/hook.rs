@@ -4,10 +4,9 @@
 use std::{
     io::Write,
     panic::{self, AssertUnwindSafe},
-    path::{Component, Path, PathBuf},
 };
 
-use super::{Bench, GateArguments, read_stdin};
+use super::{Bench, GateArguments, MAX_INPUT, place, read_stdin};
 use crate::{
     cli::{
         Here,
@@ -18,6 +17,7 @@ use crate::{
         Subject,
         hook::{BLOCK, Question, Reply},
     },
+    path::RepoPath,
     text,
 };
 
@@ -66,25 +66,18 @@ fn answer(here: &Here, arguments: &GateArguments) -> Result<Reply, Error> {
     let input = read_stdin().map_err(|error| Error::io("stdin can't be read", &error))?;
     let question = Question::parse(&input)?;
     let folder =
-        question.folder.as_ref().map_or_else(|| here.place.folder.clone(), |folder| here.absolute(folder.as_ref()));
+        question.folder.as_ref().map_or_else(|| here.place.folder.clone(), |folder| here.place.folder.join(folder));
     let place = |path: &str| match path.starts_with('~') {
         true => path.to_owned(),
-        false => here.in_workspace(&plain(&folder.join(path))),
+        false => place::in_workspace(here, &folder.join(path)),
     };
-    let question = question.relocated(&place);
+    // What can't be read as text is judged by the pieces alone, as a file is that does not exist yet.
+    let read = |path: &str| {
+        let (workspace, path) = (&here.context.workspace, RepoPath::parse(path).ok()?);
+        workspace.stat(&path).ok()?.filter(|metadata| metadata.length <= MAX_INPUT)?;
+        std::str::from_utf8(&workspace.read(&path).ok()?.bytes).ok().map(str::to_owned)
+    };
+    let question = question.located(&place, &read);
     let subject = Subject::ToolUse { name: &question.tool, params: &question.params };
     Ok(question.reply(&bench.decide(&subject)))
-}
-
-/// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -1,24 +1,21 @@
 //! `nrv gate`: what the gates say of commands, tools and edits. Nothing is started, written or recorded.
 
 mod arguments;
+mod edit;
 mod hook;
+mod place;
 mod sarif;
 
-use std::{
-    io::{BufRead, Read},
-    path::Path,
-};
+use std::io::{BufRead, Read};
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::arguments::{CommandArguments, EditArguments, Explained, Gate, ToolArguments};
+use self::arguments::{CommandArguments, Explained, Gate, ToolArguments};
 pub(super) use self::{arguments::GateArguments, hook::hook};
 use super::{Here, output::Output, run::parse_json};
 use crate::{
-    diff,
     error::{Code, Error},
-    gate::{self, Decision, Edit, Rules, Subject, Verdict, destructive, jsonl},
+    gate::{self, Decision, Rules, Subject, Verdict, destructive, jsonl},
     policy::Policy,
 };
 
@@ -54,7 +51,7 @@ pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> 
         }
         Some(Gate::Command(command)) => Ok(command_subject(command, |subject| conclude(bench.decide(subject), out))),
         Some(Gate::Tool(tool)) => tool_subject(here, tool, |subject| conclude(bench.decide(subject), out)),
-        Some(Gate::Edit(edit)) => edits(here, &bench, edit, out),
+        Some(Gate::Edit(edit)) => edit::judge(here, &bench, edit, out),
         Some(Gate::Explain { subject }) => explain(here, &bench, subject, out),
         Some(Gate::Hook) => Err(Error::new(Code::Internal, "the hook is answered elsewhere")),
     }
@@ -89,74 +86,11 @@ fn tool_subject<T>(here: &Here, arguments: &ToolArguments, take: impl FnOnce(&Su
     Ok(take(&Subject::ToolUse { name: &arguments.name, params: &params }))
 }
 
-/// One file with the content that it has, or is to have.
-fn edit_subject<T>(
-    here: &Here,
-    path: &Path,
-    content: Option<&Path>,
-    take: impl FnOnce(&Subject<'_>) -> T,
-) -> Result<T, Error> {
-    let place = here.in_workspace(&here.absolute(path));
-    let (before, after) = match content {
-        Some(content) => (here.read_bytes(path).unwrap_or_default(), here.read_bytes(content)?),
-        // Nothing changes, but all of it is looked at.
-        None => (Vec::new(), here.read_bytes(path)?),
-    };
-    let diff_lines = content.map_or(0, |_| diff::count(&before, &after).total());
-    let edit = Edit { path: place.into(), before: before.into(), after: after.into(), diff_lines };
-    Ok(take(&Subject::Edit { edit: &edit, run_lines_so_far: 0 }))
-}
-
-#[derive(Serialize)]
-struct Judged<'a> {
-    path: &'a str,
-    #[serde(flatten)]
-    verdict: &'a Verdict,
-}
-
-fn edits(here: &Here, bench: &Bench<'_>, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {
-    let content = content_of_one(arguments)?;
-    let mut judged = Vec::new();
-    let mut found = Vec::new();
-    for path in &arguments.paths {
-        let (verdict, findings) = edit_subject(here, path, content, |subject| {
-            let findings =
-                if arguments.sarif { gate::findings(subject, &bench.policy, bench.rules) } else { Vec::new() };
-            (bench.decide(subject), findings)
-        })?;
-        let place = here.in_workspace(&here.absolute(path));
-        found.extend(findings.into_iter().map(|(gate, findings)| (place.clone(), gate.name(), findings)));
-        judged.push((place, verdict));
-    }
-    let strictest = judged.iter().map(|(_, verdict)| verdict.decision).max().unwrap_or_default();
-    if arguments.sarif {
-        out.document(&sarif::document(&found));
-    } else if let [(_, verdict)] = &judged[..] {
-        out.document(verdict);
-    } else {
-        let rows: Vec<_> = judged.iter().map(|(path, verdict)| Judged { path, verdict }).collect();
-        out.document(&rows);
-    }
-    Ok(exit_code(strictest))
-}
-
-fn content_of_one(arguments: &EditArguments) -> Result<Option<&Path>, Error> {
-    if arguments.content.is_some() && arguments.paths.len() != 1 {
-        return Err(Error::new(Code::Usage, "`--content` is what one file is to hold, and several are given"));
-    }
-    Ok(arguments.content.as_deref())
-}
-
 fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output) -> Result<u8, Error> {
     let explanation = match subject {
         Explained::Command(command) => command_subject(command, |subject| bench.explain(subject)),
         Explained::Tool(tool) => tool_subject(here, tool, |subject| bench.explain(subject))?,
-        Explained::Edit(edit) => {
-            let content = content_of_one(edit)?;
-            let one = |path: &std::path::PathBuf| edit_subject(here, path, content, |subject| bench.explain(subject));
-            let mut all = edit.paths.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-            if all.len() == 1 { all.remove(0) } else { Value::Array(all) }
-        }
+        Explained::Edit(edit) => edit::explained(here, bench, edit)?,
     };
     out.document(&explanation);
     Ok(0)
@@ -185,16 +119,6 @@ fn answer_lines(bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
 /// Bytes of stdin that the hook reads at most.
 const MAX_INPUT: u64 = 64 << 20;
 
-impl Here {
-    /// A path as the policy speaks of it: relative to the workspace if it is in it, through whatever links lead there, else absolute.
-    fn in_workspace(&self, path: &Path) -> String {
-        let root = self.context.workspace.root();
-        let real = real_path(path);
-        let relative = real.strip_prefix(root).or_else(|_| path.strip_prefix(&self.place.root));
-        relative.unwrap_or(&real).to_string_lossy().into_owned()
-    }
-}
-
 fn read_stdin() -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
@@ -202,18 +126,4 @@ fn read_stdin() -> std::io::Result<Vec<u8>> {
         true => Err(std::io::Error::other("it is longer than 64 MiB")),
         false => Ok(bytes),
     }
-}
-
-/// The path with the links of the folders that exist resolved.
-fn real_path(path: &Path) -> std::path::PathBuf {
-    for ancestor in path.ancestors() {
-        if let Ok(real) = std::fs::canonicalize(ancestor) {
-            return match path.strip_prefix(ancestor) {
-                Ok(rest) if rest.as_os_str().is_empty() => real,
-                Ok(rest) => real.join(rest),
-                Err(_) => real,
-            };
-        }
-    }
-    path.to_path_buf()
 }

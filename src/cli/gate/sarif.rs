@@ -4,20 +4,27 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::gate::{Decision, Finding};
+use crate::gate::{Decision, Finding, Gate};
 
 /// One run over some files: each with a gate and what that found.
-pub(super) fn document(found: &[(String, &'static str, Vec<Finding>)]) -> Value {
+pub(super) fn document<'a>(found: impl Iterator<Item = (&'a str, &'a dyn Gate, &'a [Finding])>) -> Value {
     let mut rules = BTreeMap::new();
     let mut results = Vec::new();
     for (path, gate, findings) in found {
         for finding in findings {
-            let id = format!("{gate}/{}", finding.rule);
+            let id = format!("{}/{}", gate.name(), finding.rule);
             results.push(result(path, &id, finding));
-            rules.entry(id).or_insert_with(|| finding.remediation.clone());
+            rules.entry(id).or_insert_with(|| (gate.doc(), finding.remediation.clone()));
         }
     }
-    let rule = |(id, help): (&String, &String)| json!({"id": id, "help": {"text": help}});
+    let rule = |(id, (doc, help)): (&String, &(&str, String))| {
+        json!({
+            "id": id,
+            "shortDescription": {"text": format!("The rule `{id}`.")},
+            "fullDescription": {"text": doc},
+            "help": {"text": help},
+        })
+    };
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -45,7 +52,10 @@ fn result(path: &str, id: &str, finding: &Finding) -> Value {
         "locations": [{"physicalLocation": physical}],
     });
     if finding.decision == Decision::Allow {
-        result["suppressions"] = json!([{"kind": "inSource", "justification": finding.reason}]);
+        // It is permitted beside the finding, or by the policy.
+        let is_inline = finding.reason.ends_with(&format!("nrv:allow-secret {}", finding.rule));
+        let kind = if is_inline { "inSource" } else { "external" };
+        result["suppressions"] = json!([{"kind": kind, "justification": finding.reason}]);
     }
     result
 }

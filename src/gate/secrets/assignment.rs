@@ -25,6 +25,8 @@ pub(super) enum Style {
     Quoted,
     /// In quotes, behind a comma: an argument, or the next item of a list.
     Argument,
+    /// In quotes, behind a space: a setting, a statement of SQL, or a sentence.
+    Said,
     /// Bare, right behind `=`, as in files of variables, and after the flags of a command line.
     Tight,
     /// Bare, in a list such as `Server=a;Password=b`, or a form `user=a&password=b`.
@@ -99,16 +101,16 @@ impl Reader<'_> {
         found
     }
 
-    /// Passes an operator and says what kind it is: `=`, `:`, `,` or `>`.
+    /// Passes an operator and says what kind it is: `=`, `:`, `>`, and those that assign in quotes alone, `,` and `|`.
     fn operator(&mut self, closed: bool, tag: bool) -> Option<u8> {
         let start = self.at;
         let count =
             self.skip(4, |byte| matches!(byte, b'=' | b':' | b'?' | b'|' | b'+' | b'.' | b'!' | b'>' | b',' | b'-'));
         let kind = match &self.text[start..start + count] {
             b"=" | b":=" | b"::=" | b":::=" | b"?=" | b"||=" | b"+=" | b".=" | b"==" | b"===" | b"!=" | b"!=="
-            | b"=>" | b"||" => b'=',
+            | b"=>" => b'=',
             b":" => b':',
-            b"->" => b'=',
+            b"||" | b"->" => b'|',
             b"," if closed => b',',
             b">" if tag => b'>',
             // A value may begin with what looks like a part of an operator.
@@ -151,13 +153,16 @@ impl Reader<'_> {
         if operator == b':' {
             let start = self.at;
             self.skip(1, |byte| byte == b'&');
-            let type_name = self.skip(24, |byte| is_word(byte) || matches!(byte, b'.' | b'?' | b'|' | b'<' | b'>'));
+            let type_name = self.skip(NAME, |byte| {
+                is_word(byte) || matches!(byte, b'.' | b'?' | b'|' | b'<' | b'>' | b':' | b'\'' | b'&')
+            });
             let gap = self.skip(4, is_space);
             let assigned = type_name > 0 && gap > 0 && self.take(b"=") && self.skip(4, is_space) > 0;
             if !assigned {
                 self.at = start;
             }
         }
+        let block = operator == b':' && self.block();
         self.prefix();
         let escaped = self.take(b"\\");
         let quote = self.peek().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
@@ -165,10 +170,14 @@ impl Reader<'_> {
             self.at += 1;
             let (start, end) = (self.at, self.quoted(quote, escaped)?);
             let start = start + scheme(&self.text[start..end]);
-            let style = if operator == b',' { Style::Argument } else { Style::Quoted };
+            let style = match operator {
+                b',' => Style::Argument,
+                b' ' if spaced => Style::Said,
+                _ => Style::Quoted,
+            };
             return Some(Assignment { name, value: start..end, style });
         }
-        if escaped {
+        if escaped || matches!(operator, b',' | b'|') {
             return None;
         }
         let start = self.at + scheme(&self.text[self.at..(self.at + 8).min(self.text.len())]);
@@ -177,6 +186,13 @@ impl Reader<'_> {
         if matches!(self.text.get(end), Some(b'(' | b'[')) || self.text[end..].starts_with(b"::<") {
             return None;
         }
+        let after = &self.text[end..(end + GAP).min(self.text.len())];
+        match operator {
+            b'>' if !after.trim_ascii_start().starts_with(b"<") => return None,
+            b' ' if is_sentence(&self.text[start..end], after) => return None,
+            _ if block && !matches!(after.first(), None | Some(b'\n' | b'\r')) => return None,
+            _ => {}
+        }
         let style = match operator {
             b'>' => Style::Tagged,
             _ if self.is_listed(&name, end) => Style::Listed,
@@ -184,6 +200,19 @@ impl Reader<'_> {
             _ => Style::Loose,
         };
         Some(Assignment { name, value: start..end, style })
+    }
+
+    /// `name: |` with the value on the next line, as in YAML.
+    fn block(&mut self) -> bool {
+        let start = self.at;
+        let marks = self.skip(2, |byte| matches!(byte, b'|' | b'>' | b'+' | b'-'));
+        let block = matches!(self.text[start..self.at], [b'|' | b'>', ..]) && marks > 0;
+        let ends = self.skip(2, |byte| matches!(byte, b'\r' | b'\n'));
+        if block && ends > 0 && self.skip(GAP, is_space) > 0 {
+            return true;
+        }
+        self.at = start;
+        false
     }
 
     /// What languages write before a quote: `b"…"`, `@"…"`, `String::from("…")`.
@@ -240,6 +269,13 @@ impl Reader<'_> {
     }
 }
 
+/// True for a word after which words go on: `--password options of the command`.
+fn is_sentence(value: &[u8], after: &[u8]) -> bool {
+    let plain = |word: &&[u8]| !word.is_empty() && word.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'\'');
+    let mut words = after.strip_prefix(b" ").unwrap_or_default().split(|byte| *byte == b' ');
+    plain(&value) && words.next().filter(plain).is_some() && words.next().filter(plain).is_some()
+}
+
 /// How long a scheme such as `Bearer ` before a token is.
 fn scheme(value: &[u8]) -> usize {
     const SCHEMES: &[&[u8]] = &[b"Bearer ", b"bearer ", b"Basic ", b"basic ", b"token ", b"Token "];
@@ -270,7 +306,7 @@ mod tests {
         check("set(\"TOKEN\", \"v1\")", "v1", Style::Argument);
         check("if (c.token != \"v1\")", "v1", Style::Quoted);
         check("token = String::from(\"v1\")", "v1", Style::Quoted);
-        check("token 'v1'", "v1", Style::Quoted);
+        check("token 'v1'", "v1", Style::Said);
         check("<add key=\"Token\" value=\"v1\" />", "v1", Style::Quoted);
         check("Token ::= v1", "v1", Style::Loose);
         check("token: v1", "v1", Style::Loose);
@@ -281,5 +317,6 @@ mod tests {
         check("<myToken>\n    v1\n</myToken>", "v1", Style::Tagged);
         check("- name: TOKEN\n  value: v1", "v1", Style::Loose);
         check("token: Bearer v1", "v1", Style::Loose);
+        check("token: |\n  v1\n", "v1", Style::Loose);
     }
 }

@@ -38,10 +38,8 @@ enum Rank {
 /// All stretches, those that overlap merged into the most specific.
 pub(super) fn spans<'a>(text: &[u8], file: File, rules: &'a Rules) -> Vec<Span<'a>> {
     let mut finder = Finder { text, file, rules, last: None, manifest: 0, spans: Vec::new() };
-    for word in rules.words().find_overlapping_iter(text) {
-        for what in rules.uses(word.pattern().as_usize()) {
-            finder.look(*what, &word.range());
-        }
+    for (word, what) in rules.words(text) {
+        finder.look(what, &word);
     }
     merged(finder.spans)
 }

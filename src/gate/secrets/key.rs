@@ -2,7 +2,12 @@
 
 use std::ops::Range;
 
-use super::text::{is_filler, words};
+use base64::{Engine, prelude::BASE64_STANDARD as STANDARD};
+
+use super::{
+    text::{is_filler, words},
+    vocabulary::is_stand_in,
+};
 
 /// The least characters of a body that make a key of what stands between the lines.
 const BODY: usize = 40;
@@ -67,10 +72,25 @@ pub(super) fn url(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_secret.then_some(start + colon + 1..start + sign)
 }
 
-/// True if `user:password` holds a password rather than a variable or a word for one.
+/// True if `user:password`, perhaps in base64, holds a password rather than a variable or a word for one.
 pub(super) fn is_pair(pair: &[u8]) -> bool {
-    let colon = pair.iter().position(|byte| *byte == b':').unwrap_or(pair.len());
-    pair.get(colon + 1..).is_some_and(|password| is_url_password(&pair[..colon], password))
+    let colon = |pair: &[u8]| pair.iter().position(|byte| *byte == b':');
+    let holds = |pair: &[u8], colon: usize| is_url_password(&pair[..colon], &pair[colon + 1..]);
+    match colon(pair) {
+        Some(at) => holds(pair, at),
+        None => STANDARD.decode(pair).is_ok_and(|decoded| match colon(&decoded) {
+            // A token stands alone, before the colon.
+            Some(at) if at + 1 == decoded.len() => at >= 5 && !is_stand_in(&decoded[..at]),
+            Some(at) => holds(&decoded, at),
+            None => false,
+        }),
+    }
+}
+
+/// True for what is a pair in base64, and no secret as such: a word for a password, or none.
+pub(super) fn is_empty_pair(value: &[u8]) -> bool {
+    let plain = |decoded: Vec<u8>| decoded.contains(&b':') && decoded.iter().all(u8::is_ascii_graphic);
+    STANDARD.decode(value).is_ok_and(plain) && !is_pair(value)
 }
 
 fn is_url_password(user: &[u8], password: &[u8]) -> bool {
@@ -91,13 +111,18 @@ fn is_url_password(user: &[u8], password: &[u8]) -> bool {
         b"mypassword",
         b"yourpassword",
     ];
-    let variable = password.iter().any(|byte| matches!(byte, b'$' | b'{' | b'}' | b'*' | b'<' | b'[' | b'#'))
+    let variable = password.iter().any(|byte| matches!(byte, b'$' | b'{' | b'}' | b'*' | b'<' | b'[' | b']' | b'#'))
         || password.starts_with(b"%s")
         || password.starts_with(b"%(")
-        || password.starts_with(b":");
+        || password.starts_with(b":")
+        || password.starts_with(b"pserver:");
+    // `%20` is a space.
+    let spaced = password.windows(3).position(|part| part == b"%20").unwrap_or(password.len());
+    let stand_in = is_stand_in(&password[..spaced]) && is_stand_in(password.get(spaced + 3..).unwrap_or(b"a"));
     let shouted = password.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_') && words(password).count() > 0;
-    password.len() >= 3
+    password.len() >= 4
         && !variable
+        && !stand_in
         && !shouted
         && !password.eq_ignore_ascii_case(user)
         && !SAID.iter().any(|said| said.eq_ignore_ascii_case(password))

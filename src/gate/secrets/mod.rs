@@ -7,6 +7,7 @@
 //! on a bounded number of bytes, so the time grows with the length of the text and with nothing else.
 
 mod assignment;
+mod describe;
 mod find;
 mod generic;
 mod key;
@@ -21,7 +22,8 @@ mod text;
 mod vocabulary;
 
 pub use self::{
-    redact::{redact, redact_json, shows_secret},
+    describe::{Described, describe},
+    redact::{mark, redact, redact_json, shows_secret},
     rules::{OwnRule, Rules},
 };
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{
-    Rules,
+    Found, Rules,
     assignment::Style,
     find, generic,
     locate::{File, prefix},
@@ -26,7 +26,7 @@ pub fn redact<'a>(text: &'a str, rules: &Rules) -> Cow<'a, str> {
         }
     }
     // A text that keeps showing new secrets was made for that; nothing of it is worth keeping.
-    Cow::Owned(mark("text", text.as_bytes()))
+    Cow::Owned(mark_of("text", text.as_bytes()))
 }
 
 /// Takes the secrets out of every string of a value. Keys stay, and say what a string beneath them is.
@@ -49,7 +49,7 @@ fn named(value: &mut Value, name: &str, rules: &Rules) {
             } else if let Some(rule) = generic::judge_value(name.as_bytes(), text.as_bytes(), Style::Quoted, false)
                 && !is_hash(text)
             {
-                *text = mark(rule, text.as_bytes());
+                *text = mark_of(rule, text.as_bytes());
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| named(item, name, rules)),
@@ -63,8 +63,17 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn mark(rule: &str, secret: &[u8]) -> String {
-    format!("[redacted {rule} {}]", prefix(secret))
+fn mark_of(rule: &str, secret: &[u8]) -> String {
+    mark_with(rule, &prefix(secret))
+}
+
+/// What stands in place of a secret.
+pub fn mark(found: &Found) -> String {
+    mark_with(&found.rule, &found.sha256_prefix)
+}
+
+fn mark_with(rule: &str, sha256_prefix: &str) -> String {
+    format!("[redacted {rule} {sha256_prefix}]")
 }
 
 /// One round; none if there is nothing to take out.
@@ -78,7 +87,7 @@ fn once(text: &str, rules: &Rules) -> Option<String> {
     for span in spans {
         let (from, reach) = (floor(text, span.from), ceil(text, span.reach));
         redacted.push_str(&text[kept..from.max(kept)]);
-        redacted.push_str(&mark(span.rule, &text.as_bytes()[span.start..span.end]));
+        redacted.push_str(&mark_of(span.rule, &text.as_bytes()[span.start..span.end]));
         kept = reach;
     }
     redacted.push_str(&text[kept..]);

@@ -7,6 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::{
     key,
     text::{contains, entropy, is_alphanumeric, is_filler, is_mixed_hex, is_word},
+    vocabulary::is_stand_in,
 };
 
 /// How much of a text a pattern may look at, if its rule does not say otherwise.
@@ -33,7 +34,7 @@ pub(super) struct Rule {
     pub(super) needs: Option<Text>,
     /// Letters and digits may stand right beside the secret.
     pub(super) loose: bool,
-    /// What may not stand before the secret, beside letters and digits.
+    /// What may not stand beside the secret, apart from letters and digits.
     pub(super) edge: Text,
     /// The secret is `user:password`.
     pub(super) pair: bool,
@@ -53,6 +54,8 @@ pub(super) enum Place {
     Anywhere(usize),
     /// On the value of an assignment whose name holds a key.
     Value,
+    /// Nowhere: code of its own finds it.
+    Code,
 }
 
 impl Rule {
@@ -83,7 +86,7 @@ impl Rule {
     pub(super) fn compile(&self) -> Result<Regex, String> {
         let (pattern, folded) = match self.place {
             Place::At(_) | Place::Word(_) => (format!(r"\A(?:{})", self.pattern), false),
-            Place::Anywhere(_) => (self.pattern.to_string(), false),
+            Place::Anywhere(_) | Place::Code => (self.pattern.to_string(), false),
             Place::Value => (format!(r"\A(?:{})\z", self.pattern), true),
         };
         let built = RegexBuilder::new(&pattern).unicode(false).case_insensitive(folded).size_limit(1 << 22).build();
@@ -96,7 +99,7 @@ impl Rule {
             Place::At(before) => key.checked_sub(before)?,
             Place::Word(most) => word_start(text, key, most),
             Place::Anywhere(before) => key.saturating_sub(before),
-            Place::Value => return None,
+            Place::Value | Place::Code => return None,
         };
         let anchored = !matches!(self.place, Place::Anywhere(_));
         if anchored && !self.loose && !self.begins(text, start) {
@@ -117,7 +120,8 @@ impl Rule {
             }
         };
         let (start, end) = (start + found.start(), start + found.end());
-        let ends = self.loose || text.get(end).is_none_or(|next| !is_alphanumeric(*next));
+        let goes_on = |next: &u8| is_alphanumeric(*next) || self.edge.as_bytes().contains(next);
+        let ends = self.loose || !text.get(end).is_some_and(goes_on);
         let secret = &text[start..end];
         let speaks = !self.pair || key::is_pair(secret);
         (ends && speaks && self.accepts(secret)).then_some((start, end))
@@ -144,7 +148,7 @@ impl Rule {
         if self.entropy <= 0.0 {
             return true;
         }
-        !is_filler(secret) && entropy(secret) >= self.entropy
+        !is_filler(secret) && !is_stand_in(secret) && entropy(secret) >= self.entropy
     }
 }
 

@@ -1,6 +1,6 @@
 //! The set of rules: the built-in ones of `rules.txt`, a team's own, and the words that make them be looked at.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -14,7 +14,10 @@ use crate::{
 };
 
 /// The built-in rules; their form is said at the top of the file.
-const BUILT_IN: &str = include_str!("rules.txt");
+pub(super) const BUILT_IN: &str = include_str!("rules.txt");
+
+/// The longest word with which a token of a vendor begins.
+const TOKEN_WORD: usize = 64;
 
 /// How far before its word a pattern of a team's rule may begin.
 const OWN_REACH: usize = 256;
@@ -61,12 +64,17 @@ pub(super) enum Use {
     Manifest,
 }
 
+/// How many bytes of a word are searched for; the rest is compared where these stand. So the search is ready sooner.
+const BEGINNING: usize = 5;
+
 /// All rules that are in force.
 #[derive(Debug)]
 pub struct Rules {
     rules: Vec<Rule>,
+    /// The beginnings of all words.
     words: AhoCorasick,
-    uses: Vec<Vec<Use>>,
+    /// For each beginning, how words with it go on and what they are used for.
+    uses: Vec<Vec<(String, Use)>>,
     published: Vec<&'static str>,
 }
 
@@ -86,7 +94,7 @@ impl Rules {
     pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
         let mut rules = parse(BUILT_IN);
         for rule in own {
-            if rules.iter().any(|other| other.id == rule.id) || generic::IDS.contains(&rule.id.as_str()) {
+            if rules.iter().any(|other| other.id == rule.id) {
                 return Err(wrong(rule, "has an id that another rule has", "choose another id"));
             }
             rules.push(read_own(rule)?);
@@ -98,8 +106,7 @@ impl Rules {
 
     /// The id of every rule and what it finds, in the order of the file.
     pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
-        let own = self.rules.iter().map(|rule| (rule.id.as_ref(), rule.what.as_ref()));
-        own.chain(generic::LIST.iter().copied())
+        self.rules.iter().map(|rule| (rule.id.as_ref(), rule.what.as_ref()))
     }
 
     /// Every pattern, compiled.
@@ -112,19 +119,23 @@ impl Rules {
         &self.rules[at]
     }
 
-    pub(super) fn words(&self) -> &AhoCorasick {
-        &self.words
-    }
-
-    pub(super) fn uses(&self, word: usize) -> &[Use] {
-        &self.uses[word]
+    /// Every word of the rules that stands in a text, and what it is used for.
+    pub(super) fn words<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (Range<usize>, Use)> {
+        self.words.find_overlapping_iter(text).flat_map(move |begins| {
+            self.uses[begins.pattern().as_usize()].iter().filter_map(move |(rest, what)| {
+                let end = begins.end() + rest.len();
+                let goes_on = text.get(begins.end()..end)?.eq_ignore_ascii_case(rest.as_bytes());
+                goes_on.then_some((begins.start()..end, *what))
+            })
+        })
     }
 
     /// True for what begins like a token of a vendor. If it were one, the vendor's rule would have found it.
     pub(super) fn begins_like_a_token(&self, value: &[u8]) -> bool {
-        let Some(word) = self.words.find(value).filter(|word| word.start() == 0) else { return false };
-        let known = |what: &Use| matches!(what, Use::Token(at) if self.rules[*at].place == Place::At(0));
-        word.end() > 3 && self.uses[word.pattern().as_usize()].iter().any(known)
+        let begins = &value[..value.len().min(TOKEN_WORD)];
+        self.words(begins).any(|(word, what)| {
+            word.start == 0 && word.end > 3 && matches!(what, Use::Token(at) if self.rules[at].place == Place::At(0))
+        })
     }
 
     /// True for a key that its vendor has published as an example.
@@ -134,8 +145,12 @@ impl Rules {
     }
 
     fn new(rules: Vec<Rule>) -> Result<Rules, Error> {
-        let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
-        let mut add = |word: &str, what| uses.entry(word.to_ascii_lowercase()).or_default().push(what);
+        let mut uses: BTreeMap<String, Vec<(String, Use)>> = BTreeMap::new();
+        let mut add = |word: &str, what| {
+            let mut begins = word.to_ascii_lowercase();
+            let rest = begins.split_off(begins.floor_char_boundary(BEGINNING));
+            uses.entry(begins).or_default().push((rest, what));
+        };
         for (at, rule) in rules.iter().enumerate() {
             let what = if rule.place == Place::Value { Use::Named(at) } else { Use::Token(at) };
             rule.keys.iter().for_each(|key| add(key, what));
@@ -214,11 +229,16 @@ fn prefix(pattern: &str) -> String {
     if pattern.contains('|') && !pattern.contains('(') { String::new() } else { plain }
 }
 
+/// The id of a rule and what it finds, from the line with which the rule begins.
+pub(super) fn head(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix('[')?.split_once("] ")
+}
+
 /// Reads the built-in rules.
 fn parse(text: &'static str) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::with_capacity(400);
     for line in text.lines() {
-        if let Some((id, what)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
+        if let Some((id, what)) = head(line) {
             rules.push(Rule::new(Cow::Borrowed(id), Cow::Borrowed(what)));
             continue;
         }
@@ -244,28 +264,12 @@ fn parse(text: &'static str) -> Vec<Rule> {
                 rule.place = Place::Value;
             }
             "value" => rule.pattern = Cow::Borrowed(value),
+            "code" => rule.place = Place::Code,
             _ => {}
         }
     }
-    for rule in rules.iter_mut().filter(|rule| rule.keys.is_empty()) {
+    for rule in rules.iter_mut().filter(|rule| rule.keys.is_empty() && rule.place != Place::Code) {
         rule.keys.push(Cow::Owned(prefix(&rule.pattern)));
     }
     rules
-}
-
-/// The examples of the built-in rules: rule, text, whether it is to be found.
-#[cfg(test)]
-pub(super) fn examples() -> Vec<(&'static str, String, bool)> {
-    let mut examples = Vec::new();
-    let mut id = "";
-    for line in BUILT_IN.lines() {
-        if let Some((next, _)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
-            id = next;
-        }
-        let example = line.strip_prefix("match ").map(|text| (text, true));
-        if let Some((text, found)) = example.or_else(|| line.strip_prefix("not ").map(|text| (text, false))) {
-            examples.push((id, text.replace('·', "").replace('⏎', "\n"), found));
-        }
-    }
-    examples
 }

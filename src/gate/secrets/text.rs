@@ -35,6 +35,7 @@ pub(super) fn is_filler(text: &[u8]) -> bool {
         b"change_me",
         b"change-me",
         b"changeit",
+        b"your@",
         b"your_",
         b"your-",
         b"yourtoken",
@@ -56,7 +57,7 @@ pub(super) fn is_filler(text: &[u8]) -> bool {
     ];
     longest_run(text, |byte| matches!(byte, b'x' | b'X' | b'*' | b'.' | b'?' | b'#')) >= 6
         || text.iter().all(|byte| *byte == text[0])
-        || text.ends_with(b"...")
+        || memchr::memmem::find(text, b"...").is_some()
         || WORDS.iter().any(|word| contains(text, word))
 }
 
@@ -83,9 +84,12 @@ fn longest_run(text: &[u8], class: impl Fn(u8) -> bool) -> usize {
     longest
 }
 
-/// True if a text holds a word of lower-case letters, whatever its case there.
+/// True if a text holds a word, whatever its case there.
 pub(super) fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.len() >= word.len() && text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+    let Some(first) = word.first() else { return true };
+    let begins = text.get(..(text.len() + 1).saturating_sub(word.len())).unwrap_or_default();
+    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), begins)
+        .any(|at| text[at..at + word.len()].eq_ignore_ascii_case(word))
 }
 
 /// How many bytes belong to parts that read like words of a language rather than like chance.

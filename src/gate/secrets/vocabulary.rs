@@ -1,4 +1,4 @@
-//! The words by which names and values are told apart. Data alone; what follows from it is said in `generic`.
+//! The words by which names and values are told apart. Hardly more than data; what follows from it is said in `generic`.
 
 /// What a secret's name does not end with: places, sizes, names and kinds of secrets.
 pub(super) const OTHER: &[&str] = &[
@@ -129,7 +129,11 @@ pub(super) const OTHER: &[&str] = &[
     "chars",
     "charset",
     "exists",
+    "htpasswd",
 ];
+
+/// What stands before `token` in the name of a place in a list, which protects nothing.
+pub(super) const PLACES: &[&str] = &["page", "next", "sync", "continuation", "continue", "cursor", "resume"];
 
 /// What names of passwords end with.
 pub(super) const PASSWORD: &[&str] = &["password", "passwd", "passphrase", "passwort", "pwd"];
@@ -187,6 +191,110 @@ pub(super) const REFERENCE_PARTS: &[&[u8]] = &[
     b"(",
     b"#{",
 ];
+
+/// What keys begin with that everybody may have, of the kinds X.509 and SSH.
+pub(super) const PUBLIC_STARTS: &[&[u8]] = &[
+    b"MFkwEwYHKoZIzj0C",
+    b"MHYwEAYHKoZIzj0C",
+    b"MCowBQYDK2Vw",
+    b"MCowBQYDK2Vu",
+    b"MIGfMA0GCSqGSIb3D",
+    b"MIIBIjANBgkqhkiG9w0B",
+    b"MIIBojANBgkqhkiG9w0B",
+    b"MIICIjANBgkqhkiG9w0B",
+    b"AAAAB3NzaC1yc2E",
+    b"AAAAC3NzaC1lZDI1NTE5",
+    b"AAAAE2VjZHNhLXNoYTIt",
+];
+
+/// Words of which values are made that only say what they are: `myPassword`, `not-a-secret`.
+const SAYING: &[&[u8]] = &[
+    b"password",
+    b"passwd",
+    b"passphrase",
+    b"passwort",
+    b"pass",
+    b"pwd",
+    b"secret",
+    b"token",
+    b"key",
+    b"credential",
+    b"credentials",
+    b"auth",
+    b"access",
+    b"my",
+    b"your",
+    b"the",
+    b"a",
+    b"an",
+    b"some",
+    b"any",
+    b"user",
+    b"username",
+    b"name",
+    b"proxy",
+    b"repo",
+    b"root",
+    b"admin",
+    b"db",
+    b"database",
+    b"client",
+    b"server",
+    b"service",
+    b"api",
+    b"app",
+    b"test",
+    b"testing",
+    b"fake",
+    b"dummy",
+    b"mock",
+    b"demo",
+    b"sample",
+    b"old",
+    b"new",
+    b"bad",
+    b"wrong",
+    b"good",
+    b"correct",
+    b"incorrect",
+    b"invalid",
+    b"valid",
+    b"not",
+    b"no",
+    b"on",
+    b"for",
+    b"of",
+    b"file",
+    b"default",
+    b"temp",
+    b"foo",
+    b"bar",
+    b"baz",
+    b"login",
+    b"value",
+    b"real",
+    b"unused",
+    b"encoded",
+];
+
+/// True for a value that consists of such words alone.
+pub(super) fn is_stand_in(value: &[u8]) -> bool {
+    if value.len() > 40 || value.iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    let letters: Vec<u8> = value.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
+    let odd = value.iter().filter(|byte| !byte.is_ascii_alphabetic()).all(|byte| b"_- .".contains(byte));
+    // Which places can be reached from the beginning, word by word.
+    let mut reached = vec![false; letters.len() + 1];
+    reached[0] = true;
+    for at in 0..letters.len() {
+        if reached[at] {
+            let fitting = SAYING.iter().filter(|word| letters[at..].starts_with(word));
+            fitting.for_each(|word| reached[at + word.len()] = true);
+        }
+    }
+    odd && !letters.is_empty() && reached[letters.len()]
+}
 
 /// Values that say what kind of value belongs there, without what is no letter or digit.
 pub(super) const STAND_INS: &[&str] = &[

@@ -1,0 +1,28 @@
+//! A built-in rule for people: its line in the file of rules, and its examples.
+
+use super::rules::{BUILT_IN, head};
+
+/// A rule for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// Its line in `rules.txt`, counted from 1.
+    pub line: usize,
+    /// Texts in which it finds something; `·` is to be left out and `⏎` is a line feed, so that no scanner finds them here.
+    pub examples: Vec<String>,
+    /// Texts in which it finds nothing.
+    pub counterexamples: Vec<String>,
+}
+
+/// A built-in rule by its id.
+pub fn describe(id: &str) -> Option<Described> {
+    let at = BUILT_IN.lines().position(|line| head(line).is_some_and(|(of, _)| of == id))?;
+    let mut described = Described { line: at + 1, ..Described::default() };
+    for line in BUILT_IN.lines().skip(at + 1).take_while(|line| head(line).is_none()) {
+        if let Some(text) = line.strip_prefix("match ") {
+            described.examples.push(text.to_owned());
+        } else if let Some(text) = line.strip_prefix("not ") {
+            described.counterexamples.push(text.to_owned());
+        }
+    }
+    Some(described)
+}

@@ -1,0 +1,155 @@
+//! Which files changed, what became of that, and their diffs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{
+    material::Material,
+    model::{Change, Changes, Fate},
+    patch,
+};
+use crate::{diff, ledger::Record};
+
+/// How many lines of diffs are shown in all.
+const MOST_LINES: usize = 20_000;
+
+/// Gathers the changes in the order of the record.
+struct Gathered<'m, 'a> {
+    material: &'m Material<'a>,
+    files: Vec<Change>,
+    /// Of each path the changes that stand: which it is, and the hash of what was there before.
+    standing: BTreeMap<String, Vec<(usize, Value)>>,
+    room: usize,
+}
+
+/// The files that the run changed, or would.
+pub(super) fn of(material: &Material<'_>) -> Changes {
+    let mut gathered = Gathered { material, files: Vec::new(), standing: BTreeMap::new(), room: MOST_LINES };
+    for record in &material.records {
+        match record.kind.as_str() {
+            "committed" => gathered.commit(record),
+            "undone" | "undone_after_crash" => gathered.undo(record),
+            _ => {}
+        }
+    }
+    let would = material.end().and_then(|record| record.files.iter().find(|file| file.path == "artifacts/run.patch"));
+    match would {
+        Some(file) => {
+            let bytes = material.patch(&serde_json::json!({"path": file.path})).unwrap_or_default();
+            gathered.take("", Fate::WouldChange, &bytes);
+        }
+        None => gathered.propose(),
+    }
+    let counted = |change: &&Change| !matches!(change.fate, Fate::Undone | Fate::Proposed);
+    let stands = gathered.files.iter().any(|change| counted(&change));
+    let counted = || gathered.files.iter().filter(|change| !stands || counted(change));
+    let added = counted().map(|change| change.added).sum();
+    let removed = counted().map(|change| change.removed).sum();
+    Changes { added, removed, files: gathered.files }
+}
+
+impl Gathered<'_, '_> {
+    /// A transaction was committed: its files, with the diffs of its patch.
+    fn commit(&mut self, record: &Record) {
+        let transaction = record.data["transaction"].as_str().unwrap_or_default();
+        let patch = self.material.pack_patch(transaction);
+        let parts: BTreeMap<String, diff::Part<'_>> = diff::parts(patch.as_deref().unwrap_or_default())
+            .into_iter()
+            .filter_map(|part| Some((part.path()?, part)))
+            .collect();
+        for entry in record.data["entries"].as_array().into_iter().flatten() {
+            let path = entry["path"].as_str().unwrap_or_default().to_owned();
+            let part = parts.get(&path).map(|part| part.bytes);
+            let mut change = self.change(path.clone(), &record.position, Fate::Changed, part);
+            change.transaction = Some(transaction.to_owned());
+            change.remark = change.remark.or_else(|| remark(entry));
+            if patch.is_none() {
+                change.note = Some("the diff is not in this record".to_owned());
+            }
+            self.standing.entry(path).or_default().push((self.files.len(), entry["before"]["sha256"].clone()));
+            self.files.push(change);
+        }
+    }
+
+    /// Files were brought back: what stood of them is undone, or it was another run's.
+    fn undo(&mut self, record: &Record) {
+        for entry in record.data["entries"].as_array().into_iter().flatten() {
+            let path = entry["path"].as_str().unwrap_or_default();
+            let mut own = false;
+            while let Some((at, before)) = self.standing.get_mut(path).and_then(Vec::pop) {
+                own = true;
+                self.files[at].fate = Fate::Undone;
+                if before == entry["after"]["sha256"] {
+                    break;
+                }
+            }
+            if !own {
+                let mut change = self.change(path.to_owned(), &record.position, Fate::BroughtBack, None);
+                change.remark = remark(entry);
+                change.note = Some("its diff is in the report of the run that changed it".to_owned());
+                self.files.push(change);
+            }
+        }
+    }
+
+    /// What was proposed of files that were never changed.
+    fn propose(&mut self) {
+        let known: BTreeSet<String> = self.files.iter().map(|change| change.path.clone()).collect();
+        let judged: Vec<&Record> = self.material.of("judged").collect();
+        let proposals = if judged.is_empty() { self.material.of("dta_proposed").collect() } else { judged };
+        let mut seen = BTreeSet::new();
+        for record in proposals {
+            let named = match record.files.iter().find(|file| file.path.ends_with(".patch")) {
+                Some(file) => serde_json::json!({"path": file.path}),
+                None => record.data["patch"].clone(),
+            };
+            // What is proposed, reviewed and judged is one proposal.
+            if !seen.insert(named.to_string()) {
+                continue;
+            }
+            let bytes = self.material.patch(&named).unwrap_or_default();
+            for part in diff::parts(&bytes) {
+                let path = part.path().unwrap_or_default();
+                if !known.contains(&path) {
+                    let change = self.change(path, &record.position, Fate::Proposed, Some(part.bytes));
+                    self.files.push(change);
+                }
+            }
+        }
+    }
+
+    /// All files of a patch.
+    fn take(&mut self, position: &str, fate: Fate, patch: &[u8]) {
+        for part in diff::parts(patch) {
+            let change = self.change(part.path().unwrap_or_default(), position, fate, Some(part.bytes));
+            self.files.push(change);
+        }
+    }
+
+    /// One file's change, with as much of the diff as there is room for.
+    fn change(&mut self, path: String, position: &str, fate: Fate, part: Option<&[u8]>) -> Change {
+        let shown = part.map(|part| patch::read(&self.material.shown(part), &mut self.room)).unwrap_or_default();
+        Change {
+            path,
+            position: position.to_owned(),
+            transaction: None,
+            fate,
+            remark: shown.remark,
+            added: shown.added,
+            removed: shown.removed,
+            hunks: shown.hunks,
+            left_out: shown.left_out,
+            note: None,
+        }
+    }
+}
+
+/// What an entry says beside the contents.
+fn remark(entry: &Value) -> Option<String> {
+    match (&entry["before"], &entry["after"]) {
+        (Value::Null, Value::Object(_)) => Some("created".to_owned()),
+        (Value::Object(_), Value::Null) => Some("removed".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,81 @@
+//! What was counted: by adapters before and after, by their verifiers, and by evaluators of the finished run.
+
+use serde_json::Value;
+
+use super::{
+    format::{self, some_text, text, texts, words},
+    material::Material,
+    model::{Check, Count, Evaluation, Failure, Verification},
+};
+use crate::ledger::Record;
+
+/// Counts before and after, with the checks of each verifier.
+pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
+    let verified = |record: &Record| match record.kind.as_str() {
+        "dta_verified" => Some(of_adapter(record)),
+        "checked" => Some(of_apply(record)),
+        _ => None,
+    };
+    material.records.iter().filter_map(verified).collect()
+}
+
+fn of_adapter(record: &Record) -> Verification {
+    let (output, after) = (&record.data["output"], &record.data["after"]);
+    let dry = output["phase"] == "dry-run";
+    let before = output["baseline"].as_object().into_iter().flatten();
+    let row = |(name, before): (&String, &Value)| Count {
+        name: words(name),
+        before: before.as_u64(),
+        after: after[name].as_u64(),
+    };
+    let mut counts: Vec<Count> = before.map(row).collect();
+    let done = if dry { "to change" } else { "changed" };
+    for (name, proposed) in output["proposed_changes"].as_object().into_iter().flatten() {
+        let count = if dry { proposed } else { output["applied_changes"].get(name).unwrap_or(proposed) };
+        counts.push(Count { name: format!("{} {done}", words(name)), before: None, after: count.as_u64() });
+    }
+    let verifier = &output["verifier"];
+    let failures: Vec<Failure> = verifier["failures"].as_array().into_iter().flatten().map(failure).collect();
+    let check = |name: String| Check { passed: !failures.iter().any(|failure| failure.check == name), name };
+    Verification {
+        position: record.position.clone(),
+        tool: text(&output["tool"]),
+        dry,
+        passed: verifier["passed"] == true,
+        counts,
+        checks: texts(&verifier["checks"]).into_iter().map(check).collect(),
+        remarks: texts(&verifier["remarks"]),
+        failures,
+    }
+}
+
+fn failure(failure: &Value) -> Failure {
+    Failure { check: text(&failure["check"]), path: some_text(&failure["path"]), reason: text(&failure["reason"]) }
+}
+
+/// A change by `apply.*` was read back.
+fn of_apply(record: &Record) -> Verification {
+    Verification {
+        position: record.position.clone(),
+        tool: "apply".to_owned(),
+        dry: false,
+        passed: true,
+        counts: vec![Count { name: "files changed".to_owned(), before: None, after: record.data["files"].as_u64() }],
+        checks: vec![Check { name: "read_back".to_owned(), passed: true }],
+        failures: Vec::new(),
+        remarks: Vec::new(),
+    }
+}
+
+/// What evaluators said of the finished run.
+pub(super) fn evaluations(material: &Material<'_>) -> Vec<Evaluation> {
+    let evaluations = material.ended()["evaluations"].as_array().into_iter().flatten();
+    let evaluation = |said: &Value| Evaluation {
+        evaluator: text(&said["evaluator"]),
+        passed: said["passed"].as_bool(),
+        value: format::value(&said["value"]),
+        limit: format::value(&said["limit"]),
+        details: if said["details"] == serde_json::json!({}) { String::new() } else { format::value(&said["details"]) },
+    };
+    evaluations.map(evaluation).collect()
+}

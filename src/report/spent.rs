@@ -1,0 +1,70 @@
+//! What was spent of each budget.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{format, material::Material, model::Spent};
+
+/// The order in which budgets are told; others follow.
+const ORDER: &[&str] = &["calls", "files", "diff_lines", "bytes", "wall_s"];
+
+/// Each budget that has a limit, with what was spent of it.
+pub(super) fn of(material: &Material<'_>) -> Vec<Spent> {
+    let used = used(material);
+    let limits = material.limits().as_object().into_iter().flatten();
+    let spent = |(name, limit): (&String, &Value)| {
+        let used = used.get(name.as_str()).copied().unwrap_or(0.0);
+        Some(Spent { name: name.clone(), used, limit: limit.as_f64()? })
+    };
+    let mut all: Vec<Spent> = limits.filter_map(spent).collect();
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    all.sort_by_key(|spent| rank(&spent.name));
+    all
+}
+
+fn used<'m>(material: &'m Material<'_>) -> BTreeMap<&'m str, f64> {
+    let mut used = BTreeMap::new();
+    let ended = material.ended();
+    let calls = || material.of("call").count() as u64;
+    used.insert("calls", ended["calls"].as_u64().unwrap_or_else(calls) as f64);
+    used.insert("wall_s", material.duration_ms().unwrap_or(0) as f64 / 1000.0);
+    let costs: Vec<&Value> =
+        material.of("call").map(|record| &record.data["cost"]).filter(|cost| cost.is_object()).collect();
+    for (name, cost) in costs.iter().filter_map(|cost| cost.as_object()).flatten() {
+        *used.entry(name.as_str()).or_default() += cost.as_f64().unwrap_or(0.0);
+    }
+    if costs.is_empty() {
+        let entries = || material.of("committed").filter_map(|record| record.data["entries"].as_array()).flatten();
+        let files: BTreeSet<&str> = entries().filter_map(|entry| entry["path"].as_str()).collect();
+        used.insert("files", files.len() as f64);
+        used.insert("bytes", entries().filter_map(|entry| entry["after"]["length"].as_f64()).sum());
+        used.insert("diff_lines", ended["diff_lines"].as_f64().unwrap_or(0.0));
+    }
+    used
+}
+
+impl Spent {
+    /// The words for it.
+    pub fn label(&self) -> &str {
+        match self.name.as_str() {
+            "diff_lines" => "diff lines",
+            "wall_s" => "time",
+            name => name,
+        }
+    }
+
+    /// How much of the limit was used, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        if self.limit > 0.0 { (self.used / self.limit).clamp(0.0, 1.0) } else { f64::from(u8::from(self.used > 0.0)) }
+    }
+
+    /// An amount of it as people read it.
+    pub fn told(&self, amount: f64) -> String {
+        match self.name.as_str() {
+            "wall_s" => format::duration((amount * 1000.0) as u64),
+            "bytes" => format::bytes(amount as u64),
+            _ => format::number(amount as u64),
+        }
+    }
+}

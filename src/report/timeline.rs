@@ -1,0 +1,281 @@
+//! What happened in its order: sessions, calls, and what the host did. Of many calls the dull ones are counted, not listed.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    format::{self, count, short, some_text, text},
+    material::{ENDS, Material},
+    model::{Outside, Row, RowKind, Session},
+};
+use crate::ledger::Record;
+
+/// So many dull calls in a row are one row.
+const DULL: usize = 4;
+
+/// How many rows there are at most.
+const MOST_ROWS: usize = 300;
+
+/// How many of them are the last ones, if there are more.
+const LAST_ROWS: usize = 60;
+
+/// How many calls to the outside are listed.
+const MOST_OUTSIDE: usize = 200;
+
+/// The processes that the run had.
+pub(super) fn sessions(material: &Material<'_>) -> Vec<Session> {
+    let mut sessions: Vec<Session> = Vec::new();
+    for record in &material.records {
+        let kind = record.kind.as_str();
+        if matches!(kind, "run_started" | "run_resumed") {
+            let remarks = if kind == "run_resumed" { resumed(&record.data) } else { Vec::new() };
+            sessions.push(Session { from: record.at.clone(), to: None, state: None, remarks });
+        } else if (ENDS.contains(&kind) || kind == "run_interrupted")
+            && let Some(session) = sessions.last_mut()
+        {
+            session.to = Some(record.at.clone());
+            session.state = some_text(&record.data["state"]);
+        }
+    }
+    sessions
+}
+
+/// What a session began with that goes on with a run.
+fn resumed(data: &Value) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (key, words) in [("approved", "approved"), ("rejected", "rejected")] {
+        let answer = &data[key];
+        if answer.is_object() {
+            let by = some_text(&answer["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
+            let reason = some_text(&answer["reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
+            remarks.push(format!("{} {words}{by}{reason}", text(&answer["id"])));
+        }
+    }
+    if data["policy_changed"] == true {
+        remarks.push("the policy had changed; the stricter of both was in force".to_owned());
+    }
+    let stale = &data["accepted_stale_reads"];
+    let n = stale.as_array().map_or(u64::from(*stale == true), |paths| paths.len() as u64);
+    if n > 0 {
+        remarks.push(format!("{} that had changed were accepted", count(n, "file")));
+    }
+    remarks
+}
+
+/// Calls whose effects lie outside of the workspace.
+pub(super) fn outside(material: &Material<'_>) -> Vec<Outside> {
+    let calls = material.of("call").filter(|record| is_outside(&record.data));
+    let outside = |record: &Record| {
+        let args = &record.data["args"];
+        let (call, args) = match args["name"].as_str() {
+            Some(name) if record.data["call"] == "custom" => (name.to_owned(), &args["params"]),
+            _ => (text(&record.data["call"]), args),
+        };
+        Outside {
+            position: record.position.clone(),
+            call,
+            args: format::value(args),
+            error: some_text(&record.data["error"]["code"]),
+            duration_ms: record.volatile["duration_ms"].as_u64(),
+        }
+    };
+    calls.take(MOST_OUTSIDE).map(outside).collect()
+}
+
+fn is_outside(data: &Value) -> bool {
+    data["call"].as_str().is_some_and(|call| call == "custom" || call.starts_with("exec."))
+}
+
+/// What happened, in not too many rows.
+pub(super) fn rows(material: &Material<'_>) -> Vec<Row> {
+    let records: Vec<&Record> = material.records.iter().filter(|record| matters(record)).collect();
+    let listed = fold(&records, is_dull);
+    // Where even that is too much, all that went well is counted.
+    let mut rows = if listed.len() > MOST_ROWS { fold(&records, went_well) } else { listed };
+    if rows.len() > MOST_ROWS {
+        let from = MOST_ROWS - LAST_ROWS;
+        let to = rows.len() - LAST_ROWS;
+        let left_out = to - from;
+        let more = Row {
+            kind: RowKind::More,
+            at: rows[from].at.clone(),
+            what: format!("{} left out", count(left_out as u64, "row")),
+            ..event(&RowKind::More, None)
+        };
+        rows.splice(from..to, [more]);
+    }
+    rows
+}
+
+fn matters(record: &Record) -> bool {
+    let kind = record.kind.as_str();
+    let listed = ["call", "committed", "undone", "undone_after_crash", "revoked", "dta_verified", "dta_failed"];
+    // That a confirmation is used stands among the decisions, and here the call that used it.
+    let asks = kind.starts_with("confirmation_") && kind != "confirmation_used";
+    asks || kind.starts_with("run_") || listed.contains(&kind)
+}
+
+/// True for a call of which there is nothing to say but that it was made.
+fn is_dull(record: &Record) -> bool {
+    let data = &record.data;
+    let works = data["call"].as_str().is_some_and(|call| call.starts_with("dta.") || call.starts_with("apply."));
+    went_well(record) && record.kind == "call" && !works && !is_outside(data) && !data["cost"].is_object()
+}
+
+/// True for a call or change that nothing was wrong with.
+fn went_well(record: &Record) -> bool {
+    let data = &record.data;
+    match record.kind.as_str() {
+        "call" => data["error"].is_null() && matches!(data["decision"].as_str(), Some("allow") | None),
+        "committed" => true,
+        _ => false,
+    }
+}
+
+/// One row for each record, but one for several in a row that may be folded.
+fn fold(records: &[&Record], may: fn(&Record) -> bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut rest = records;
+    while let Some(first) = rest.first() {
+        let n = rest.iter().take_while(|record| may(record)).count();
+        if n >= DULL {
+            rows.push(folded(&rest[..n]));
+            rest = &rest[n..];
+        } else {
+            rows.push(row(first));
+            rest = &rest[1..];
+        }
+    }
+    rows
+}
+
+/// Several calls as one row.
+fn folded(records: &[&Record]) -> Row {
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    let mut costs: BTreeMap<String, f64> = BTreeMap::new();
+    let mut positions = Vec::new();
+    let mut n = 0;
+    for record in records.iter().filter(|record| record.kind == "call") {
+        n += 1;
+        positions.push(record.position.as_str());
+        *names.entry(text(&record.data["call"])).or_default() += 1;
+        for (name, cost) in record.data["cost"].as_object().into_iter().flatten() {
+            *costs.entry(name.clone()).or_default() += cost.as_f64().unwrap_or(0.0);
+        }
+    }
+    let position = match (positions.first(), positions.last()) {
+        (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
+        (Some(only), _) => (*only).to_owned(),
+        (None, _) => String::new(),
+    };
+    let names: Vec<String> = names.iter().map(|(name, n)| format!("{} {name}", format::number(*n))).collect();
+    let durations = records.iter().filter_map(|record| record.volatile["duration_ms"].as_u64());
+    Row {
+        kind: RowKind::Calls,
+        at: records.first().map(|record| record.at.clone()).unwrap_or_default(),
+        position,
+        what: count(n, "call"),
+        detail: Some(names.join(", ")),
+        cost: cost(&costs),
+        duration_ms: Some(durations.sum()),
+        failed: false,
+    }
+}
+
+/// What calls cost, as `2 files, 30 diff lines`.
+fn cost(costs: &BTreeMap<String, f64>) -> Option<String> {
+    let rank = |name: &str| ["files", "diff_lines", "bytes"].iter().position(|known| *known == name).unwrap_or(3);
+    let mut costs: Vec<(&String, u64)> =
+        costs.iter().map(|(name, cost)| (name, *cost as u64)).filter(|one| one.1 > 0).collect();
+    costs.sort_by_key(|(name, _)| rank(name));
+    let words = costs.iter().map(|(name, cost)| format!("{} {}", format::number(*cost), format::words(name)));
+    Some(words.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+}
+
+/// A row without anything particular.
+fn event(kind: &RowKind, record: Option<&Record>) -> Row {
+    Row {
+        kind: *kind,
+        at: record.map(|record| record.at.clone()).unwrap_or_default(),
+        position: record.map(|record| record.position.clone()).unwrap_or_default(),
+        what: String::new(),
+        detail: None,
+        cost: None,
+        duration_ms: None,
+        failed: false,
+    }
+}
+
+/// One record as a row.
+fn row(record: &Record) -> Row {
+    let data = &record.data;
+    let n_entries = data["entries"].as_array().map_or(0, Vec::len) as u64;
+    let event = |what: String, detail: Option<String>, failed: bool| Row {
+        what,
+        detail: detail.filter(|text| !text.is_empty()),
+        failed,
+        ..event(&RowKind::Event, Some(record))
+    };
+    let session =
+        |what: &str, detail: Option<String>| Row { kind: RowKind::Session, ..event(what.to_owned(), detail, false) };
+    match record.kind.as_str() {
+        "call" => call(record),
+        "committed" => event(format!("{} written", count(n_entries, "file")), some_text(&data["transaction"]), false),
+        "undone" => event(format!("{} brought back", count(n_entries, "file")), some_text(&data["transaction"]), false),
+        "undone_after_crash" => event(
+            format!("{} brought back after a crash", count(n_entries, "file")),
+            some_text(&data["transaction"]),
+            false,
+        ),
+        "revoked" => {
+            event("a change was taken back: it could not be recorded".to_owned(), some_text(&data["transaction"]), true)
+        }
+        "dta_verified" => {
+            let passed = data["output"]["verifier"]["passed"] == true;
+            let what = if passed { "verifier passed" } else { "verifier failed" };
+            event(what.to_owned(), some_text(&data["tool"]), !passed)
+        }
+        "dta_failed" => event(format!("{} failed", text(&data["tool"])), some_text(&data["reason"]), true),
+        "run_started" => session("run started", None),
+        "run_resumed" => session("run resumed", Some(resumed(data).join("; "))),
+        "run_suspended" => session("run suspended", some_text(&data["error"]["message"])),
+        "run_interrupted" => session("the process had died; what it left was recovered", None),
+        "run_finished" => {
+            session(&format!("run ended: {}", text(&data["state"])), some_text(&data["error"]["message"]))
+        }
+        kind => match kind.strip_prefix("confirmation_") {
+            Some(status) => {
+                let by = some_text(&data["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
+                let label = some_text(&data["label"]).unwrap_or_else(|| short(&text(&data["subject"])));
+                event(format!("confirmation {status}{by}"), Some(label), status == "refused")
+            }
+            None => event(kind.replace('_', " "), None, false),
+        },
+    }
+}
+
+/// A call as a row.
+fn call(record: &Record) -> Row {
+    let data = &record.data;
+    let code = some_text(&data["error"]["code"]);
+    let decision = some_text(&data["decision"]).filter(|decision| decision != "allow");
+    let costs = data["cost"].as_object().into_iter().flatten();
+    let costs = costs.map(|(name, cost)| (name.clone(), cost.as_f64().unwrap_or(0.0))).collect();
+    let said = [subject(&data["args"]), decision, code.clone()];
+    Row {
+        what: text(&data["call"]),
+        detail: Some(said.into_iter().flatten().collect::<Vec<_>>().join(" · ")).filter(|text| !text.is_empty()),
+        cost: cost(&costs),
+        duration_ms: record.volatile["duration_ms"].as_u64(),
+        failed: code.is_some(),
+        ..event(&RowKind::Call, Some(record))
+    }
+}
+
+/// What of its arguments tells a call from others of its name.
+fn subject(args: &Value) -> Option<String> {
+    let telling = ["path", "from", "label", "tool", "name", "message", "patterns", "regex", "command"];
+    let value = telling.iter().map(|key| &args[*key]).find(|value| value.is_string() || value.is_array())?;
+    Some(format::shortened(&format::value(value), 100)).filter(|text| !text.is_empty())
+}
