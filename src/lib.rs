@@ -5,7 +5,7 @@
 //!
 //! - [`cli`] turns a command line into calls; [`script`] runs a script: [`run_file`] is all that most programs need.
 //! - [`host`] is the one door: [`Host::perform`] judges, pays for, answers and records every [`Call`] of a run.
-//! - [`toolkit`] applies diffs without a script.
+//! - [`toolkit`] applies diffs without a script, and [`report`] tells from a run's record what it did.
 //! - [`dta`] has the adapters, which propose and measure, [`apply`] turns diffs into changes, and [`gate`] has the gates; all
 //!   only compute.
 //! - [`workspace`] reads the tree, [`journal`] writes it, [`ledger`] keeps the records; the other rooms beside them own one

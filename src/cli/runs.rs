@@ -26,8 +26,20 @@ pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: 
         out.say(if state.is_some() { "There are no such runs." } else { "There are no runs yet." });
     } else {
         out.data(&table::runs(&overviews));
+        for run in overviews.iter().filter(|run| run.state == host::State::Suspended.as_str()) {
+            let folder = here.context.runs.open(&run.run)?;
+            // A damaged record is for `runs verify` to report.
+            tell_waiting(&folder, &folder.records().unwrap_or_default(), out);
+        }
     }
     Ok(0)
+}
+
+/// What a run waits for, in one line.
+fn tell_waiting(folder: &ledger::RunFolder, records: &[ledger::Record], out: &mut Output) {
+    if let Some(waiting) = host::waiting(folder, records) {
+        out.line(&format!("{} {}", folder.id(), waiting.sentence()));
+    }
 }
 
 pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
@@ -60,9 +72,7 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         return Ok(0);
     }
     out.data(&table::runs(&[overview]));
-    if let Some(waiting) = host::waiting(&folder, &records) {
-        out.line(&format!("{} {}", folder.id(), waiting.sentence()));
-    }
+    tell_waiting(&folder, &records, out);
     for record in &records {
         let place = if record.position.is_empty() { "-" } else { &record.position };
         out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));

@@ -7,7 +7,7 @@ use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use crate::{
-    error::{Code, Error},
+    error::Error,
     host::{Evaluation, Overview, Question, Spread, Stats},
     ledger::{self, Record},
     script::Listed,
@@ -76,7 +76,8 @@ fn objections(results: &Value) -> String {
 
 /// What a suspended run waits for, from its error: the files, where the diff is, until when; none if it waits for no confirmation.
 pub(super) fn waiting(error: &Error) -> Option<String> {
-    let detail = |key: &str| error.details().get(key).filter(|_| error.code() == Code::Suspended);
+    let detail = |key: &str| error.details().get(key);
+    detail("approve")?;
     let expires = detail("expires_at")?.as_str()?;
     let mut text = detail("results").map(objections).unwrap_or_default();
     let files = detail("files").and_then(Value::as_array).filter(|files| !files.is_empty());

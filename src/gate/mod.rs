@@ -301,6 +301,8 @@ fn hash(subject: &Subject<'_>) -> Sha256 {
 }
 
 #[cfg(test)]
+mod strictest_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{

@@ -9,6 +9,9 @@ use super::{
     tool_use::{AFTER, BEFORE, EDITS, is, is_content},
 };
 
+/// Bytes that are copied at most to carry out all pieces, each of which makes the file anew.
+const MOST_WORK: usize = 1 << 28;
+
 /// Names of contents that replace all of a file.
 const WHOLE: &[&str] = &["content", "contents", "filetext", "newcontent"];
 
@@ -34,7 +37,7 @@ fn carry_out(deeds: Deeds, map: &Map<String, Value>, before: &str) -> Option<Str
             pieces.push(item.as_object()?);
         }
     }
-    if pieces.is_empty() {
+    if pieces.is_empty() || pieces.len().saturating_mul(before.len()) > MOST_WORK {
         return None;
     }
     pieces.into_iter().try_fold(before.to_owned(), |text, piece| replace(deeds, piece, &text))
@@ -95,5 +98,7 @@ mod tests {
         check("insert", json!({"path": "f", "insert_line": 1, "insert_text": "x"}), "a", None);
         check("MultiEdit", json!({"path": "f", "edits": [{"old_string": "a", "new_string": "b"}, 1]}), "a", None);
         check("Read", json!({"path": "f"}), "a", None);
+        let many = vec![json!({"old_string": "a", "new_string": "a"}); 1 << 9];
+        check("MultiEdit", json!({"path": "f", "edits": many}), &"a".repeat((1 << 19) + 1), None);
     }
 }

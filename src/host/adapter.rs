@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Host, Position, Sink, Work,
+    commit::Submitted,
     confirm::{Leave, Subject, altered},
     files::unprotected,
     fresh::Seen,
@@ -278,8 +279,8 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        let file = Some(stored.patch_path.as_str());
-        let verdict = self.admit(position, Some(tool), &stored.patch, file, sink)?;
+        let submitted = Submitted { adapter: Some(tool), patch: &stored.patch, file: Some(stored.patch_path.as_str()) };
+        let verdict = self.admit(position, submitted, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
         if dry && !self.flags.dry_run {
             self.budget.check_change(changes, &stored.patch.stats)?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Host, Position, Sink,
-    commit::Judged,
+    commit::Submitted,
     confirm::{Leave, Subject},
     patch::Patch,
     start::Origin,
@@ -44,7 +44,7 @@ impl Host<'_> {
         };
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;
         let patch = self.render_proposed(&proposed)?;
-        let verdict = self.admit(position, None, &patch, None, sink)?;
+        let verdict = self.admit(position, Submitted { adapter: None, patch: &patch, file: None }, sink)?;
         let mut leave = Leave::default();
         if request.writes() {
             self.reserved = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
@@ -77,7 +77,7 @@ impl Host<'_> {
         if verdict.decision == Decision::Block {
             let mut patch = Patch::default();
             files.into_iter().for_each(|stat| patch.push(&[], stat));
-            self.note_judged(position, &Judged { adapter: None, patch: &patch, file: None, verdict: &verdict })?;
+            self.note_judged(position, Submitted { adapter: None, patch: &patch, file: None }, &verdict)?;
             self.heed(&verdict, sink)?;
         }
         for (from, to) in request.moves()? {

@@ -27,13 +27,13 @@ pub(super) struct Committed {
     pub(super) entries: Vec<Entry>,
 }
 
-/// A change that gates judged.
-pub(super) struct Judged<'a> {
+/// A change that gates are to judge.
+#[derive(Clone, Copy)]
+pub(super) struct Submitted<'a> {
     pub(super) adapter: Option<&'a str>,
     pub(super) patch: &'a Patch,
     /// Where in the run's folder the patch stands, unless it shows a secret there.
     pub(super) file: Option<&'a str>,
-    pub(super) verdict: &'a Verdict,
 }
 
 /// What a transaction's pack says of it; the pre-images are covered by the hashes of the entries.
@@ -55,25 +55,27 @@ pub(super) fn domains(adapters: &Adapters, policy: &Policy, adapter: Option<&str
 
 impl Host<'_> {
     /// Judges a change, with the adapter that proposed it if one did. Nothing is written, and nothing is paid for yet.
-    ///
-    /// `file` is where in the run's folder the patch stands, if it was written there as it is.
     pub(super) fn admit(
         &mut self,
         position: &Position,
-        adapter: Option<&str>,
-        patch: &Patch,
-        file: Option<&str>,
+        submitted: Submitted<'_>,
         sink: &mut dyn Sink,
     ) -> Result<Verdict, Error> {
+        let Submitted { adapter, patch, .. } = submitted;
         let verdict = self.judge(adapter, &patch.stats, &patch.texts());
-        self.note_judged(position, &Judged { adapter, patch, file, verdict: &verdict })?;
+        self.note_judged(position, submitted, &verdict)?;
         self.heed(&verdict, sink)?;
         Ok(verdict)
     }
 
     /// Records what the gates said of a change, with the change, so that they can be asked again.
-    pub(super) fn note_judged(&mut self, position: &Position, judged: &Judged<'_>) -> Result<(), Error> {
-        let Judged { adapter, patch, file, verdict } = judged;
+    pub(super) fn note_judged(
+        &mut self,
+        position: &Position,
+        submitted: Submitted<'_>,
+        verdict: &Verdict,
+    ) -> Result<(), Error> {
+        let Submitted { adapter, patch, file } = submitted;
         let sha256 = Sha256::of(&patch.bytes);
         let written = match file {
             Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),

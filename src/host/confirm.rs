@@ -89,7 +89,9 @@ impl Host<'_> {
         if let Some((_, by)) = known.filter(|(bound, _)| bound.kind == CONFIRM && bound.label == self.shown(label)) {
             return Ok(json!({"subject": id, "by": by}));
         }
-        let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
+        let is_new = !self.flags.dry_run || subject.empty || self.confirmations.promise(label, &id);
+        let granted = if is_new { self.grant(position, subject, &mut Leave::default(), sink)? } else { None };
+        let by = match granted {
             Some(by) => by,
             None if self.flags.dry_run => "dry run",
             None => "nothing to confirm",
@@ -125,8 +127,10 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let now = self.context.options.clock.now();
-        match self.confirmations.granted(&subject.id, self.policy.sha256(), &now) {
-            Some((bound, _)) => leave.ids.push(bound.id.clone()),
+        let granted = self.confirmations.granted(&subject.id, self.policy.sha256(), &now);
+        match granted.map(|(bound, _)| bound.id.clone()) {
+            Some(id) => leave.ids.push(id),
+            None if self.confirmations.use_promise(&subject.id) => {}
             None => drop(self.grant(position, subject, leave, sink)?),
         }
         Ok(())

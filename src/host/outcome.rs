@@ -56,7 +56,9 @@ pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
     let row = |id: &String| {
         let head = heads.remove(id).and_then(|head| head.overview).filter(|_| !leased.contains(id));
         match head.and_then(|overview| serde_json::from_value::<Overview>(overview).ok()) {
-            Some(known) => Ok(Overview { kept_until: kept_until(context, id).map(clock::rfc3339), ..known }),
+            Some(known) => {
+                Ok(Overview { run: id.clone(), kept_until: kept_until(context, id).map(clock::rfc3339), ..known })
+            }
             None => overview(context, &context.runs.open(id)?),
         }
     };
@@ -65,7 +67,7 @@ pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
 
 /// What a head keeps of a run, for listings: nothing that changes after the run has stopped.
 pub(super) fn listed(context: &Context, folder: &RunFolder) -> Result<Option<Value>, Error> {
-    let overview = Overview { kept_until: None, lock: None, ..overview(context, folder)? };
+    let overview = Overview { kept_until: None, ..of_record(context, folder, None) };
     serde_json::to_value(overview).map(Some).map_err(|error| Error::new(Code::Internal, error.to_string()))
 }
 
@@ -81,6 +83,11 @@ const LOOKED_AT: &[&str] = &[
 
 /// One run.
 pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error> {
+    Ok(of_record(context, folder, context.locks().holder(folder.id())?))
+}
+
+/// One run, as its record says and whether it is going on.
+fn of_record(context: &Context, folder: &RunFolder, lock: Option<Holder>) -> Overview {
     // A damaged record is `runs verify`'s to report; a listing shows what can be read.
     let records = folder.records_with(LOOKED_AT).unwrap_or_default();
     let started = records.iter().find(|record| record.kind == "run_started");
@@ -88,14 +95,13 @@ pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error
         matches!(record.kind.as_str(), "run_finished" | "run_suspended" | "run_interrupted" | "run_resumed")
     });
     let ended = last.filter(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended"));
-    let lock = context.locks().holder(folder.id())?;
     let state = match ended.map(|record| text(&record.data["state"])) {
         Some(state) => state,
         None if lock.is_some() => "running".to_owned(),
         None => State::Interrupted.as_str().to_owned(),
     };
     let count = |key: &str| ended.and_then(|record| record.data[key].as_u64());
-    Ok(Overview {
+    Overview {
         run: folder.id().to_owned(),
         state,
         subject: started.map(|record| subject(&record.data["asked"])).unwrap_or_default(),
@@ -108,7 +114,7 @@ pub fn overview(context: &Context, folder: &RunFolder) -> Result<Overview, Error
         unverified: is_unverified(&records),
         kept_until: kept_until(context, folder.id()).map(clock::rfc3339),
         lock,
-    })
+    }
 }
 
 fn committed_files(records: &[Record]) -> u64 {

@@ -207,6 +207,10 @@ impl<'a> Host<'a> {
         if let Some(current) = self.policy.parts().last() {
             data["policy_source"] = self.packed(&json!(current.recorded()), false)?;
         }
+        // Of that and of the recorded one the policy in force can be made again.
+        if let Some(current) = self.policy.parts().last().filter(|_| changed) {
+            data["policy_source"] = self.packed(&json!(current.recorded()), true)?;
+        }
         if let Some((what, Ruling { id, by, reason })) = ruling {
             data[what] = json!({"id": id, "by": by, "reason": reason});
         }

@@ -96,7 +96,9 @@ struct Limit<'a> {
 fn ask(context: &Context, policy: &Policy, limit: Limit<'_>, urls: &[String]) -> Result<Vec<Outcome>, Error> {
     let Limit { timeout_ms, stop } = limit;
     let refusal = |url: &url::Url| policy.reach_refusal(url).map(|refusal| refusal.reason);
-    let client = net::Client::new(net::Options { refusal: &refusal, timeout_ms, cancel: stop });
+    // Whoever cancels is heard before the next request, not when the deadline's thread has passed it on.
+    let cancelled = || context.check_cancelled().is_err() || check_stop(stop).is_err();
+    let client = net::Client::new(net::Options { refusal: &refusal, timeout_ms, cancelled: &cancelled });
     let outcomes = parallel_map(context.options.threads, urls, |url| client.ask(url));
     check_stop(stop)?;
     Ok(outcomes)

@@ -127,6 +127,8 @@ pub(super) struct Confirmations {
     all: BTreeSet<String>,
     /// What a dry run would have asked.
     would_ask: Vec<Value>,
+    /// Of these the subjects, with their labels, that `nrv.gate.confirm` asked about and that were not used.
+    promised: BTreeMap<String, String>,
 }
 
 impl Confirmations {
@@ -231,6 +233,16 @@ impl Confirmations {
     /// Notes what would be asked if this were no dry run.
     pub(super) fn note_would_ask(&mut self, label: &str, subject: &str) {
         self.would_ask.push(json!({"label": label, "subject": subject}));
+    }
+
+    /// Takes a subject of a dry run as confirmed; false if it was already, under that label.
+    pub(super) fn promise(&mut self, label: &str, subject: &str) -> bool {
+        self.promised.insert(subject.to_owned(), label.to_owned()).as_deref() != Some(label)
+    }
+
+    /// Uses up what a dry run takes as confirmed; false if it does not.
+    pub(super) fn use_promise(&mut self, subject: &str) -> bool {
+        self.promised.remove(subject).is_some()
     }
 
     /// What a dry run would have asked.

@@ -13,11 +13,7 @@ use super::{
     Runs,
     folder::{append_to, read_if_there},
 };
-use crate::{
-    error::{Code, Error},
-    hash::Sha256,
-    json,
-};
+use crate::{error::Error, hash::Sha256, json};
 
 /// The file of the heads, in the folder of all runs.
 pub(super) const HEADS: &str = "heads.jsonl";
@@ -39,18 +35,18 @@ pub struct Head {
     pub overview: Option<Value>,
 }
 
-/// A head as it stands in its line.
-#[derive(Serialize, Deserialize)]
+/// A head as it stands in its line, which is canonical JSON: `check` comes first.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     run: String,
     seq: u64,
     hash: String,
     state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     overview: Option<Value>,
     /// The hash of the canonical JSON of everything else; older lines have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     check: Option<Sha256>,
 }
 
@@ -76,15 +72,22 @@ impl Head {
             return None;
         }
         let Line { run, seq, hash, state, overview, check } = serde_json::from_slice(line).ok()?;
-        let head = Head { run, seq, hash, state, overview };
-        check.is_none_or(|check| json::sha256(&head).is_ok_and(|hash| hash == check)).then_some(head)
+        let is_whole = check.is_none_or(|check| {
+            // The rest of the line, which is canonical itself, so that nothing has to be written once more to be hashed.
+            let rest = line.strip_prefix(Self::opening(&check).as_bytes());
+            rest.is_some_and(|rest| Sha256::of_parts(&[b"{", rest]) == check)
+        });
+        is_whole.then_some(Head { run, seq, hash, state, overview })
+    }
+
+    /// How a line begins, up to its second member.
+    fn opening(check: &Sha256) -> String {
+        format!("{{\"check\":\"{check}\",")
     }
 
     fn line(&self) -> Result<String, Error> {
-        let check = Some(json::sha256(self)?);
-        let Head { run, seq, hash, state, overview } = self.clone();
-        let line = Line { run, seq, hash, state, overview, check };
-        serde_json::to_string(&line).map_err(|error| Error::new(Code::Internal, error.to_string()))
+        let text = json::canonical(self)?;
+        Ok(Self::opening(&Sha256::of(text.as_bytes())) + &text[1..])
     }
 }
 

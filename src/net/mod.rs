@@ -3,11 +3,7 @@
 //! No redirect is followed, no body is read, no credentials and no cookies are sent, and no proxy is used, whatever the
 //! environment says. Who uses it decides which URLs may be asked for.
 
-use std::{
-    io,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use serde::Serialize;
 use ureq::{Agent, Body, http::Response};
@@ -32,7 +28,7 @@ pub struct Options<'a> {
     /// How long all requests may take together.
     pub timeout_ms: u64,
     /// No request is begun once this is true.
-    pub cancel: &'a AtomicBool,
+    pub cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Asks for one URL after the other, from any thread.
@@ -128,7 +124,7 @@ impl<'a> Client<'a> {
     fn time_left(&self) -> Result<Duration, String> {
         let left = Duration::from_millis(self.options.timeout_ms).saturating_sub(self.watch.elapsed());
         match () {
-            () if self.options.cancel.load(Ordering::Relaxed) => Err("the run was cancelled".to_owned()),
+            () if (self.options.cancelled)() => Err("the run was cancelled".to_owned()),
             () if left.is_zero() => Err("the time was up".to_owned()),
             () => Ok(left.min(PATIENCE)),
         }
@@ -201,15 +197,10 @@ mod tests {
 
     use super::*;
 
-    fn nothing() -> AtomicBool {
-        AtomicBool::new(false)
-    }
-
     #[track_caller]
     fn not_tried(url: &str, timeout_ms: u64, cancelled: bool, expected: Outcome) {
         let refusal = |url: &Url| url.path().ends_with("/no").then(|| "it says no".to_owned());
-        let cancel = AtomicBool::new(cancelled);
-        let client = Client::new(Options { refusal: &refusal, timeout_ms, cancel: &cancel });
+        let client = Client::new(Options { refusal: &refusal, timeout_ms, cancelled: &|| cancelled });
         let outcome = client.ask(url);
         assert!(!outcome.was_tried());
         assert_eq!(outcome, expected);
@@ -254,8 +245,7 @@ mod tests {
 
     #[test]
     fn a_closed_port_is_a_refused_connection() {
-        let cancel = nothing();
-        let client = Client::new(Options { refusal: &|_| None, timeout_ms: 9000, cancel: &cancel });
+        let client = Client::new(Options { refusal: &|_| None, timeout_ms: 9000, cancelled: &|| false });
         let outcome = client.ask("http://127.0.0.1:1/x");
         assert_eq!(outcome.fault().unwrap(), "was not answered: the connection was refused");
     }

@@ -39,8 +39,10 @@ mod tests {
     fn a_pager_gets_the_text_and_may_leave_early() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("shown");
-        assert!(page(&format!("cat > {}", file.display()), b"a text".to_vec()).unwrap());
-        assert!(std::fs::read(&file).unwrap() == b"a text");
+        assert!(
+            page(&format!("grep -x 'a text' > {0} && mv {0} {0}.whole", file.display()), b"a text\n".to_vec()).unwrap()
+        );
+        assert!(folder.path().join("shown.whole").exists());
         assert!(page("true", vec![b'x'; 1 << 20]).unwrap());
         assert!(!page("does-not-exist-nrv 2> /dev/null", b"x".to_vec()).unwrap());
     }

@@ -95,23 +95,29 @@ impl Gathered<'_, '_> {
 
     /// What was proposed of files that were never changed.
     fn propose(&mut self) {
-        let known: BTreeSet<String> = self.files.iter().map(|change| change.path.clone()).collect();
-        let judged: Vec<&Record> = self.material.of("judged").collect();
-        let proposals = if judged.is_empty() { self.material.of("dta_proposed").collect() } else { judged };
+        let mut known: BTreeSet<String> = self.files.iter().map(|change| change.path.clone()).collect();
+        let proposals =
+            self.material.records.iter().filter(|record| matches!(record.kind.as_str(), "dta_proposed" | "judged"));
         let mut seen = BTreeSet::new();
         for record in proposals {
             let named = match record.files.iter().find(|file| file.path.ends_with(".patch")) {
                 Some(file) => serde_json::json!({"path": file.path}),
                 None => record.data["patch"].clone(),
             };
-            // What is proposed, reviewed and judged is one proposal.
-            if !seen.insert(named.to_string()) {
+            // What is proposed and what is judged then is one change.
+            let name = named["sha256"]
+                .as_str()
+                .or(record.data["patch_sha256"].as_str())
+                .or(named["path"].as_str())
+                .unwrap_or_default()
+                .to_owned();
+            if !seen.insert(name) {
                 continue;
             }
             let bytes = self.material.patch(&named).unwrap_or_default();
             for part in diff::parts(&bytes) {
                 let path = part.path().unwrap_or_default();
-                if !known.contains(&path) {
+                if known.insert(path.clone()) {
                     let change = self.change(path, &record.position, Fate::Proposed, Some(part.bytes));
                     self.files.push(change);
                 }

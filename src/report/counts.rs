@@ -11,12 +11,8 @@ use crate::ledger::Record;
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
-    let verified = |record: &Record| match record.kind.as_str() {
-        "dta_verified" => Some(of_adapter(record)),
-        "checked" => Some(of_apply(record)),
-        _ => None,
-    };
-    material.records.iter().filter_map(verified).collect()
+    let adapters = material.of("dta_verified").map(of_adapter);
+    adapters.chain(of_apply(material)).collect()
 }
 
 fn of_adapter(record: &Record) -> Verification {
@@ -53,18 +49,21 @@ fn failure(failure: &Value) -> Failure {
     Failure { check: text(&failure["check"]), path: some_text(&failure["path"]), reason: text(&failure["reason"]) }
 }
 
-/// A change by `apply.*` was read back.
-fn of_apply(record: &Record) -> Verification {
-    Verification {
-        position: record.position.clone(),
+/// The changes by `apply.*` that were read back, all together: a script may make many.
+fn of_apply(material: &Material<'_>) -> Option<Verification> {
+    let checked: Vec<&Record> = material.of("checked").collect();
+    let count = |name: &str, n: u64| Count { name: name.to_owned(), before: None, after: Some(n) };
+    let files = checked.iter().filter_map(|record| record.data["files"].as_u64()).sum();
+    checked.first().map(|first| Verification {
+        position: first.position.clone(),
         tool: "apply".to_owned(),
         dry: false,
         passed: true,
-        counts: vec![Count { name: "files changed".to_owned(), before: None, after: record.data["files"].as_u64() }],
+        counts: vec![count("changes read back", checked.len() as u64), count("files changed", files)],
         checks: vec![Check { name: "read_back".to_owned(), passed: true }],
         failures: Vec::new(),
         remarks: Vec::new(),
-    }
+    })
 }
 
 /// What evaluators said of the finished run.
@@ -75,7 +74,15 @@ pub(super) fn evaluations(material: &Material<'_>) -> Vec<Evaluation> {
         passed: said["passed"].as_bool(),
         value: format::value(&said["value"]),
         limit: format::value(&said["limit"]),
-        details: if said["details"] == serde_json::json!({}) { String::new() } else { format::value(&said["details"]) },
+        details: details(&said["details"]),
     };
     evaluations.map(evaluation).collect()
+}
+
+/// What an evaluator counted, as `files 3, findings …`.
+fn details(details: &Value) -> String {
+    let Some(map) = details.as_object() else { return format::value(details) };
+    let said = map.iter().filter(|(_, value)| *value != &serde_json::json!([]));
+    let said: Vec<String> = said.map(|(name, value)| format!("{} {}", words(name), format::value(value))).collect();
+    said.join(", ")
 }

@@ -64,10 +64,15 @@ pub(super) fn confirmations(material: &Material<'_>) -> Vec<Confirmation> {
         confirmation.at.clone_from(&record.at);
         confirmation.by = some_text(&data["by"]).or(confirmation.by.take());
         confirmation.reason = some_text(&data["reason"]).or(confirmation.reason.take());
-        confirmation.shown_by =
-            some_text(&data["shown_by"]).or(some_text(&data["proof"])).or(confirmation.shown_by.take());
+        confirmation.shown_by = proof(data).or(confirmation.shown_by.take());
     }
     confirmations
+}
+
+/// How whoever answered showed who they are.
+fn proof(data: &Value) -> Option<String> {
+    let proof = some_text(&data["proof"])?;
+    Some(some_text(&data["fingerprint"]).map_or_else(|| proof.clone(), |key| format!("{proof} of {key}")))
 }
 
 /// What was asked, from the event and the confirmation's file.

@@ -31,7 +31,7 @@ pub(super) fn of(material: &Material<'_>, overview: &Overview) -> End {
         sentence: sentence(material, overview),
         exit_code: data["exit_code"].as_u64().filter(|_| has_stopped),
         error: (has_stopped && error.is_object()).then(|| trouble(error)),
-        waits_for: (overview.state == State::Suspended.as_str()).then(|| waiting(material, error)).flatten(),
+        waits_for: material.waiting(),
         duration_ms: material.duration_ms(),
     }
 }
@@ -40,17 +40,6 @@ fn trouble(error: &Value) -> Trouble {
     let place = &error["script"];
     let place = some_text(&place["path"]).map(|path| format!("{path}:{}:{}", place["line"], place["column"]));
     Trouble { code: text(&error["code"]), message: text(&error["message"]), hint: some_text(&error["hint"]), place }
-}
-
-/// The last confirmation that is pending.
-fn waiting(material: &Material<'_>, error: &Value) -> Option<Waiting> {
-    let wanted = error["details"]["confirmation"].as_str();
-    let pending = material.of("confirmation_pending").rev();
-    let record = pending.into_iter().find(|record| wanted.is_none_or(|id| record.data["id"] == id))?;
-    let id = text(&record.data["id"]);
-    let file = material.confirmation(&id);
-    let expires_at = some_text(&file["expires_at"]).or_else(|| some_text(&record.data["expires_at"]));
-    Some(Waiting { id, label: text(&record.data["label"]), expires_at })
 }
 
 /// What the run said at its end, from what it recorded.
@@ -98,7 +87,7 @@ pub(super) fn next(report: &Report, material: &Material<'_>) -> Vec<Command> {
         // An id is put into a command only if no shell reads more in it.
         ("suspended", Some(Waiting { id, .. })) if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             add("Approve and go on", format!("nrv resume {run} --approve {id}"));
-            add("Reject, which undoes the run", format!("nrv resume {run} --reject"));
+            add("Reject, which undoes the run", format!("nrv resume {run} --reject {id}"));
         }
         ("suspended", _) => add("Go on", format!("nrv resume {run}")),
         ("interrupted", _) => {

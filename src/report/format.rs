@@ -75,6 +75,10 @@ pub(super) fn value(value: &Value) -> String {
             Some(length) => format!("({length} bytes, kept in the record by their hash)"),
             None => value.to_string(),
         },
+        // What is counted is no fraction, however it is written.
+        Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0 && n.abs() < 1e15) => {
+            format!("{:.0}", number.as_f64().unwrap_or_default())
+        }
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     shortened(&text, SHOWN)
@@ -128,6 +132,7 @@ mod tests {
     fn values_are_short() {
         assert_eq!(value(&json!(["a", "b"])), "a, b");
         assert_eq!(value(&json!({"sha256": "00", "length": 9})), "(9 bytes, kept in the record by their hash)");
+        assert_eq!([json!(3.0), json!(0.25)].map(|number| value(&number)), ["3", "0.25"]);
         assert_eq!(value(&json!("ü".repeat(200))).chars().count(), SHOWN + 1);
     }
 }

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::{
     format::{self, moment, text},
-    model::Fact,
+    model::{Fact, Waiting},
 };
 use crate::{
     error::Error,
     gate::{Rules, secrets},
     hash::Sha256,
-    host::Context,
-    ledger::{Record, RunFolder},
+    host::{self, Context},
+    ledger::{Pack, Record, RunFolder},
     path::RepoPath,
 };
 
@@ -27,6 +27,7 @@ pub(super) struct Material<'a> {
     rules: &'a Rules,
     /// The events.
     pub(super) records: Vec<Record>,
+    pack: Pack,
     /// `run.json`, or null.
     run: Value,
     /// True if the record was imported without contents of files.
@@ -44,7 +45,8 @@ impl<'a> Material<'a> {
         let mut run: Value =
             folder.read("run.json").ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         secrets::redact_json(&mut run, rules.secrets());
-        Ok(Material { folder, rules, records, run, lacks_contents: folder.lacks_contents()? })
+        let pack = folder.pack().unwrap_or_default();
+        Ok(Material { folder, rules, records, pack, run, lacks_contents: folder.lacks_contents()? })
     }
 
     /// The events of a kind.
@@ -108,6 +110,13 @@ impl<'a> Material<'a> {
         said.map(|(name, value)| Fact { name, value }).collect()
     }
 
+    /// The confirmation for which the run waits, without secrets.
+    pub(super) fn waiting(&self) -> Option<Waiting> {
+        let host::Waiting { id, label, expires_at } = host::waiting(self.folder, &self.records)?;
+        let label = secrets::redact(&label, self.rules.secrets()).into_owned();
+        Some(Waiting { id, label, expires_at: Some(expires_at).filter(|at| !at.is_empty()) })
+    }
+
     /// A confirmation's file.
     pub(super) fn confirmation(&self, id: &str) -> Value {
         let mut value: Value = match is_name(id) {
@@ -132,7 +141,7 @@ impl<'a> Material<'a> {
             return is_artifact.then(|| self.folder.read(path).ok()).flatten();
         }
         let sha256: Sha256 = serde_json::from_value(named["sha256"].clone()).ok()?;
-        self.folder.pack().ok()?.get(&sha256).ok()
+        self.pack.get(&sha256).ok()
     }
 
     /// A part of a patch as text without secrets.

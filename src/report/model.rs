@@ -72,6 +72,13 @@ pub struct Report {
     pub findings: Vec<String>,
 }
 
+impl Report {
+    /// The commands with which a suspended run goes on.
+    pub(super) fn ways_on(&self) -> impl Iterator<Item = &Command> {
+        self.next.iter().filter(|next| self.state == "suspended" && next.command.starts_with("nrv resume "))
+    }
+}
+
 /// A name and what is to be said of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {

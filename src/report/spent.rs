@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{format, material::Material, model::Spent};
 
 /// The order in which budgets are told; others follow.
-const ORDER: &[&str] = &["calls", "files", "diff_lines", "bytes", "wall_s"];
+const ORDER: &[&str] = &["calls", "files", "diff_lines", "bytes", "wall_s", "exec_s", "tokens", "cost"];
 
 /// Each budget that has a limit, with what was spent of it.
 pub(super) fn of(material: &Material<'_>) -> Vec<Spent> {
@@ -32,7 +32,9 @@ fn used<'m>(material: &'m Material<'_>) -> BTreeMap<&'m str, f64> {
     let costs: Vec<&Value> =
         material.of("call").map(|record| &record.data["cost"]).filter(|cost| cost.is_object()).collect();
     for (name, cost) in costs.iter().filter_map(|cost| cost.as_object()).flatten() {
-        *used.entry(name.as_str()).or_default() += cost.as_f64().unwrap_or(0.0);
+        // What programs took is counted finer than it is limited.
+        let (name, unit) = if name == "exec_ms" { ("exec_s", 1000.0) } else { (name.as_str(), 1.0) };
+        *used.entry(name).or_default() += cost.as_f64().unwrap_or(0.0) / unit;
     }
     if costs.is_empty() {
         let entries = || material.of("committed").filter_map(|record| record.data["entries"].as_array()).flatten();
@@ -50,6 +52,7 @@ impl Spent {
         match self.name.as_str() {
             "diff_lines" => "diff lines",
             "wall_s" => "time",
+            "exec_s" => "programs",
             name => name,
         }
     }
@@ -62,8 +65,10 @@ impl Spent {
     /// An amount of it as people read it.
     pub fn told(&self, amount: f64) -> String {
         match self.name.as_str() {
-            "wall_s" => format::duration((amount * 1000.0) as u64),
+            "wall_s" | "exec_s" => format::duration((amount * 1000.0) as u64),
             "bytes" => format::bytes(amount as u64),
+            // In millionths.
+            "cost" => format!("{:.2}", amount / 1e6),
             _ => format::number(amount as u64),
         }
     }

@@ -44,7 +44,8 @@ fn head(report: &Report, out: &mut String) {
         let until = waiting.expires_at.as_deref().map(|at| format!(" (until {})", moment(at))).unwrap_or_default();
         wrap(out, &format!("It waits for the confirmation {}: {}{until}", waiting.id, waiting.label), "");
     }
-    if let Some(error) = &report.error {
+    report.ways_on().for_each(|way| wrap(out, &way.command, "    "));
+    if let Some(error) = report.error.as_ref().filter(|_| report.waits_for.is_none()) {
         wrap(out, &format!("error[{}]: {}", error.code, error.message), "");
         error.place.iter().for_each(|place| wrap(out, &format!("at {place}"), "  "));
         error.hint.iter().for_each(|hint| wrap(out, &format!("hint: {hint}"), "  "));

@@ -110,7 +110,8 @@ pub(super) fn rows(material: &Material<'_>) -> Vec<Row> {
 
 fn matters(record: &Record) -> bool {
     let kind = record.kind.as_str();
-    let listed = ["call", "committed", "undone", "undone_after_crash", "revoked", "dta_verified", "dta_failed"];
+    let listed =
+        ["call", "committed", "undone", "undone_after_crash", "revoked", "dta_verified", "dta_failed", "settled"];
     // That a confirmation is used stands among the decisions, and here the call that used it.
     let asks = kind.starts_with("confirmation_") && kind != "confirmation_used";
     asks || kind.starts_with("run_") || listed.contains(&kind)
@@ -185,11 +186,19 @@ fn folded(records: &[&Record]) -> Row {
 
 /// What calls cost, as `2 files, 30 diff lines`.
 fn cost(costs: &BTreeMap<String, f64>) -> Option<String> {
-    let rank = |name: &str| ["files", "diff_lines", "bytes"].iter().position(|known| *known == name).unwrap_or(3);
+    let rank =
+        |name: &str| ["files", "diff_lines", "bytes"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
     let mut costs: Vec<(&String, u64)> =
         costs.iter().map(|(name, cost)| (name, *cost as u64)).filter(|one| one.1 > 0).collect();
     costs.sort_by_key(|(name, _)| rank(name));
-    let words = costs.iter().map(|(name, cost)| format!("{} {}", format::number(*cost), format::words(name)));
+    let words = costs.iter().map(|(name, cost)| {
+        let noun = format::words(name);
+        if *cost == 1 {
+            format!("1 {}", noun.trim_end_matches('s'))
+        } else {
+            format!("{} {noun}", format::number(*cost))
+        }
+    });
     Some(words.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
@@ -237,6 +246,7 @@ fn row(record: &Record) -> Row {
             event(what.to_owned(), some_text(&data["tool"]), !passed)
         }
         "dta_failed" => event(format!("{} failed", text(&data["tool"])), some_text(&data["reason"]), true),
+        "settled" => event(format!("settled after a crash: {}", format::words(&text(&data["how"]))), None, false),
         "run_started" => session("run started", None),
         "run_resumed" => session("run resumed", Some(resumed(data).join("; "))),
         "run_suspended" => session("run suspended", some_text(&data["error"]["message"])),

@@ -183,8 +183,8 @@ fn like(pattern: &[u8], text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire;
     use super::*;
+    use crate::signature::wire;
 
     fn key() -> Vec<u8> {
         [&b"ssh-ed25519"[..], &[1; 32]].map(wire::string).concat()

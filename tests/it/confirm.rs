@@ -1,14 +1,9 @@
 //! Confirmations: what they are bound to, who may give them, and that each counts once.
 #![expect(clippy::disallowed_methods, reason = "tests build trees, make keys and look at records")]
+#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::atomic::AtomicBool,
-};
+use std::{fs, io::Write, sync::atomic::AtomicBool};
 
 use nrv::{
     Call, Code, Context, Error, Host, Options, Position, Request, Resumption, Ruling, Silent, Workspace,
@@ -20,6 +15,7 @@ use nrv::{
 use serde_json::{Value, json};
 
 use crate::support::{
+    keys::Keys,
     script::program,
     site::{MIGRATE, NEW, OLD, Ran, Running, Site, Tree, wait_until},
     terminal::{line, line_on_a_terminal, on_a_terminal},
@@ -95,7 +91,10 @@ fn a_suspended_run_says_for_what_it_waits_and_how_to_go_on() {
         serde_json::from_slice(&fs::read(site.last_run().join("confirmations/c1.json")).unwrap()).unwrap();
     assert_eq!(bound["patch_sha256"], Sha256::of(patch.as_bytes()).to_string());
     assert!(patch.contains("+<a href=\"https://new.example.com/p0\">one</a>"), "{patch}");
-    site.nrv(&["runs", "show", "last"]).exits(0).stdout.lines().find(|line| line.contains("waits for `c1`")).unwrap();
+    for command in [&["runs", "show", "last"][..], &["runs", "list"]] {
+        let shown = site.nrv(command).exits(0).stdout;
+        assert!(shown.contains(&format!("\n{run} waits for `c1`: review the links, until 20")), "{shown}");
+    }
     site.nrv(&["runs", "verify", "last"]).exits(0);
     let ran = site.nrv(&[&MIGRATE[..6], &["--json"]].concat()).exits(7).json();
     let details = &ran["error"]["details"];
@@ -190,45 +189,6 @@ fn a_lock_that_can_not_be_had_costs_no_approval() {
     other.retire().unwrap();
     host.perform(&Position::nth(1), change(&site, "new\n"), &mut Silent).unwrap();
     assert_eq!(told(&host).pop().unwrap(), "used c1 null");
-}
-
-/// A folder with keys that `ssh-keygen` made. None if there is no such program.
-struct Keys(tempfile::TempDir);
-
-impl Keys {
-    fn new() -> Option<Self> {
-        let keys = Keys(tempfile::tempdir().unwrap());
-        keys.make("alice", "ed25519")?;
-        keys.make("mallory", "ed25519")?;
-        Some(keys)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn make(&self, name: &str, kind: &str) -> Option<()> {
-        let mut command = Command::new("ssh-keygen");
-        command.args(["-q", "-t", kind, "-N", "", "-C", name, "-f"]).arg(self.path(name));
-        let made = command.stdin(Stdio::null()).status();
-        if made.is_err() {
-            eprintln!("skipped: there is no `ssh-keygen`");
-        }
-        made.ok().map(|status| assert!(status.success()))
-    }
-
-    /// The line of a key for `allowed_signers`, without who it is.
-    fn public(&self, name: &str) -> String {
-        fs::read_to_string(self.path(&format!("{name}.pub"))).unwrap().trim().to_owned()
-    }
-
-    /// Makes `FILE.sig` beside a file.
-    fn sign(&self, name: &str, namespace: &str, file: &Path) {
-        let _ = fs::remove_file(file.with_extension("json.sig"));
-        let mut command = Command::new("ssh-keygen");
-        command.args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(self.path(name)).arg(file);
-        assert!(command.stdin(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
-    }
 }
 
 const SIGNED: &str = "[confirm]\napprovers = ['alice@example.com', 'bob@example.com']\n";
@@ -419,6 +379,16 @@ fn a_closed_terminal_is_no_yes() {
     let Some(ran) = typed(&site, on_a_terminal(&site, &MIGRATE[..6]), "\x04") else { return };
     ran.exits(3);
     assert!(site.tree() == before);
+}
+
+#[test]
+fn a_dry_run_names_each_question_as_often_as_it_would_be_asked() {
+    let site = Site::new(2);
+    let dry = site.nrv(&[&MIGRATE[..], &["--dry-run", "--json"]].concat()).exits(0).json();
+    assert_eq!(dry["would_ask"].as_array().unwrap().len(), 1, "{dry}");
+    site.script("ask.rhai", ASKING);
+    let dry = site.nrv(&["run", "ask.rhai", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!(dry["would_ask"].as_array().unwrap().len(), 4, "{dry}");
 }
 
 /// What a run came to whose outcome is known.

@@ -294,7 +294,7 @@ fn what_the_policy_denies_to_readers_is_not_read_by_tools() {
         )
     };
     read("Read", json!({"file_path": site.path(".env.local")})).exits(2).says("paths.read_deny");
-    read("Read", json!({"file_path": "/home/x/.ssh/id_ed25519"})).exits(2);
+    read("Read", json!({"file_path": "/srv/x/.ssh/id_ed25519"})).exits(2);
     read("read_many_files", json!({"paths": ["a.txt", "keys/a.pem"]})).exits(2);
     read("Read", json!({"file_path": "a.txt"})).exits(0);
     read("Grep", json!({"pattern": "x", "path": "."})).exits(0);
@@ -346,6 +346,7 @@ fn whatever_fails_in_the_hook_blocks() {
     site.nrv_with(&["gate", "hook"], "no json").exits(2).says("blocked");
     site.nrv_with(&["gate", "hook"], "").exits(2);
     site.nrv_with(&["gate", "hook", "--unknown"], "").exits(2);
+    site.nrv_with(&["gate", "hook"], &" ".repeat((8 << 20) + 1)).exits(2).says("8 MiB");
     site.nrv_with(&["--root", "nowhere", "gate", "hook"], "{}").exits(2);
     let broken = self::site("[paths]\nwirte = []");
     let ls = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});

@@ -155,6 +155,8 @@ fn every_command_writes_exactly_one_document() {
         (&["runs", "show", "nothing"], 1),
         (&["runs", "verify", "last"], 0),
         (&["runs", "verify", "nothing"], 1),
+        (&["replay", "last"], 0),
+        (&["replay", "nothing"], 1),
         (&["dta", "list"], 0),
         (&["dta", "describe", "link_updater"], 0),
         (&["dta", "describe", "nothing"], 1),

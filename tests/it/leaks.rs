@@ -122,6 +122,11 @@ fn nothing_that_a_run_writes_beside_its_packs_holds_a_secret() {
         &["runs", "show", "last", "--json"],
         &["runs", "show", "last", "--canonical"],
         &["runs", "verify", "last"],
+        &["runs", "report", "last"],
+        &["runs", "report", "last", "--json"],
+        &["runs", "report", "last", "--html"],
+        &["replay", "last"],
+        &["replay", "last", "--json"],
         &["rollback", "last"],
     ] {
         silent(arguments, site.nrv(arguments));

@@ -30,6 +30,7 @@ mod plan;
 mod planted;
 mod refusals;
 mod replay;
+mod report;
 mod repository;
 mod resume;
 mod resume_kill;

@@ -88,7 +88,12 @@ fn what_a_script_does_and_how_it_ends_agrees() {
         ("nrv.run.metric(\"m\", 1.0); nrv.ui.show(nrv.run.metrics()); nrv.run.budget()", &[], 0, 4),
         ("nrv.apply.create(\"a\", \"1\\n\"); nrv.apply.create(\"a\", \"2\\n\")", &[], 5, 2),
         ("nrv.ui.show(#{ sha256: \"00\", length: 1 }); nrv.ui.show(9223372036854775807); 2.0", &[], 0, 2),
-        ("nrv.ui.show(range(0, 900).collect()); nrv.random.int(0, 1000000)", &["--seed", "9"], 0, 1),
+        (
+            "let l = []; for i in 0..2000 { l.push(i); } nrv.ui.show(l); nrv.random.int(0, 1000000)",
+            &["--seed", "9"],
+            0,
+            1,
+        ),
         (&format!("nrv.ui.step(\"{secret}\"); \"{secret}\""), &[], 0, 1),
         (&format!("nrv.apply.create(\"s\", \"{secret}\\n\");"), &["--yes"], 0, 1),
         ("let r = nrv.gate.evaluate_command(\"git push --force\"); nrv.ui.show(r.decision);", &[], 0, 2),
@@ -114,16 +119,48 @@ fn a_run_that_waits_agrees_as_far_as_it_is() {
 }
 
 #[test]
+fn a_run_that_was_resumed_agrees_as_one() {
+    let body = "nrv.apply.create(\"a\", \"1\\n\"); nrv.gate.confirm(\"b?\", 1); nrv.apply.create(\"b\", \"2\\n\");\
+                nrv.run.metric(\"m\", 2.0); nrv.ui.show(nrv.run.metrics()); nrv.run.budget()";
+    for policy in ["", "[gates.diff_size]\nwarn_lines = 1\n", "[budget]\ncalls = 9\nfiles = 7\n"] {
+        let site = ran(Site::new(0), body, &[], 7);
+        site.write("nrv.toml", policy);
+        if policy.is_empty() {
+            site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+        } else {
+            // What was asked under another policy is asked again.
+            site.nrv(&["resume", "last"]).exits(7);
+            site.nrv(&["resume", "last", "--approve", "c2"]).exits(0);
+        }
+        assert_eq!(agrees(&site), 7, "{policy}");
+        assert_eq!(replayed(&site, &[], 0)["not_judged"], 0, "{policy}");
+    }
+    let site = ran(Site::new(0), body, &[], 7);
+    site.nrv(&["resume", "last", "--reject", "c1"]);
+    let rejected = replayed(&site, &[], 0);
+    assert_eq!((&rejected["agrees"], &rejected["positions"]), (&json!(true), &json!(1)), "{rejected:#}");
+}
+
+#[test]
+fn a_run_that_died_and_was_resumed_agrees() {
+    let site = Site::new(3).policy(PATIENT);
+    site.script("held.rhai", &held_script("nrv.gate.confirm(\"x\", proposal);", "wait_for(\"end\");", "1"));
+    let running = site.start(&["run", "held.rhai", "--yes"]);
+    let is_applied = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("files.exists"));
+    wait_until("the run waits for a file", || site.recorded("*/events.jsonl").iter().any(is_applied));
+    drop(running);
+    site.write("end", "");
+    site.nrv(&["resume", "last", "--accept-stale-reads"]).exits(0);
+    assert!(agrees(&site) >= 4);
+}
+
+#[test]
 fn a_run_that_goes_on_or_died_agrees_as_far_as_it_is() {
     let site = Site::new(3).policy(PATIENT);
     site.script("held.rhai", &held_script("nrv.gate.confirm(\"x\", proposal);", "wait_for(\"end\");", "1"));
     let running = site.start(&["run", "held.rhai", "--yes"]);
-    let applied = || {
-        site.recorded("*/events.jsonl")
-            .iter()
-            .any(|file| fs::read_to_string(file).is_ok_and(|text| text.contains("\"call\":\"files.exists\"")))
-    };
-    wait_until("the run waits for a file", applied);
+    let is_applied = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("files.exists"));
+    wait_until("the run waits for a file", || site.recorded("*/events.jsonl").iter().any(is_applied));
     let now = replayed(&site, &[], 0);
     assert_eq!((&now["reach"], &now["record"]["seal"]), (&json!("open"), &json!("unsealed")), "{now:#}");
     drop(running);
@@ -178,7 +215,8 @@ fn a_record_of_another_program_is_judged_by_what_that_program_had() {
     let runs = site.runs();
     site.nrv(&["replay", runs[0]["run"].as_str().unwrap()]).exits(0);
     // A call that this program would not know either way.
-    site.script("tidy.rhai", &format!("{HEADER}nrv.custom(\"tickets.create\", #{{ title: \"x\" }})"));
+    let header = "const WORKFLOW = #{ name: \"t\", args: #{ type: \"object\", properties: #{ glob: #{} } } };";
+    site.script("tidy.rhai", &format!("{header}\nnrv.custom(\"tickets.create\", #{{ title: \"x\" }})"));
     embed();
     let run = site.runs()[2]["run"].as_str().unwrap().to_owned();
     site.nrv(&["replay", &run]).exits(0);
@@ -288,10 +326,14 @@ fn a_stricter_policy_names_every_block_with_its_rule_and_line() {
     let adapters = tried("[adapters]\napproved = []", 3);
     let positions: Vec<&Value> = adapters.as_array().unwrap().iter().map(|one| &one["position"]).collect();
     assert_eq!(positions, ["2", "6"]);
-    let rule = "[[gates.secrets.rule]]\nid = 'host'\nregex = 'new[.]example[.]com'\nmatch = ['new.example.com']\n";
+    let rule =
+        "[[gates.secrets.rule]]\nid = 'host'\nregex = 'new[.]example[.]com/p0'\nmatch = ['new.example.com/p0']\n";
     let asked = tried(rule, 7);
     assert_eq!((&asked[0]["rules"][0]["rule"], &asked[0]["rules"][0]["line"]), (&json!("host"), &json!(1)));
     assert_eq!((&asked[0]["would"], asked.as_array().unwrap().len()), (&json!("require-confirmation"), 1));
+    let confirmed = tried("[confirm]\nmode = \"policy\"", 7);
+    assert_eq!((&confirmed[0]["subject"], &confirmed[0]["position"]), (&json!("confirmation"), &json!("5")));
+    assert_eq!(confirmed[0]["rules"][0]["line"], 2, "{confirmed:#}");
     assert_eq!(tried("# nothing\n", 0), json!([]));
     site.nrv_with(&["replay", "last", "--policy", "-"], "[paths]\ndeny = ['site/**']")
         .exits(3)
@@ -312,7 +354,7 @@ fn a_milder_policy_is_told_and_stops_nothing() {
 
 #[test]
 fn a_record_that_was_changed_is_not_executed() {
-    let site = Site::new(60);
+    let site = Site::new(90);
     site.migrate(&[]).exits(0);
     let run = site.last_run();
     for file in ["events.jsonl", "run.json", "packs/replies", "packs/t1/patch", "artifacts/2-link_updater.patch"] {
@@ -401,6 +443,6 @@ fn a_replay_can_be_cancelled() {
         nrv::Context::new(nrv::Workspace::open(&site.root()).unwrap(), options).unwrap()
     };
     let outcome = |cancelled: bool| replay(&context(cancelled), "last", Variation::default()).map(|done| done.agrees);
-    assert_eq!(outcome(false).unwrap(), true);
+    assert!(outcome(false).unwrap());
     assert_eq!(outcome(true).map_err(|error: Error| error.code()).unwrap_err(), nrv::Code::Cancelled);
 }

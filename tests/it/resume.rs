@@ -109,6 +109,7 @@ fn an_approved_run_goes_on_where_it_waited() {
     assert_eq!((&finished["data"]["calls"], &finished["data"]["metrics"]["pages"]), (&json!(9), &json!(4)));
     let granted = events(&site).into_iter().find(|event| event["kind"] == "confirmation_granted").unwrap();
     assert_eq!((&granted["data"]["by"], &granted["data"]["reason"]), (&json!("ann"), &json!("fine")));
+    site.nrv(&["replay", "last"]).exits(0);
     site.nrv(&["resume", "last", "--approve", "c1"]).exits(1).says("is over: it ended as `done`");
     site.nrv(&["rollback", "last"]).exits(0);
     assert!(site.tree() == steps("").tree());
@@ -255,6 +256,7 @@ fn a_policy_that_was_tightened_meanwhile_blocks_and_is_named() {
     let resumed: Vec<Value> = events(&site).into_iter().filter(|event| event["kind"] == "run_resumed").collect();
     assert!(resumed.iter().all(|event| event["data"]["policy_changed"] == true), "{resumed:?}");
     site.last_ended("failed");
+    site.nrv(&["replay", "last"]).exits(0);
 }
 
 #[test]
@@ -471,6 +473,19 @@ fn a_run_that_stopped_at_a_lock_keeps_what_it_did_and_goes_on() {
     site.last_ended("done");
 }
 
+/// Opens a run again whose host was dropped. Another test that is starting a process may hold its lock for a moment more.
+fn opened_again<'c>(context: &'c Context, run: &str) -> Host<'c> {
+    let mut opened = None;
+    wait_until("its lock is free", || {
+        match Host::resume(context, run, &context.policy, Resumption::default(), &mut Silent) {
+            Ok(host) => opened = Some(host),
+            Err(error) => assert_eq!(error.code(), Code::LockTimeout, "{error:?}"),
+        }
+        opened.is_some()
+    });
+    opened.unwrap()
+}
+
 #[test]
 fn a_program_goes_on_with_its_own_calls() {
     let site = Site::new(0);
@@ -489,13 +504,12 @@ fn a_program_goes_on_with_its_own_calls() {
     // It dies.
     drop(host);
     site.nrv(&["resume", &run]).exits(1).says("the program `own` has to go on with its run itself");
-    let resumed = || Host::resume(&context, &run, &context.policy, Resumption::default(), &mut Silent).unwrap();
-    let mut host = resumed();
+    let mut host = opened_again(&context, &run);
     assert_eq!(host.perform(&Position::nth(1), send(), &mut Silent).unwrap(), json!(0));
     let error = host.perform(&Position::nth(2), create("b.txt"), &mut Silent).unwrap_err();
     assert_eq!((error.code(), &error.details()["position"]), (Code::Diverged, &json!("2")));
     drop(host);
-    let mut host = resumed();
+    let mut host = opened_again(&context, &run);
     host.perform(&Position::nth(1), send(), &mut Silent).unwrap();
     assert_eq!(host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap(), first);
     assert_eq!(host.perform(&Position::nth(3), send(), &mut Silent).unwrap(), json!(1));
@@ -513,7 +527,7 @@ fn a_run_that_ends_before_it_has_done_what_it_did_is_no_success() {
     let create = Call::ApplyCreate { path: "a.txt".to_owned(), text: "x\n".to_owned() };
     host.perform(&Position::nth(1), create, &mut Silent).unwrap();
     drop(host);
-    let host = Host::resume(&context, &run, &context.policy, Resumption::default(), &mut Silent).unwrap();
+    let host = opened_again(&context, &run);
     let finished = host.finish(Ok(json!(1))).unwrap();
     assert_eq!(finished.error.unwrap().code(), Code::Diverged);
     assert!(!site.path("a.txt").exists(), "what nobody stands for is undone");

@@ -116,14 +116,14 @@ fn answer_lines(bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Bytes of stdin that the hook reads at most.
-const MAX_INPUT: u64 = 64 << 20;
+/// Bytes of stdin that the hook reads at most: an agent that waits too long for an answer goes on without one.
+const MAX_INPUT: u64 = 8 << 20;
 
 fn read_stdin() -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > MAX_INPUT {
-        true => Err(std::io::Error::other("it is longer than 64 MiB")),
+        true => Err(std::io::Error::other("it is longer than 8 MiB")),
         false => Ok(bytes),
     }
 }

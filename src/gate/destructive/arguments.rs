@@ -1,5 +1,7 @@
 //! The arguments of one command as its program would take them apart: options, their values, operands.
 
+use std::borrow::Cow;
+
 /// The arguments of one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments<'a> {
@@ -18,11 +20,14 @@ pub(super) struct Flag<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes arguments apart. `valued` are the options that take the next argument as their value.
-    pub(super) fn parse(words: &'a [String], valued: &[String]) -> Self {
-        let mut arguments = Arguments::default();
+    /// Takes arguments apart. `valued` are the options that take the next argument as their value; `-p?` takes only
+    /// what is joined to it.
+    pub(super) fn parse(words: &'a [String], valued: &[&str]) -> Self {
+        let flags = words.iter().filter(|word| word.starts_with('-')).count();
+        let (flags, operands) = (Vec::with_capacity(flags), Vec::with_capacity(words.len() - flags));
+        let mut arguments = Arguments { flags, operands };
         let mut words = words.iter().map(String::as_str);
-        let is_valued = |name: &str| valued.iter().any(|known| known == name);
+        let is_valued = |name: &str| valued.contains(&name);
         while let Some(word) = words.next() {
             if word == "--" {
                 arguments.operands.extend(words);
@@ -38,14 +43,20 @@ impl<'a> Arguments<'a> {
                 Flag { name, value, joined: false }
             } else {
                 // Of joined letters the first that takes a value has what is left, or the next argument.
-                let letters = word.char_indices().skip(1);
-                let mut taking = letters.filter(|(_, letter)| {
-                    valued.iter().any(|known| known.strip_prefix('-').is_some_and(|known| known.chars().eq([*letter])))
-                });
+                let letters = word.char_indices().skip(1).take_while(|(_, letter)| letter.is_ascii_alphanumeric());
+                let known = |letter: char, mark: &str| {
+                    let mut known = valued.iter().filter_map(|known| known.strip_prefix('-')?.strip_prefix(letter));
+                    known.any(|rest| rest == mark)
+                };
+                let mut taking = letters.filter(|(_, letter)| known(*letter, "") || known(*letter, "?"));
                 match (valued.is_empty(), taking.next()) {
                     (false, Some((at, letter))) => {
                         let (joined, rest) = word.split_at(at + letter.len_utf8());
-                        let value = if rest.is_empty() { words.next() } else { Some(rest) };
+                        let value = match rest {
+                            "" if known(letter, "") => words.next(),
+                            "" => None,
+                            rest => Some(rest),
+                        };
                         Flag { name: joined, value, joined: true }
                     }
                     _ => Flag {
@@ -67,7 +78,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Whether one of `alternatives` is given, in any spelling.
-    pub(super) fn has(&self, alternatives: &[String], lenient: bool) -> bool {
+    pub(super) fn has(&self, alternatives: &[Cow<'_, str>], lenient: bool) -> bool {
         alternatives.iter().any(|spec| self.has_one(spec, lenient))
     }
 
@@ -86,7 +97,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Whether an option is there that makes the command harmless. One that is given and taken back does not.
-    pub(super) fn excuses(&self, alternatives: &[String]) -> bool {
+    pub(super) fn excuses(&self, alternatives: &[Cow<'_, str>]) -> bool {
         // What is said last counts.
         self.flags
             .iter()
@@ -173,7 +184,7 @@ mod tests {
 
     fn has(line: &str, valued: &str, spec: &str) -> bool {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let valued: Vec<String> = valued.split(' ').map(str::to_owned).collect();
+        let valued: Vec<&str> = valued.split(' ').collect();
         Arguments::parse(&words, &valued).has_one(spec, true)
     }
 
@@ -188,6 +199,8 @@ mod tests {
         assert!(has("-XDELETE", "-X", "-X=delete") && has("-X delete", "-X", "-X=delete"));
         assert!(has("-sX DELETE", "-X", "-X=delete") && has("--request=DELETE", "", "--request=delete"));
         assert!(!has("-n -f", "-n", "-f"), "the value of an option is none");
+        assert!(has("-pxf -f", "-p?", "-f") && !has("-pxf", "-p?", "-f") && has("-p -f", "-p?", "-f"));
+        assert!(has("-p$F -f", "-F", "-f"), "no letter after a sign is an option");
         assert!(has("--auto-approve", "", "-auto-approve") && !has("-force=false", "", "-force"));
         assert!(has("/S", "", "/s") && has("/q/s", "", "/s"));
     }

@@ -1,19 +1,31 @@
 //! Tests of single programs that need more than a rule's words: each gives the rule that a command breaks.
 
-use super::{arguments::Arguments, place::Place};
+use super::{
+    arguments::Arguments,
+    place::{self, Place},
+};
 
 /// The rule that a command of this program breaks, of those that need more than words.
-pub(super) fn check(program: &str, argv: &[String], valued: &[String]) -> Option<&'static str> {
+pub(super) fn check(program: &str, argv: &[String], valued: &[&str]) -> Option<&'static str> {
     match program {
-        "git" => git(argv, valued),
+        "git" if argv.iter().any(|word| matches!(word.as_str(), "checkout" | "restore")) => git(argv, valued),
         "kill" => kill(argv),
         "iptables" | "ip6tables" => firewall(argv),
+        "mv" | "gmv" => moves(argv, valued).then_some("files.move-system"),
+        "cp" | "gcp" | "ln" | "sed" | "gsed" | "perl" | "ruby" | "tar" | "bsdtar" => {
+            edits(program, argv, valued).then_some("files.edit-system")
+        }
         _ => None,
     }
 }
 
+/// Whether a program that no rule names is tested here.
+pub(super) fn knows(program: &str) -> bool {
+    matches!(program, "kill" | "tar" | "bsdtar")
+}
+
 /// `git checkout` and `git restore` of files.
-fn git(argv: &[String], valued: &[String]) -> Option<&'static str> {
+fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     let arguments = Arguments::parse(&argv[1..], valued);
     let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
     match arguments.operands.split_first()? {
@@ -33,6 +45,43 @@ fn git(argv: &[String], valued: &[String]) -> Option<&'static str> {
             (has_paths && !staged && !given(&["-h", "--help"])).then_some("git.restore")
         }
         _ => None,
+    }
+}
+
+/// Whether an operand is in a folder of the system, or one itself.
+fn is_system(path: &&str) -> bool {
+    matches!(Place::of(path), Place::System | Place::Root) && path.starts_with('/') && !place::is_temporary(path)
+}
+
+/// Whether `mv` takes something from the system, everything from here, or puts something into the system.
+fn moves(argv: &[String], valued: &[&str]) -> bool {
+    let arguments = Arguments::parse(&argv[1..], valued);
+    let Some((to, from)) = arguments.operands.split_last() else { return false };
+    let is_kept = |path: &&str| matches!(Place::of(path), Place::System | Place::Root);
+    !from.is_empty() && (from.iter().any(is_kept) || is_system(to))
+}
+
+/// Whether a program writes into a folder of the system.
+fn edits(program: &str, argv: &[String], valued: &[&str]) -> bool {
+    let arguments = Arguments::parse(&argv[1..], valued);
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let operands = arguments.operands.as_slice();
+    match program {
+        "sed" | "gsed" => {
+            let files = if given(&["-e", "-f", "--expression", "--file"]) { 0 } else { 1 };
+            given(&["-i", "--in-place"]) && operands.iter().skip(files).any(is_system)
+        }
+        "perl" | "ruby" => given(&["-i"]) && operands.iter().any(is_system),
+        "tar" | "bsdtar" => {
+            let old = operands.first().is_some_and(|letters| letters.contains('x') && !letters.contains(['.', '/']));
+            let folders = ["-C", "--directory"].map(|option| arguments.values(option).any(|path| is_system(&path)));
+            (old || given(&["-x", "--extract", "--get"])) && folders.contains(&true)
+        }
+        // The last operand is where it goes.
+        _ => match arguments.values("-t").chain(arguments.values("--target-directory")).next() {
+            Some(folder) => is_system(&folder),
+            None => operands.len() > 1 && operands.last().is_some_and(is_system),
+        },
     }
 }
 

@@ -1,5 +1,7 @@
 //! Code of other languages that a command line carries: what in it deletes, and which commands it runs.
 
+use super::walk::UNKNOWN;
+
 /// A language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -8,7 +10,7 @@ pub(super) enum Language {
     Perl,
     Ruby,
     Php,
-    /// AppleScript, Lua, R, Tcl, Julia and others.
+    /// AppleScript, Emacs Lisp, Lua, R, Tcl, Julia and others.
     Other,
 }
 
@@ -69,6 +71,11 @@ const DELETES: &[&str] = &[
     "rmdir(",
     "send2trash",
     "file delete",
+    "delete file",
+    "delete folder",
+    "delete-file",
+    "delete-directory",
+    "rm(",
     ".clearObjects(",
     ".deleteObjects(",
     ".deleteIndex(",
@@ -100,6 +107,7 @@ const RUNS: &[&str] = &[
     "os.execute",
     "sh(",
     "pty.",
+    "shell-command",
 ];
 
 /// The language that a program runs.
@@ -111,29 +119,23 @@ pub(super) fn language(program: &str) -> Option<Language> {
         "perl" => Language::Perl,
         "ruby" | "irb" | "jruby" => Language::Ruby,
         "php" => Language::Php,
-        "lua" | "luajit" | "osascript" | "rscript" | "tclsh" | "julia" | "elixir" | "groovy" | "scala" | "guile" => {
-            Language::Other
-        }
+        "lua" | "luajit" | "osascript" | "rscript" | "tclsh" | "julia" | "elixir" | "groovy" | "scala" | "guile"
+        | "emacs" => Language::Other,
         _ => return None,
     })
 }
 
 impl Language {
     /// The options that take the next argument.
-    pub(super) fn valued(self) -> &'static [String] {
-        use std::sync::LazyLock;
-        static VALUED: LazyLock<[Vec<String>; 6]> = LazyLock::new(|| {
-            let list = |text: &str| text.split(' ').map(str::to_owned).collect();
-            [
-                list("-c -m -W -X"),
-                list("-e -p --eval --print -r --require -pe"),
-                list("-e -E -M -I"),
-                list("-e -r -I -C"),
-                list("-r -d -B -R -E -f"),
-                list("-e -l --eval"),
-            ]
-        });
-        &VALUED[self as usize]
+    pub(super) fn valued(self) -> &'static [&'static str] {
+        match self {
+            Language::Python => &["-c", "-m", "-W", "-X"],
+            Language::Node => &["-e", "-p", "--eval", "--print", "-r", "--require", "-pe"],
+            Language::Perl => &["-e", "-E", "-M", "-I"],
+            Language::Ruby => &["-e", "-r", "-I", "-C"],
+            Language::Php => &["-r", "-d", "-B", "-R", "-E", "-f"],
+            Language::Other => &["-e", "-l", "--eval", "-eval", "--execute"],
+        }
     }
 
     /// Whether the value of an option is code.
@@ -142,7 +144,9 @@ impl Language {
             Language::Python => !name.starts_with("--") && letter == Some('c'),
             Language::Node => matches!(name, "--eval" | "--print" | "-e" | "-p" | "-pe" | "-ep"),
             Language::Perl => !name.starts_with("--") && matches!(letter, Some('e' | 'E')),
-            Language::Ruby | Language::Other => name == "--eval" || !name.starts_with("--") && letter == Some('e'),
+            Language::Ruby | Language::Other => {
+                matches!(name, "--eval" | "-eval" | "--execute") || !name.starts_with("--") && letter == Some('e')
+            }
             Language::Php => !name.starts_with("--") && matches!(letter, Some('r' | 'B' | 'R' | 'E')),
         }
     }
@@ -153,14 +157,23 @@ pub(super) fn scan(text: &str, language: Language) -> Found {
     let mut found = Found::default();
     let plain = without_strings(text);
     let loose = matches!(language, Language::Perl | Language::Php | Language::Other);
-    let mut deletes = DELETES.iter().filter(|call| loose || !call.ends_with(' '));
-    let is_call = |call: &&str| match call.ends_with(' ') || *call == "del(" || *call == "unlink(" {
+    let other = language == Language::Other;
+    let mut deletes = DELETES.iter().filter(|call| (loose || !call.ends_with(' ')) && (other || **call != "rm("));
+    let is_call = |call: &&str| match call.ends_with(' ') || matches!(*call, "del(" | "unlink(" | "rm(") {
         true => plain
             .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '(' | ' ')))
             .any(|piece| piece.trim_start().starts_with(*call)),
         false => plain.contains(*call),
     };
-    if deletes.any(is_call) {
+    let by_name = || loose && strings(text).iter().any(|name| matches!(name.as_str(), "unlink" | "rmdir"));
+    let evaluated = || {
+        let calls = ["exec(", "eval("].iter().any(|call| plain.contains(call));
+        calls
+            && strings(text)
+                .iter()
+                .any(|code| DELETES.iter().any(|call| call.contains(['.', '(']) && code.contains(call)))
+    };
+    if deletes.any(is_call) || by_name() || evaluated() {
         found.rules.push("code.delete");
     }
     if RUNS.iter().any(|call| plain.contains(call)) {
@@ -193,40 +206,114 @@ fn without_strings(text: &str) -> String {
     plain
 }
 
-/// What stands in quotes, each piece by itself.
+/// What stands in quotes, each piece by itself. One that ends in a blank is followed by what only the run tells.
 pub(super) fn strings(text: &str) -> Vec<String> {
+    let ended = |piece: Piece| match piece.text.ends_with(' ') {
+        true => format!("{}{UNKNOWN}", piece.text),
+        false => piece.text,
+    };
+    pieces(text).into_iter().map(ended).collect()
+}
+
+/// Lists of strings, each as one line: `["rm", "-rf", "/"]`, `'rm', ['-rf', '/']`.
+fn joined_strings(text: &str) -> Vec<String> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for piece in pieces(text) {
+        match lines.last_mut().filter(|_| piece.is_linked) {
+            Some((count, line)) => {
+                *count += 1;
+                line.push(' ');
+                line.push_str(&piece.text);
+            }
+            None => lines.push((1, piece.text)),
+        }
+    }
+    lines.into_iter().filter(|(count, _)| *count > 1).map(|(_, line)| line).collect()
+}
+
+/// A string in code.
+struct Piece {
+    text: String,
+    /// True if only a comma and brackets stand between it and the one before.
+    is_linked: bool,
+}
+
+/// The strings in code, the first of them if there are many.
+fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
-    let mut current: Option<(char, String)> = None;
+    let mut current: Option<(char, Piece)> = None;
+    let (mut between, mut last) = (String::new(), ' ');
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        match (&mut current, character) {
-            (Some((_, piece)), '\\') => piece.extend(characters.next()),
+        let close = match (character, characters.as_str().chars().next()) {
+            ('\'' | '"' | '`', _) => Some(character),
+            // `qx(…)`, `%x{…}`, `qw(…)`, `%w[…]`
+            ('x', Some(open)) => closing(open),
+            ('w', Some(open)) if matches!(last, 'q' | '%') => closing(open),
+            _ => None,
+        };
+        last = character;
+        match (&mut current, close) {
+            (Some((_, piece)), _) if character == '\\' => piece.text.extend(characters.next()),
             (Some((open, _)), _) if *open == character => {
-                let (_, piece) = current.take().unwrap_or_default();
-                if found.len() < 64 && !piece.is_empty() {
-                    found.push(piece);
+                found.extend(current.take().map(|(_, piece)| piece).filter(|piece| !piece.text.is_empty()));
+                if found.len() >= 64 {
+                    return found;
                 }
             }
-            (Some((_, piece)), _) => piece.push(character),
-            (None, '\'' | '"' | '`') => current = Some((character, String::new())),
-            // `qx(…)`, `%x{…}`
-            (None, 'x') if matches!(characters.as_str().chars().next(), Some('(' | '{' | '[' | '/')) => {
-                let close = match characters.next() {
-                    Some('(') => ')',
-                    Some('{') => '}',
-                    Some('[') => ']',
-                    _ => '/',
-                };
-                current = Some((close, String::new()));
+            (Some((_, piece)), _) => piece.text.push(character),
+            (None, Some(close)) => {
+                if matches!(character, 'x' | 'w') {
+                    characters.next();
+                }
+                let is_linked = between.contains(',') && between.chars().all(|c| " \t\n,[]()".contains(c));
+                between.clear();
+                current = Some((close, Piece { text: String::new(), is_linked }));
             }
-            (None, _) => {}
+            (None, None) => between.push(character),
         }
     }
     found
 }
 
-/// Lists of strings, each as one line: `["rm", "-rf", "/"]`.
-fn joined_strings(text: &str) -> Vec<String> {
-    let lists = text.split(['[', '(']).skip(1).map(|rest| rest.split([']', ')']).next().unwrap_or_default());
-    lists.map(strings).filter(|words| words.len() > 1).map(|words| words.join(" ")).take(32).collect()
+fn closing(open: char) -> Option<char> {
+    Some(match open {
+        '(' => ')',
+        '{' => '}',
+        '[' => ']',
+        '/' => '/',
+        _ => return None,
+    })
+}
+
+/// A text with `\n`, `\x41`, `\101` and the like as what they stand for.
+pub(super) fn unescaped(text: &str) -> String {
+    let Some((before, mut rest)) = text.split_once('\\') else { return text.to_owned() };
+    let mut plain = before.to_owned();
+    loop {
+        let (radix, skip, most) = match rest.as_bytes() {
+            [b'x', ..] => (16, 1, 2),
+            [b'0'..=b'7', ..] => (8, 0, 4),
+            _ => (10, 0, 0),
+        };
+        let digits = rest.bytes().skip(skip).take(most).take_while(|byte| char::from(*byte).is_digit(radix)).count();
+        let number = u32::from_str_radix(rest.get(skip..skip + digits).unwrap_or_default(), radix).ok();
+        let told = number.and_then(char::from_u32);
+        let (shown, taken) = match (told, rest.chars().next()) {
+            (Some(told), _) => (told, skip + digits),
+            (None, Some('n')) => ('\n', 1),
+            (None, Some('t')) => ('\t', 1),
+            (None, Some('r')) => ('\r', 1),
+            (None, Some('\\')) => ('\\', 1),
+            (None, _) => ('\\', 0),
+        };
+        plain.push(shown);
+        let (next, left) = match rest[taken..].split_once('\\') {
+            Some((next, left)) => (next, Some(left)),
+            None => (&rest[taken..], None),
+        };
+        plain.push_str(next);
+        let Some(left) = left else { return plain };
+        rest = left;
+    }
 }

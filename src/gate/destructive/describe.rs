@@ -16,8 +16,8 @@ pub struct Described {
 impl Rules {
     /// A rule by its id.
     pub fn describe(&self, id: &str) -> Option<Described> {
-        let rule = self.named(id)?;
-        let (examples, counterexamples) = (rule.examples.clone(), rule.counterexamples.clone());
+        let body = self.named(id)?.body();
+        let (examples, counterexamples) = (body.examples.clone(), body.counterexamples.clone());
         Some(Described { place: place(id), examples, counterexamples })
     }
 }

@@ -8,11 +8,14 @@ mod arguments;
 mod check;
 mod code;
 mod describe;
+mod names;
 mod place;
+mod printed;
 mod programs;
 mod rule;
 mod run;
 mod shell;
+mod source;
 mod sql;
 #[cfg(test)]
 mod tests;

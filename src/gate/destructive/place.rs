@@ -1,5 +1,7 @@
 //! Where an operand points, told from how it is written: nothing is looked up.
 
+use std::borrow::Cow;
+
 /// A kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -55,6 +57,7 @@ const SYSTEM: &[&str] = &[
 
 /// Names of files and folders that a build or an install makes again.
 const CACHES: &[&str] = &[
+    ".DS_Store",
     ".angular",
     ".astro",
     ".aws-sam",
@@ -92,6 +95,7 @@ const CACHES: &[&str] = &[
     ".webpack",
     ".yarn-cache",
     "DerivedData",
+    "Thumbs.db",
     "__pycache__",
     "bower_components",
     "bun.lock",
@@ -193,7 +197,10 @@ impl Place {
             return place;
         }
         // A process number and a random one don't lead anywhere.
-        let told = path.replace("$$", "").replace("$RANDOM", "").replace("$PPID", "");
+        let told = ["$$", "$RANDOM", "${RANDOM}", "$PPID", "$BASHPID", "${BASHPID}"].iter().fold(
+            Cow::Borrowed(path),
+            |told, name| if told.contains(name) { told.replace(name, "").into() } else { told },
+        );
         let unknown = told.contains(['$', '`']) || told.contains("<(");
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let upwards = names.contains(&"..");
@@ -223,8 +230,17 @@ pub(super) fn is_cache(name: &str) -> bool {
     CACHES.binary_search(&name).is_ok() || name.ends_with(".egg-info") || name.ends_with(".pyc")
 }
 
+/// Whether a path is that of a folder of temporary files itself.
+pub(super) fn is_temporary(path: &str) -> bool {
+    matches!(path.trim_end_matches('/'), "/tmp" | "/var/tmp" | "/private/tmp")
+}
+
 /// Whether a path is that of a file that holds credentials, or of a folder full of them.
 pub(super) fn is_secret(operand: &str) -> bool {
+    // Most words are none, and have nothing that all of them have.
+    if !operand.bytes().any(|byte| b"./\\_ ".contains(&byte)) {
+        return false;
+    }
     let operand = operand.rsplit(['@', '=']).next().unwrap_or(operand);
     let path = operand.replace('\\', "/").to_ascii_lowercase();
     let path = path.trim_end_matches(['/', '*']);

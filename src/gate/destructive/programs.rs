@@ -4,19 +4,17 @@ use super::{
     arguments::Arguments,
     check, code,
     place::{self, Place},
+    printed::{cached, fetches, starts},
     program,
     run::is_shell,
     sql,
-    walk::{Context, UNKNOWN, Value, Walk, fetches},
+    walk::{Context, UNKNOWN, Value, Walk},
     wrapper,
 };
 
 impl Walk<'_> {
     /// Programs that need more than words to be judged.
     pub(super) fn special(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
-        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv)) {
-            self.hit(id, argv);
-        }
         if let Some(language) = code::language(name) {
             return self.interpreter(name, argv, language, ctx);
         }
@@ -34,37 +32,77 @@ impl Walk<'_> {
             }
             "at" | "batch" => self.input(argv, ctx),
             "." | "source" => {
-                if let Some(path) = argv.get(1) {
-                    self.script_file(path, argv, ctx);
+                let path = argv.get(1).map(String::as_str);
+                match path {
+                    Some("/dev/stdin" | "/dev/fd/0") => self.input(argv, ctx),
+                    Some(path) => self.script_file(path, argv, ctx),
+                    None => {}
                 }
             }
             "awk" | "gawk" | "mawk" => self.awk(argv, ctx),
-            "rm" | "unlink" | "srm" | "rimraf" | "del-cli" | "trash" => self.elsewhere_deletes(argv, ctx),
+            "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" | "gdb" | "lldb" => self.escapes(argv, ctx),
+            "tmux" => {
+                for text in argv.iter().skip(1).filter(|word| word.contains(' ')) {
+                    self.deeper(|walk| walk.guess(text, ctx));
+                }
+            }
+            "sed" | "gsed" => {
+                for word in argv.iter().skip(1) {
+                    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit() || "$,".contains(c));
+                    if let Some(line) = rest.strip_prefix("e ") {
+                        self.deeper(|walk| walk.guess(line, ctx));
+                    }
+                }
+            }
+            "remove-item" | "ri" if ctx.input.is_some() && argv.iter().any(|word| word.starts_with('-')) => {
+                self.hit("files.delete-listed", argv);
+            }
+            "rm" | "unlink" | "srm" | "rimraf" | "del-cli" | "trash" => self.deletes(argv, ctx),
             _ if fetches(name) => self.fetch(name, argv),
             "heroku" if argv.get(1).is_some_and(|word| word == "pg:psql") => self.database("psql", &argv[1..], ctx),
             _ if sql::console(name).is_some() => self.database(name, argv, ctx),
-            _ if self.files.contains_key(&argv[0]) => {
+            _ if self.files.contains_key(argv[0].trim_start_matches("./")) || self.files.contains_key(&argv[0]) => {
                 let path = argv[0].clone();
                 self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
             }
             _ if !wrapper::is_data(name) && !name.starts_with("get-") && !self.rules.knows(name) => {
-                // A program that nobody knows may run what follows.
-                if let Some(at) = argv.iter().position(|word| word == "--").filter(|at| at + 1 < argv.len()) {
-                    return self.command(&argv[at + 1..], Context { elsewhere: true, ..ctx });
-                }
-                let next = argv.get(1).map(|next| program(next).into_owned());
-                let runs = |next: &str| is_shell(next) || wrapper::is_known(next) || code::language(next).is_some();
-                if next.is_some_and(|next| self.rules.knows(&next) || runs(&next)) {
-                    self.command(&argv[1..], Context { elsewhere: true, ..ctx });
-                }
+                self.unknown(argv, ctx);
             }
             _ => {}
         }
     }
 
-    fn elsewhere_deletes(&mut self, argv: &[String], ctx: Context<'_>) {
+    /// A program that nobody knows may run what follows.
+    fn unknown(&mut self, argv: &[String], ctx: Context<'_>) {
+        let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
+        let next = argv.get(at).map(|next| program(next).into_owned()).unwrap_or_default();
+        let runs = is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
+        let judged = self.rules.knows(&next) || check::knows(&next) || sql::console(&next).is_some();
+        let dashes = argv.iter().position(|word| word == "--").map(|at| at + 1);
+        if let Some(from) = if runs || judged { Some(at) } else { dashes.filter(|at| *at < argv.len()) } {
+            self.command(&argv[from..], Context { elsewhere: true, ..ctx });
+        }
+    }
+
+    fn deletes(&mut self, argv: &[String], ctx: Context<'_>) {
         if ctx.elsewhere && argv.iter().skip(1).any(|word| !word.starts_with('-')) {
             self.hit("files.delete-elsewhere", argv);
+        }
+        if argv.iter().any(|word| word.contains(UNKNOWN)) {
+            self.hit("files.delete-listed", argv);
+        }
+    }
+
+    /// Commands of the shell within those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`.
+    fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
+        let inside = argv.iter().skip(1).filter_map(|word| match word.split_once('!') {
+            Some((before, line)) if before.bytes().all(|byte| b"+:%.,$ 0123456789silentrw".contains(&byte)) => {
+                Some(line)
+            }
+            _ => word.strip_prefix("shell ").or_else(|| word.strip_prefix("platform shell ")),
+        });
+        for line in inside {
+            self.deeper(|walk| walk.guess(line, ctx));
         }
     }
 
@@ -168,18 +206,14 @@ impl Walk<'_> {
 
     /// `find` and its like: what they delete, and what they run for each file.
     fn find(&mut self, argv: &[String], ctx: Context<'_>) {
-        let starts = argv.iter().skip(1).skip_while(|word| matches!(word.as_str(), "-H" | "-L" | "-P"));
-        let starts: Vec<&String> = starts.take_while(|word| !word.starts_with(['-', '(', '!'])).collect();
         let value = |option: &str| {
             let at = argv.iter().position(|word| word == option)?;
             argv.get(at + 1)
         };
-        let is_down = |start: &&String| {
-            matches!(Place::of(start), Place::Inside | Place::Cache | Place::Temporary) || *start == "."
-        };
-        let chosen = argv.iter().any(|word| matches!(word.as_str(), "-o" | "-or" | "!" | "-not" | ","));
-        let cached = value("-name").filter(|name| place::is_cache(name) && !chosen && starts.iter().all(is_down));
-        let down = starts.iter().all(|start| Place::of(start) == Place::Temporary) && !starts.is_empty();
+        let cached = cached(&argv[1..]);
+        let named = argv.iter().any(|word| matches!(word.as_str(), "-name" | "-iname" | "-path" | "-user"));
+        let is_down = |start: &String| Place::of(start) == Place::Temporary || named && place::is_temporary(start);
+        let down = starts(&argv[1..]).all(is_down) && starts(&argv[1..]).next().is_some();
         let harmless = !ctx.elsewhere && !self.moved && (cached.is_some() || down);
         if argv.iter().any(|word| word == "-delete") && !harmless {
             self.hit("files.find-delete", argv);
@@ -242,7 +276,8 @@ impl Walk<'_> {
         for name in argv[1..].iter().filter(|word| !word.starts_with('-')) {
             let value = match input {
                 Value::Text(text) => Value::Text(text.lines().next().unwrap_or_default().to_owned()),
-                Value::Output { .. } => input.clone(),
+                Value::Output { fetched: true } => input.clone(),
+                Value::Output { fetched: false } => Value::Text(UNKNOWN.to_owned()),
             };
             self.variables.insert(name.clone(), value);
         }

@@ -3,15 +3,20 @@
 //! The built-in ones lie in `rules/*.toml`, a file for each family. A team's own are of a simpler form, and their
 //! examples are tried when they are taken in.
 
-use std::{collections::BTreeMap, sync::LazyLock};
-
-use toml_edit::{Array, Document, Table, TableLike};
+use std::{
+    borrow::Cow,
+    cell::OnceCell,
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use super::{
     Command, Severity,
     arguments::{Arguments, matches},
     examine,
+    names::Names,
     place::{self, Place},
+    source,
 };
 use crate::error::{Code, Error};
 
@@ -26,25 +31,6 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("git", include_str!("rules/git.toml")),
     ("services", include_str!("rules/services.toml")),
     ("system", include_str!("rules/system.toml")),
-];
-
-/// The keys of a rule.
-const KEYS: &[&str] = &[
-    "id",
-    "program",
-    "words",
-    "flags",
-    "unless",
-    "operands",
-    "except",
-    "elsewhere",
-    "cmdlet",
-    "named",
-    "severity",
-    "reason",
-    "remediation",
-    "match",
-    "not_match",
 ];
 
 /// Programs that take the beginning of a long option for the option.
@@ -81,9 +67,7 @@ const ABBREVIATING: &[&str] = &[
 
 static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
     let mut rules = Rules::default();
-    for (name, text) in FILES {
-        rules.add_file(text).unwrap_or_else(|error| panic!("`rules/{name}.toml` can't be used: {error}"));
-    }
+    FILES.iter().for_each(|(_, text)| rules.add_file(text));
     rules
 });
 
@@ -91,19 +75,18 @@ static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
-    by_program: BTreeMap<String, Vec<usize>>,
+    by_program: Names<usize>,
     /// Rules for programs whose names begin alike.
     by_start: Vec<(String, usize)>,
-    by_id: BTreeMap<String, usize>,
-    valued: BTreeMap<String, Valued>,
+    valued: BTreeMap<&'static str, Valued>,
 }
 
 /// The options of a program that take the next argument.
 #[derive(Clone, Debug, Default)]
 struct Valued {
-    always: Vec<String>,
+    always: Vec<&'static str>,
     /// And with these words among the arguments.
-    under: BTreeMap<String, Vec<String>>,
+    under: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 /// A rule of a team, as `nrv.toml` gives it.
@@ -126,44 +109,51 @@ pub struct OwnRule {
 }
 
 /// One rule.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Rule {
-    pub(super) id: String,
+    pub(super) id: Cow<'static, str>,
+    /// The lines of a built-in one, which are read when it is first asked for: few commands concern many rules.
+    source: &'static str,
+    body: OnceLock<Body>,
+}
+
+/// What a rule says.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
     pub(super) severity: Severity,
-    pub(super) reason: String,
-    pub(super) remediation: String,
+    pub(super) reason: Cow<'static, str>,
+    pub(super) remediation: Cow<'static, str>,
     pub(super) examples: Vec<String>,
     pub(super) counterexamples: Vec<String>,
-    programs: Vec<String>,
     test: Test,
 }
 
 /// What a command has to be for a rule.
 #[derive(Clone, Debug)]
 enum Test {
-    Built(Box<Built>),
+    Built(Built),
     Own { prefix: Vec<Vec<String>>, tokens: Vec<String> },
 }
 
-impl Default for Test {
-    fn default() -> Self {
-        Test::Built(Box::default())
-    }
-}
+type Texts = Vec<Cow<'static, str>>;
 
 /// All that is given has to hold.
 #[derive(Clone, Debug, Default)]
 struct Built {
     /// The operands that it begins with, one of these: `stash drop|clear`, `** delete`.
-    words: Vec<Vec<Vec<String>>>,
+    words: Vec<Vec<Texts>>,
+    /// The marks of the first of these words: an operand whose mark is not among them begins none.
+    firsts: u64,
     /// Options, of each group one.
-    flags: Vec<Vec<String>>,
+    flags: Vec<Texts>,
+    /// Whether one of them begins with a dash in any case.
+    flagged: bool,
     /// One of these options makes it harmless.
-    unless: Vec<String>,
+    unless: Texts,
     /// An operand of this form or at this place.
-    operands: Vec<String>,
+    operands: Texts,
     /// No operand of this form.
-    except: Vec<String>,
+    except: Texts,
     /// It runs with the rights of somebody else, or on another machine.
     elsewhere: bool,
     /// Names and options in any case, options shortened at will.
@@ -181,6 +171,17 @@ pub(super) struct Subject<'a> {
     pub(super) moved: bool,
 }
 
+/// What many rules ask of one command.
+struct Given<'a> {
+    arguments: Arguments<'a>,
+    /// The mark of the first operand.
+    first: u64,
+    /// Whether the program takes the beginning of a long option for the option.
+    lenient: bool,
+    /// Of each operand.
+    places: OnceCell<Vec<Place>>,
+}
+
 impl Rules {
     /// The rules that come with nrv.
     pub fn built_in() -> &'static Rules {
@@ -194,22 +195,13 @@ impl Rules {
             let refuse =
                 |why: String| Error::new(Code::InvalidPolicy, format!("the rule `{}` {why}", rule.id.escape_debug()));
             let hint = "give `prefix = [\"program\", [\"one\", \"other\"]]` or `tokens = [\"word\"]`";
-            if rule.id.trim().is_empty() || rules.by_id.contains_key(&rule.id) {
+            if rule.id.trim().is_empty() || rules.named(&rule.id).is_some() {
                 return Err(refuse("has no name of its own".to_owned()).hint("give it an `id` that no other rule has"));
             }
             if rule.prefix.is_empty() && rule.tokens.is_empty() || rule.prefix.iter().any(Vec::is_empty) {
                 return Err(refuse("fits every command".to_owned()).hint(hint));
             }
-            rules.push(Rule {
-                id: rule.id.clone(),
-                severity: rule.severity,
-                reason: rule.reason.clone(),
-                remediation: "the team's policy says so: ask for a confirmation, or do it another way".to_owned(),
-                examples: rule.examples.clone(),
-                counterexamples: rule.counterexamples.clone(),
-                programs: Vec::new(),
-                test: Test::Own { prefix: rule.prefix.clone(), tokens: rule.tokens.clone() },
-            });
+            rules.add_own(rule);
         }
         for rule in own {
             rules.try_examples(&rule.id)?;
@@ -225,10 +217,10 @@ impl Rules {
             let error = Error::new(Code::InvalidPolicy, format!("the rule `{}` {what} `{line}`", id.escape_debug()));
             Err(error.hint("correct the rule or its example"))
         };
-        if let Some(line) = rule.examples.iter().find(|line| !hits(line)) {
+        if let Some(line) = rule.body().examples.iter().find(|line| !hits(line)) {
             return wrong(line, "does not hit its example");
         }
-        match rule.counterexamples.iter().find(|line| hits(line)) {
+        match rule.body().counterexamples.iter().find(|line| hits(line)) {
             Some(line) => wrong(line, "hits what it must not:"),
             None => Ok(()),
         }
@@ -236,7 +228,7 @@ impl Rules {
 
     /// The rule of that name.
     pub(super) fn named(&self, id: &str) -> Option<&Rule> {
-        self.by_id.get(id).map(|at| &self.rules[*at])
+        self.rules.iter().find(|rule| rule.id == id)
     }
 
     /// Every rule.
@@ -247,129 +239,101 @@ impl Rules {
 
     /// Whether a rule is about this program.
     pub(super) fn knows(&self, program: &str) -> bool {
-        self.by_program.contains_key(program) || self.by_start.iter().any(|(start, _)| program.starts_with(start))
+        self.about(program).next().is_some()
+    }
+
+    /// The rules about a program.
+    fn about<'a>(&'a self, program: &str) -> impl Iterator<Item = &'a Rule> {
+        let named = self.by_program.of(program).copied();
+        let alike = self.by_start.iter().filter(move |(start, _)| program.starts_with(start)).map(|(_, at)| *at);
+        named.chain(alike).map(|at| &self.rules[at])
     }
 
     /// The options that take the next argument in this command.
-    pub(super) fn valued(&self, program: &str, argv: &[String]) -> &[String] {
+    pub(super) fn valued(&self, program: &str, argv: &[String]) -> &[&'static str] {
         let Some(valued) = self.valued.get(program) else { return &[] };
-        let under =
-            (!valued.under.is_empty()).then(|| argv.iter().skip(1).find_map(|word| valued.under.get(word))).flatten();
-        under.unwrap_or(&valued.always)
+        let under = || argv.iter().skip(1).find_map(|word| valued.under.get(word.as_str()));
+        (!valued.under.is_empty()).then(under).flatten().unwrap_or(&valued.always)
     }
 
     /// The rules that a command breaks.
     pub(super) fn broken(&self, subject: &Subject<'_>) -> Vec<&Rule> {
-        let mut found = Vec::new();
-        let named = self.by_program.get(subject.program).into_iter().flatten().copied();
-        let alike = self.by_start.iter().filter(|(start, _)| subject.program.starts_with(start)).map(|(_, at)| *at);
-        let mut arguments = None;
-        for at in named.chain(alike) {
-            let rule = &self.rules[at];
-            let arguments = arguments.get_or_insert_with(|| {
-                Arguments::parse(subject.argv.get(1..).unwrap_or_default(), self.valued(subject.program, subject.argv))
-            });
-            if rule.fits(subject, arguments) {
-                found.push(rule);
-            }
+        let mut about = self.about(subject.program).peekable();
+        if about.peek().is_none() {
+            return Vec::new();
         }
-        found
+        let valued = self.valued(subject.program, subject.argv);
+        let arguments = Arguments::parse(subject.argv.get(1..).unwrap_or_default(), valued);
+        let first = arguments.operands.first().map_or(1, |operand| mark(operand));
+        let lenient = ABBREVIATING.binary_search(&subject.program).is_ok();
+        let given = Given { arguments, first, lenient, places: OnceCell::new() };
+        about.filter(|rule| rule.fits(subject, &given)).collect()
     }
 
-    fn push(&mut self, rule: Rule) {
+    /// A rule of a team.
+    fn add_own(&mut self, rule: &OwnRule) {
         let at = self.rules.len();
-        self.by_id.insert(rule.id.clone(), at);
-        let own = match &rule.test {
-            Test::Own { prefix, .. } => Some(prefix.first().cloned().unwrap_or_default()),
-            Test::Built(_) => None,
+        match rule.prefix.first() {
+            Some(programs) => programs.iter().for_each(|program| self.add_program(program.clone(), at)),
+            None => self.by_start.push((String::new(), at)),
+        }
+        let body = Body {
+            severity: rule.severity,
+            reason: rule.reason.clone().into(),
+            remediation: "the team's policy says so: ask for a confirmation, or do it another way".into(),
+            examples: rule.examples.clone(),
+            counterexamples: rule.counterexamples.clone(),
+            test: Test::Own { prefix: rule.prefix.clone(), tokens: rule.tokens.clone() },
         };
-        let programs = own.as_ref().unwrap_or(&rule.programs);
-        for program in programs {
-            match program.strip_suffix('*') {
-                Some(start) => self.by_start.push((start.to_owned(), at)),
-                None => self.by_program.entry(super::program(program).into_owned()).or_default().push(at),
-            }
-        }
-        if own.is_some_and(|own| own.is_empty()) {
-            self.by_start.push((String::new(), at));
-        }
-        self.rules.push(rule);
+        self.rules.push(Rule { id: rule.id.clone().into(), source: "", body: body.into() });
     }
 
-    fn add_file(&mut self, text: &str) -> Result<(), String> {
-        let document = Document::parse(text).map_err(|error| error.to_string())?;
-        let tables = document.get("valued").and_then(|item| item.as_table_like());
-        for (names, options) in tables.iter().flat_map(|table| table.iter()) {
-            let options: Vec<String> =
-                options.as_str().unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect();
-            for name in names.split(' ') {
-                let (program, under) =
-                    name.split_once(':').map_or((name, None), |(program, word)| (program, Some(word)));
-                let valued = self.valued.entry(program.to_owned()).or_default();
-                match under {
-                    Some(word) => valued.under.entry(word.to_owned()).or_default(),
-                    None => &mut valued.always,
+    fn add_program(&mut self, program: impl Into<Cow<'static, str>>, at: usize) {
+        let program = program.into();
+        if let Some(start) = program.strip_suffix('*') {
+            return self.by_start.push((start.to_owned(), at));
+        }
+        let name = match program {
+            Cow::Borrowed(program) => super::program(program),
+            Cow::Owned(program) => super::program(&program).into_owned().into(),
+        };
+        self.by_program.add(name, at);
+    }
+
+    fn add_file(&mut self, text: &'static str) {
+        for (kind, source) in source::tables(text) {
+            if kind == "rule" {
+                let at = self.rules.len();
+                for program in source::words(source, "program") {
+                    self.add_program(program, at);
                 }
-                .extend(options.iter().cloned());
+                self.rules.push(Rule { id: source::text(source, "id"), source, body: OnceLock::new() });
+                continue;
+            }
+            for (names, options) in source::pairs(source) {
+                for name in names.split(' ') {
+                    let (program, under) =
+                        name.split_once(':').map_or((name, None), |(program, word)| (program, Some(word)));
+                    let valued = self.valued.entry(program).or_default();
+                    let list = match under {
+                        Some(word) => valued.under.entry(word).or_default(),
+                        None => &mut valued.always,
+                    };
+                    list.extend(options.split_ascii_whitespace());
+                }
             }
         }
-        let Some(rules) = document.get("rule").and_then(|item| item.as_array_of_tables()) else { return Ok(()) };
-        for table in rules {
-            let rule = Rule::read(table)?;
-            if self.by_id.contains_key(&rule.id) {
-                return Err(format!("`{}` stands twice", rule.id));
-            }
-            self.push(rule);
-        }
-        Ok(())
     }
 }
 
 impl Rule {
-    fn read(table: &Table) -> Result<Self, String> {
-        let text = |key: &str| table.get(key).and_then(|item| item.as_str()).unwrap_or_default().to_owned();
-        let flag = |key: &str| table.get(key).and_then(|item| item.as_bool()).unwrap_or_default();
-        let list = |key: &str| {
-            let items = table.get(key).and_then(|item| item.as_array()).into_iter().flat_map(Array::iter);
-            items.filter_map(|item| item.as_str()).map(str::to_owned).collect::<Vec<_>>()
-        };
-        let words = |key: &str| text(key).split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let alternatives = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
-        let id = text("id");
-        if let Some((unknown, _)) = TableLike::iter(table).find(|(key, _)| !KEYS.contains(key)) {
-            return Err(format!("`{id}` has no `{unknown}`"));
-        }
-        let severity = match text("severity").as_str() {
-            "" | "confirm" => Severity::Confirm,
-            "warn" => Severity::Warn,
-            "block" => Severity::Block,
-            other => return Err(format!("`{id}` has the severity `{other}`")),
-        };
-        let built = Built {
-            words: list("words").iter().map(|words| words.split(' ').map(alternatives).collect()).collect(),
-            flags: words("flags").iter().map(|group| alternatives(group)).collect(),
-            unless: words("unless"),
-            operands: words("operands"),
-            except: words("except"),
-            elsewhere: flag("elsewhere"),
-            cmdlet: flag("cmdlet"),
-            named: flag("named"),
-        };
-        Ok(Rule {
-            severity,
-            reason: text("reason"),
-            remediation: text("remediation"),
-            examples: list("match"),
-            counterexamples: list("not_match"),
-            programs: words("program"),
-            test: Test::Built(Box::new(built)),
-            id,
-        })
+    pub(super) fn body(&self) -> &Body {
+        self.body.get_or_init(|| Body::read(self.source))
     }
 
-    fn fits(&self, subject: &Subject<'_>, arguments: &Arguments<'_>) -> bool {
-        match &self.test {
-            Test::Built(built) => built.fits(subject, arguments),
+    fn fits(&self, subject: &Subject<'_>, given: &Given<'_>) -> bool {
+        match &self.body().test {
+            Test::Built(built) => built.fits(subject, given),
             Test::Own { prefix, tokens } => {
                 let first =
                     prefix.first().is_none_or(|first| first.iter().any(|name| super::program(name) == subject.program));
@@ -383,16 +347,60 @@ impl Rule {
     }
 }
 
+impl Body {
+    fn read(source: &'static str) -> Self {
+        let words = |key| source::words(source, key);
+        let owned = |key| source::list(source, key).map(Cow::into_owned).collect();
+        let words_of = |words| pieces(words, ' ').into_iter().map(alternatives).collect::<Vec<Texts>>();
+        let patterns: Vec<Vec<Texts>> = source::list(source, "words").map(words_of).collect();
+        let flags: Vec<Texts> = words("flags").into_iter().map(alternatives).collect();
+        let built = Built {
+            firsts: patterns
+                .iter()
+                .filter_map(|words| words.first())
+                .flatten()
+                .fold(0, |marks, word| marks | mark(word)),
+            words: patterns,
+            flagged: flags.iter().any(|group| group.iter().all(|spec| spec.starts_with('-'))),
+            flags,
+            unless: words("unless"),
+            operands: words("operands"),
+            except: words("except"),
+            elsewhere: source::is_set(source, "elsewhere"),
+            cmdlet: source::is_set(source, "cmdlet"),
+            named: source::is_set(source, "named"),
+        };
+        Body {
+            severity: match source::text(source, "severity").as_ref() {
+                "warn" => Severity::Warn,
+                "block" => Severity::Block,
+                _ => Severity::Confirm,
+            },
+            reason: source::text(source, "reason"),
+            remediation: source::text(source, "remediation"),
+            examples: owned("match"),
+            counterexamples: owned("not_match"),
+            test: Test::Built(built),
+        }
+    }
+}
+
 impl Built {
-    fn fits(&self, subject: &Subject<'_>, arguments: &Arguments<'_>) -> bool {
+    fn fits(&self, subject: &Subject<'_>, given: &Given<'_>) -> bool {
         if self.named || self.elsewhere && !subject.elsewhere {
             return false;
         }
-        let has_operand =
-            |forms: &[String]| arguments.operands.iter().any(|operand| is_about(operand, forms, subject.moved));
-        let has = |group: &Vec<String>| match self.cmdlet {
+        let arguments = &given.arguments;
+        if !self.words.is_empty() && self.firsts & given.first == 0 || self.flagged && arguments.flags.is_empty() {
+            return false;
+        }
+        let has_operand = |forms: &Texts| {
+            let mut operands = arguments.operands.iter().enumerate();
+            operands.any(|(at, operand)| forms.iter().any(|form| given.is(form, at, operand, subject.moved)))
+        };
+        let has = |group: &Texts| match self.cmdlet {
             true => group.iter().any(|spec| arguments.flags.iter().any(|flag| is_short_for(flag.name, spec))),
-            false => arguments.has(group, ABBREVIATING.binary_search(&subject.program).is_ok()),
+            false => arguments.has(group, given.lenient),
         };
         (self.words.is_empty() || self.words.iter().any(|words| begins(words, &arguments.operands)))
             && self.flags.iter().all(has)
@@ -402,18 +410,49 @@ impl Built {
     }
 }
 
-/// Whether an operand has one of the forms: a pattern, or a kind of place.
-fn is_about(operand: &str, forms: &[String], moved: bool) -> bool {
-    forms.iter().any(|wanted| match wanted.as_str() {
-        "<root>" => Place::of(operand) == Place::Root,
-        "<system>" => matches!(Place::of(operand), Place::Root | Place::System),
-        "<kept>" => Place::of(operand).is_kept() || moved && Place::of(operand) == Place::Cache,
-        "<home>" => Place::of(operand) == Place::Home,
-        "<secret>" => place::is_secret(operand),
-        "<device>" => Place::of(operand) == Place::Device,
-        "<unknown>" => operand.contains(['$', '`']),
-        wanted => matches(wanted, operand),
-    })
+impl Given<'_> {
+    /// Whether an operand has a form: a pattern, or a kind of place.
+    fn is(&self, form: &str, at: usize, operand: &str, moved: bool) -> bool {
+        if !form.contains('<') {
+            return matches(form, operand);
+        }
+        let place =
+            || self.places.get_or_init(|| self.arguments.operands.iter().map(|one| Place::of(one)).collect())[at];
+        let is = |places: &[Place]| places.contains(&place());
+        match form {
+            "<root>" => is(&[Place::Root]),
+            "<system>" => is(&[Place::Root, Place::System]),
+            "<kept>" => place().is_kept() || moved && is(&[Place::Cache]),
+            "<home>" => is(&[Place::Home]),
+            "<device>" => is(&[Place::Device]),
+            "<secret>" => place::is_secret(operand),
+            "<unknown>" => operand.contains(['$', '`']),
+            "of=<temporary>" => operand.strip_prefix("of=").is_some_and(|path| Place::of(path) == Place::Temporary),
+            form => matches(form, operand),
+        }
+    }
+}
+
+/// A bit that tells most words from each other, by their first letter and length; every bit if a word is a pattern.
+/// The lowest is that of no word at all.
+fn mark(word: &str) -> u64 {
+    match word.as_bytes() {
+        bytes if bytes.contains(&b'*') => u64::MAX,
+        [] => 1,
+        [first, ..] => 1 << (1 + (usize::from(*first) * 5 + word.len() * 7) % 63),
+    }
+}
+
+/// The parts of a text.
+fn pieces(text: Cow<'static, str>, separator: char) -> Texts {
+    match text {
+        Cow::Borrowed(text) => text.split(separator).map(Cow::Borrowed).collect(),
+        Cow::Owned(text) => text.split(separator).map(|piece| piece.to_owned().into()).collect(),
+    }
+}
+
+fn alternatives(text: Cow<'static, str>) -> Texts {
+    pieces(text, '|')
 }
 
 /// PowerShell takes the beginning of an option for the option.
@@ -423,7 +462,7 @@ fn is_short_for(given: &str, option: &str) -> bool {
 }
 
 /// Whether operands begin with a pattern: words with alternatives, and `**` for any number of words.
-fn begins(pattern: &[Vec<String>], operands: &[&str]) -> bool {
+fn begins(pattern: &[Texts], operands: &[&str]) -> bool {
     let Some((first, rest)) = pattern.split_first() else { return true };
     if first.first().is_some_and(|word| word == "**") {
         return (0..=operands.len()).any(|skipped| begins(rest, &operands[skipped..]));

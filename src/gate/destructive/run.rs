@@ -1,7 +1,9 @@
 //! One command: what it runs in turn, what it is fed with, and whether it breaks rules itself.
 
 use super::{
-    code, place, program,
+    check, code,
+    place::{self, Place},
+    program,
     walk::{Context, UNKNOWN, Value, Walk},
     wrapper::{self, Runs},
 };
@@ -34,7 +36,6 @@ const SHELLS: &[&str] = &[
 
 /// Programs that show, copy or send the files that they are given.
 const READERS: &[&str] = &[
-    ".",
     "7z",
     "ag",
     "awk",
@@ -104,7 +105,6 @@ const READERS: &[&str] = &[
     "sendmail",
     "sftp",
     "sort",
-    "source",
     "split",
     "strings",
     "tac",
@@ -186,11 +186,14 @@ impl Walk<'_> {
         }
         // zsh has `=name` for the path of a program.
         let first = first.strip_prefix('=').unwrap_or(first);
-        let name = program(first).into_owned();
-        let name = name.as_str();
+        let name = program(first);
+        let name = name.as_ref();
         self.judge(argv, name, ctx);
+        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv)) {
+            self.hit(id, argv);
+        }
         if READERS.binary_search(&name).is_ok()
-            && argv.iter().skip(1).any(|word| place::is_secret(word))
+            && shown(name, argv).any(|word| place::is_secret(word))
             && !is_quiet(name, argv)
         {
             self.hit("secrets.read", argv);
@@ -279,7 +282,7 @@ impl Walk<'_> {
 
     /// A word in the place of a program that only the run tells: what follows is judged as what somebody else runs.
     fn open(&mut self, argv: &[String], ctx: Context<'_>) {
-        if argv[0] == UNKNOWN && argv.len() == 1 {
+        if argv[0] == UNKNOWN {
             return self.hit("shell.output", argv);
         }
         self.deeper(|walk| walk.command(&argv[1..], Context { elsewhere: true, ..ctx }));
@@ -406,6 +409,15 @@ fn is_open(word: &str) -> bool {
 /// Whether a program runs its input line by line.
 pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.binary_search(&name).is_ok()
+}
+
+/// The arguments of a reader whose contents go somewhere: not what is only loaded, nor where a copy goes.
+fn shown<'a>(name: &str, argv: &'a [String]) -> impl Iterator<Item = &'a String> {
+    let copies = matches!(name, "cp" | "mv" | "ln" | "install") && argv.len() > 2;
+    let to = argv.len() - usize::from(copies && argv.last().is_some_and(|to| Place::of(to) == Place::Inside));
+    let is_loaded = |word: &str| word.starts_with("--env-file");
+    let words = argv[..to].iter().enumerate().skip(1);
+    words.filter(move |(at, word)| !is_loaded(word) && argv[at - 1] != "--env-file").map(|(_, word)| word)
 }
 
 /// A search that shows no line.

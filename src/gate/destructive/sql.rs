@@ -93,7 +93,7 @@ const OBJECTS: &[&str] = &[
 
 /// Whether a whole line is a statement rather than a command.
 pub(super) fn bare(line: &str) -> Option<Language> {
-    let line = line.trim();
+    let line = without_comments(line);
     let mut words = line.split_ascii_whitespace();
     let first = words.next()?.trim_end_matches(';').to_ascii_uppercase();
     let second = words.next().unwrap_or_default().trim_end_matches(';').to_ascii_uppercase();
@@ -108,6 +108,7 @@ pub(super) fn bare(line: &str) -> Option<Language> {
         "SELECT" | "WITH" | "GRANT" | "REVOKE" | "VACUUM" | "REINDEX" | "MERGE" | "PURGE" | "REPLACE" => {
             !second.is_empty()
         }
+        "BEGIN" | "START" => line.split_once(';').is_some_and(|(_, rest)| bare(rest) == Some(Language::Sql)),
         _ => false,
     };
     if is_sql {
@@ -130,6 +131,22 @@ pub(super) fn bare(line: &str) -> Option<Language> {
     redis.then_some(Language::Redis)
 }
 
+/// A line without the comments before it.
+fn without_comments(line: &str) -> &str {
+    let mut line = line.trim();
+    loop {
+        let rest = match (line.strip_prefix("-- "), line.strip_prefix("/* ")) {
+            (Some(comment), _) => comment.split_once('\n').map(|(_, rest)| rest),
+            (None, Some(comment)) => comment.split_once("*/").map(|(_, rest)| rest),
+            (None, None) => None,
+        };
+        match rest {
+            Some(rest) => line = rest.trim(),
+            None => return line,
+        }
+    }
+}
+
 /// Looks through statements.
 pub(super) fn scan(text: &str, language: Language) -> Found {
     let mut found = Found::default();
@@ -143,7 +160,8 @@ pub(super) fn scan(text: &str, language: Language) -> Found {
     found
 }
 
-/// The words of SQL in capitals; each string is one word `'`, comments are left out, `;`, `(`, `)`, `=` and `,` stand alone.
+/// The words of SQL in capitals; each string is one word `'`, comments are left out, `;`, `(`, `)`, `=`, `<`, `>` and `,` stand
+/// alone.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -167,7 +185,7 @@ fn tokens(text: &str) -> Vec<String> {
             tokens.push(word.to_uppercase());
             rest = left;
         } else {
-            if matches!(first, ';' | '(' | ')' | '=' | ',') {
+            if matches!(first, ';' | '(' | ')' | '=' | ',' | '<' | '>') {
                 tokens.push(first.to_string());
             }
             rest = &rest[first.len_utf8()..];
@@ -211,18 +229,15 @@ fn verb(words: &[&str], before: &str) -> Option<&'static str> {
     let has = |word: &str| words.contains(&word);
     // MySQL lets options and tables stand before `FROM`.
     let deletes = words.iter().take(12).any(|word| *word == "FROM");
-    let is_bound = || {
-        let at = words.iter().position(|word| *word == "WHERE");
-        at.is_some_and(|at| {
-            !matches!(&words[at + 1..], ["1" | "TRUE"] | ["1", "=", "1", ..] | ["'", "=", "'", ..] | ["TRUE", ..])
-        })
-    };
+    let is_bound = || words.iter().position(|word| *word == "WHERE").is_some_and(|at| !is_true(&words[at + 1..]));
     match words.first().copied()? {
         "DROP" if starts && !next.is_empty() => Some("sql.drop"),
         "TRUNCATE" if starts => Some("sql.truncate"),
         "DELETE" if starts && (before == "THEN" || deletes && !is_bound()) => Some("sql.delete-all"),
         "UPDATE" if starts && !matches!(before, "THEN" | "DO") && has("SET") && !is_bound() => Some("sql.update-all"),
-        "ALTER" if starts && (has("DROP") || next == "SYSTEM") => Some("sql.alter-drop"),
+        "ALTER" if starts && (has("DROP") || next == "SYSTEM" || words.get(3) == Some(&"DELETE")) => {
+            Some("sql.alter-drop")
+        }
         "ALTER" if starts && matches!(next, "USER" | "ROLE" | "LOGIN") => Some("sql.grant"),
         "GRANT" if starts && (next == "ALL" || has("SUPER") || has("OPTION") || has("SUPERUSER")) => Some("sql.grant"),
         "REVOKE" if starts => Some("sql.grant"),
@@ -238,6 +253,28 @@ fn verb(words: &[&str], before: &str) -> Option<&'static str> {
         "COPY" if starts && has("PROGRAM") => Some("sql.server"),
         _ => None,
     }
+}
+
+/// Whether a condition holds for every row: `1`, `TRUE`, `'a' = 'a'`, `2 > 1`, and anything with `OR` one of them.
+fn is_true(condition: &[&str]) -> bool {
+    let (mut open, mut plain) = (0_usize, Vec::new());
+    for word in condition {
+        match *word {
+            "(" => open += 1,
+            ")" if open > 0 => open -= 1,
+            ")" | "RETURNING" | "LIMIT" | "ORDER" => break,
+            word => plain.push(word),
+        }
+    }
+    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let alone = |words: &[&str]| match words {
+        ["NOT", "FALSE" | "0"] | ["TRUE"] => true,
+        [value] => *value != "0" && number(value),
+        [left, "=", right] | [left, "=", "=", right] => left == right,
+        [left, "<" | ">", right] | [left, "<" | ">", "=" | ">", right] => number(left) && number(right),
+        _ => false,
+    };
+    plain.split(|word| *word == "OR").any(|side| side.split(|word| *word == "AND").all(alone))
 }
 
 fn redis(line: &str, found: &mut Found) {

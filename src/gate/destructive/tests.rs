@@ -30,9 +30,98 @@ fn every_rule_hits_its_examples_and_misses_its_counterexamples() {
 #[test]
 fn every_rule_says_why_and_what_to_do_and_has_examples() {
     for rule in Rules::built_in().all() {
-        let complete = !rule.reason.is_empty() && !rule.remediation.is_empty() && !rule.reason.ends_with('.');
-        assert!(complete && !rule.examples.is_empty() && !rule.counterexamples.is_empty(), "{}", rule.id);
+        let body = rule.body();
+        let complete = !body.reason.is_empty() && !body.remediation.is_empty() && !body.reason.ends_with('.');
+        assert!(complete && !body.examples.is_empty() && !body.counterexamples.is_empty(), "{}", rule.id);
     }
+    let mut ids: Vec<&str> = Rules::built_in().all().iter().map(|rule| rule.id.as_ref()).collect();
+    ids.sort_unstable();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "a rule stands twice");
+}
+
+/// Commands of every day, `+` those that are objected to; `⏎` stands for the end of a line.
+const COMMANDS: &str = include_str!("commands.txt");
+
+#[test]
+fn commands_of_every_day_are_judged_as_people_would() {
+    let wrong = COMMANDS.lines().filter(|line| {
+        let examined = examined(&line[2..].replace('⏎', "\n"));
+        let is_found = !examined.hits.is_empty() || examined.unparsed.is_some();
+        is_found != line.starts_with("+ ")
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+/// The examples of all rules that are nothing but words.
+fn plain_examples() -> impl Iterator<Item = &'static str> {
+    let is_plain = |line: &&str| line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _./:=@,-".contains(&byte));
+    let lines = Rules::built_in().all().iter().flat_map(|rule| rule.body().examples.iter().map(String::as_str));
+    lines.filter(is_plain).filter(|line| sql::bare(line).is_none())
+}
+
+/// Holds what is made of each example against the example.
+#[track_caller]
+fn never_lowers(change: impl Fn(&str) -> Option<String>) {
+    let lowered = |line: &&str| change(line).is_some_and(|changed| strictness(&changed) < strictness(line));
+    assert_eq!(plain_examples().filter(lowered).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn the_path_of_a_program_never_lowers_a_verdict() {
+    for path in ["/usr/bin/", "/opt/x-1.2/bin/", "./", "../bin/", "~/bin/"] {
+        never_lowers(|line| Some(format!("{path}{line}")));
+    }
+}
+
+#[test]
+fn quotes_around_words_never_lower_a_verdict() {
+    let quoted = |line: &str, quote: &str| {
+        line.split_ascii_whitespace().map(|word| format!("{quote}{word}{quote}")).collect::<Vec<_>>().join(" ")
+    };
+    never_lowers(|line| Some(quoted(line, "'")));
+    never_lowers(|line| Some(quoted(line, "\"")));
+}
+
+#[test]
+fn white_space_never_lowers_a_verdict() {
+    never_lowers(|line| Some(format!("  {} ", line.replace(' ', " \t "))));
+    never_lowers(|line| Some(line.replace(' ', " \\\n")));
+    never_lowers(|line| Some(format!("true\n{line}\ntrue")));
+}
+
+#[test]
+fn wrappers_never_lower_the_verdict_of_any_example() {
+    for (before, after) in [
+        ("sudo -u root ", ""),
+        ("env -u A B=c ", ""),
+        ("timeout -k 5 10 ", ""),
+        ("A=b nice -n 5 ", ""),
+        ("bash -lc '", "'"),
+        ("command ", ""),
+        ("nohup ", " &"),
+        ("if x; then ", "; fi"),
+        ("x() { ", "; }; x"),
+        ("y=$( ", " )"),
+        ("x | ", " | y"),
+        ("find . -exec ", " ;"),
+        ("ssh -p 22 me@host ", ""),
+        ("docker exec -it web ", ""),
+        ("unknown-wrapper ", ""),
+    ] {
+        never_lowers(|line| Some(format!("{before}{line}{after}")));
+    }
+}
+
+#[test]
+fn the_place_of_an_option_never_lowers_a_verdict() {
+    never_lowers(|line| {
+        // An option at the end, behind an operand, trades places with it.
+        let (rest, flag) = line.rsplit_once(' ')?;
+        let (rest, operand) = rest.rsplit_once(' ')?;
+        let (_, before) = rest.rsplit_once(' ')?;
+        let swaps = flag.starts_with('-') && !operand.starts_with('-') && !before.starts_with('-');
+        swaps.then(|| format!("{rest} {flag} {operand}"))
+    });
 }
 
 #[test]
@@ -153,6 +242,17 @@ fn a_team_adds_rules_whose_examples_are_tried() {
     assert!(refused(OwnRule { id: "git.reset".to_owned(), ..own }).contains("no name of its own"));
 }
 
+/// What gates elsewhere miss, and what they block for nothing.
+#[test]
+fn the_known_defects_of_other_gates_are_none_here() {
+    for line in ["rm -fr /", "rm -r -f /", "git push -f", "find . -delete", "DELETE FROM x;"] {
+        assert!(strictness(line) >= Some(Severity::Confirm), "{line}");
+    }
+    for line in ["echo \"rm -rf is bad\"", "git push --force-with-lease", "password=\"${DB_PASS}\""] {
+        assert_eq!(examined(line), Examined::default(), "{line}");
+    }
+}
+
 /// Inputs that make a careless parser take the square of their length, or worse. Each is long enough to be noticed.
 #[test]
 fn the_worst_lines_take_linear_time() {
@@ -185,6 +285,14 @@ fn the_worst_lines_take_linear_time() {
         "rm -rf /;",
         "a[",
         "UPDATE (",
+        "DELETE FROM x WHERE ((1=1 OR ",
+        "for f in $(x); do ",
+        "while read x; do $x; done <<< ",
+        "echo \\x41 | ",
+        "cmd /c ",
+        "&~",
+        "\nA\n",
+        "d=$(mktemp -d);",
         "-- ",
         "/*",
         "<(",

@@ -8,6 +8,7 @@ use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 use super::{
     Examined, Hit, Severity,
     place::{self, Place},
+    printed::{fetches, text_of},
     program,
     rule::{Rule, Rules, Subject},
     shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
@@ -68,6 +69,7 @@ impl Values for Walk<'_> {
     fn variable(&self, name: &str) -> Option<&str> {
         match self.variables.get(name) {
             Some(Value::Text(text)) => Some(text),
+            None if name == "IFS" => Some(" "),
             Some(Value::Output { .. }) | None => None,
         }
     }
@@ -154,13 +156,14 @@ impl<'r> Walk<'r> {
 
     pub(super) fn script(&mut self, script: &Script, ctx: Context<'_>) {
         for pipeline in &script.pipelines {
-            let mut input = ctx.input.cloned();
+            let mut input = None;
             for (at, stage) in pipeline.stages.iter().enumerate() {
                 if !self.pay(1) {
                     return;
                 }
                 let own = self.redirected(&stage.redirects);
-                let ctx = Context { input: own.as_ref().or(input.as_ref()), ..ctx };
+                let given = if at == 0 { ctx.input } else { input.as_ref() };
+                let ctx = Context { input: own.as_ref().or(given), ..ctx };
                 self.stage(stage, ctx);
                 let next = (at + 1 < pipeline.stages.len()).then(|| self.printed(stage, ctx.input));
                 input = next;
@@ -190,6 +193,7 @@ impl<'r> Walk<'r> {
     fn words(&self, stage: &Stage) -> Vec<String> {
         let mut words = Vec::new();
         if let Body::Simple(simple) = &stage.body {
+            words.reserve_exact(simple.words.len());
             simple.words.iter().for_each(|word| expand(word, self, &mut words));
         }
         words
@@ -237,7 +241,9 @@ impl<'r> Walk<'r> {
                 words.iter().for_each(|word| self.substitutions(word, ctx));
                 let mut fields = Vec::new();
                 words.iter().for_each(|word| expand(word, self, &mut fields));
+                let listed = |field: &String| field.contains("$(") || field.contains('`');
                 let value = match fields.as_slice() {
+                    _ if fields.iter().any(listed) => Value::Text(UNKNOWN.to_owned()),
                     [one] => Value::Text(one.clone()),
                     _ => Value::Output { fetched: false },
                 };
@@ -255,7 +261,7 @@ impl<'r> Walk<'r> {
         }
         let value = self.printed(stage, ctx.input);
         let argv = self.words(stage);
-        let prints_nothing = matches!(argv.first().map(String::as_str), None | Some(":" | "true"));
+        let prints_nothing = argv.is_empty() || matches!(&value, Value::Text(text) if text.is_empty());
         let empties = matches!(stage.body, Body::Simple(_)) && prints_nothing;
         for (at, redirect) in redirects.into_iter().enumerate() {
             let path = joined(&redirect.target, self);
@@ -317,7 +323,8 @@ impl<'r> Walk<'r> {
             self.variable_command(name, &value, ctx);
         }
         simple.words.iter().for_each(|word| self.substitutions(word, ctx));
-        let (Some(first), mut argv) = (simple.words.first(), Vec::new()) else { return };
+        let Some(first) = simple.words.first() else { return };
+        let mut argv = Vec::with_capacity(simple.words.len());
         let mut elsewhere = ctx.elsewhere;
         match first.parts.as_slice() {
             // Whatever it is, it may be what it is if nobody says otherwise.
@@ -465,66 +472,18 @@ impl<'r> Walk<'r> {
         if argv.len() > TOLD.0 {
             told.push("…".to_owned());
         }
+        let body = rule.body();
         let is_known = self.hits.iter().any(|hit| hit.rule == rule.id && hit.argv == told);
         let strictest = self.hits.iter().map(|hit| hit.severity).max();
-        if is_known || self.hits.len() >= MOST_HITS && strictest >= Some(rule.severity) {
+        if is_known || self.hits.len() >= MOST_HITS && strictest >= Some(body.severity) {
             return;
         }
         self.hits.push(Hit {
-            rule: rule.id.clone(),
-            severity: rule.severity.max(Severity::Warn),
-            reason: rule.reason.clone(),
-            remediation: rule.remediation.clone(),
+            rule: rule.id.to_string(),
+            severity: body.severity.max(Severity::Warn),
+            reason: body.reason.to_string(),
+            remediation: body.remediation.to_string(),
             argv: told,
         });
     }
-}
-
-/// The text that a command prints, where its arguments tell.
-fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -> Option<String> {
-    let is_told = |word: &String| !word.contains(UNKNOWN) && !word.contains("$(");
-    let known = || arguments.iter().all(is_told);
-    match name {
-        "echo" if known() => {
-            let options =
-                arguments.iter().take_while(|word| matches!(word.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en"));
-            let options = options.count();
-            Some(arguments[options..].join(" ").replace("\\n", "\n"))
-        }
-        "printf" if known() => {
-            let (format, values) = arguments.split_first()?;
-            if values.is_empty() || !format.contains('%') {
-                return Some(format.replace("\\n", "\n"));
-            }
-            Some(format!("{}\n", values.join(" ")))
-        }
-        // `tee` passes on what it reads.
-        "cat" | "tee" if name == "tee" || arguments.iter().all(|word| word == "-") => match input {
-            Some(Value::Text(text)) => Some(text.clone()),
-            Some(Value::Output { .. }) | None => None,
-        },
-        "which" | "command" | "type" => arguments.iter().find(|word| !word.starts_with('-')).cloned(),
-        _ => None,
-    }
-}
-
-/// Whether a program prints what the network gives it.
-pub(super) fn fetches(name: &str) -> bool {
-    [
-        "curl",
-        "wget",
-        "fetch",
-        "http",
-        "https",
-        "aria2c",
-        "lynx",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "iwr",
-        "irm",
-        "invoke-webrequest",
-    ]
-    .contains(&name)
 }

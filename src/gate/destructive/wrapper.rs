@@ -1,6 +1,8 @@
 //! Programs that run other programs: where in their arguments the other one begins.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::sync::LazyLock;
+
+use super::names::Names;
 
 /// What a wrapper runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +29,11 @@ struct Wrapper {
     elsewhere: bool,
     /// Its operands are joined and given to a shell.
     line: bool,
+    /// The program comes after one of these words, and nowhere else.
+    after: &'static str,
 }
 
-const PLAIN: Wrapper = Wrapper { names: "", under: &[], valued: "", skip: 0, elsewhere: false, line: false };
+const PLAIN: Wrapper = Wrapper { names: "", under: &[], valued: "", skip: 0, elsewhere: false, line: false, after: "" };
 
 /// Options of container engines that take the next argument.
 const CONTAINER: &str = "-e -u -w -v -p -h -l -m -c -a --env --env-file --user --workdir --volume --publish --hostname \
@@ -37,6 +41,9 @@ const CONTAINER: &str = "-e -u -w -v -p -h -l -m -c -a --env --env-file --user -
     --expose --gpus --group-add --ip --ipc --link --log-driver --log-opt --pid --platform --pull --restart \
     --security-opt --shm-size --stop-signal --sysctl --tmpfs --ulimit --userns --volumes-from --detach-keys -H --host \
     --context --config --log-level -f --file --project-name --profile --project-directory --index --cgroupns --runtime";
+
+/// Options of git itself that take the next argument.
+const GIT: &str = "-C -c --git-dir --work-tree --namespace --exec-path --config-env";
 
 const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: "java", valued: "-cp -classpath --class-path -p --module-path", ..PLAIN },
@@ -50,9 +57,17 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: "doas", valued: "-u -C -a", elsewhere: true, ..PLAIN },
     Wrapper { names: "pkexec", valued: "--user", elsewhere: true, ..PLAIN },
     Wrapper {
-        names: "run0 systemd-run",
-        valued: "-p -u -g -D -E -M -H --unit --property --uid --gid --user --group --chdir --setenv --slice --nice \
-            --description --machine --host --working-directory --on-active --on-boot --on-calendar --background",
+        names: "run0",
+        valued: "-u -g -D -E -M -H --unit --property --user --group --chdir --setenv --slice --nice --description \
+            --machine --background",
+        elsewhere: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "systemd-run",
+        valued: "-p -u -E -M -H -C --unit --property --uid --gid --setenv --slice --nice --description --machine --host \
+            --working-directory --on-active --on-boot --on-startup --on-calendar --on-unit-active --on-unit-inactive \
+            --service-type --path-property --socket-property --timer-property --background",
         elsewhere: true,
         ..PLAIN
     },
@@ -83,7 +98,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { names: "proxychains proxychains4 tsocks fakeroot fakechroot winpty dbus-run-session entr", ..PLAIN },
     Wrapper { names: "linux32 linux64 busybox toybox firejail catchsegv valgrind heaptrack", ..PLAIN },
-    Wrapper { names: "setarch faketime", skip: 1, ..PLAIN },
+    Wrapper { names: "setarch faketime repeat", skip: 1, ..PLAIN },
     Wrapper { names: "rlwrap", valued: "-f -H -D -C -s -b -q -S -p", ..PLAIN },
     Wrapper { names: "xvfb-run", valued: "-n -s -e -f -p -w --server-num --server-args", ..PLAIN },
     Wrapper { names: "caffeinate", valued: "-t -w", ..PLAIN },
@@ -122,7 +137,26 @@ const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { names: "dotenv", valued: "-e -f", ..PLAIN },
-    Wrapper { names: "mise rtx asdf", under: &["exec|x"], valued: "", ..PLAIN },
+    Wrapper { names: "mise rtx", under: &["exec|x"], after: "-- -c --command", ..PLAIN },
+    Wrapper { names: "asdf", under: &["exec"], ..PLAIN },
+    Wrapper { names: "nix", under: &["develop|shell"], after: "-c --command", ..PLAIN },
+    Wrapper { names: "nix", under: &["run"], after: "--", ..PLAIN },
+    Wrapper { names: "devbox flox pixi", under: &["run|activate"], after: "--", ..PLAIN },
+    Wrapper { names: "xterm urxvt konsole alacritty st kitty xfce4-terminal", after: "-e -x", ..PLAIN },
+    Wrapper { names: "gnome-terminal wezterm ptyxis", after: "-- -x", ..PLAIN },
+    Wrapper { names: "screen", after: "stuff", line: true, ..PLAIN },
+    Wrapper { names: "screen", valued: "-S -p -t -c -e -h -s -T", ..PLAIN },
+    Wrapper {
+        names: "tmux",
+        under: &[
+            "new-session|new|new-window|neww|split-window|splitw|respawn-pane|respawn-window|run-shell|run|if-shell|if",
+        ],
+        valued: "-s -n -c -t -x -y -F -e -l -L -S -f -b",
+        line: true,
+        ..PLAIN
+    },
+    Wrapper { names: "git", under: &["submodule", "foreach"], valued: GIT, line: true, ..PLAIN },
+    Wrapper { names: "git", under: &["bisect", "run"], valued: GIT, ..PLAIN },
     Wrapper { names: "direnv chamber aws-vault", under: &["exec"], skip: 1, ..PLAIN },
     Wrapper {
         names: "docker podman nerdctl",
@@ -156,6 +190,7 @@ const WRAPPERS: &[Wrapper] = &[
         elsewhere: true,
         ..PLAIN
     },
+    Wrapper { names: "kubectl oc k", under: &["run|debug"], after: "--", elsewhere: true, ..PLAIN },
     Wrapper { names: "lxc incus multipass", under: &["exec"], skip: 1, elsewhere: true, ..PLAIN },
     Wrapper { names: "lxc-attach", valued: "-n --name", elsewhere: true, ..PLAIN },
     Wrapper { names: "machinectl", under: &["shell"], skip: 1, elsewhere: true, ..PLAIN },
@@ -178,11 +213,14 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: "sem", valued: "-j --jobs --id", line: true, ..PLAIN },
 ];
 
+/// `flock FILE COMMAND…`
+const FLOCK: Wrapper = Wrapper { valued: "-w -E --timeout --conflict-exit-code", skip: 1, ..PLAIN };
+
 /// The wrappers of each name.
-static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Wrapper>>> = LazyLock::new(|| {
-    let mut by_name: BTreeMap<&str, Vec<&Wrapper>> = BTreeMap::new();
+static BY_NAME: LazyLock<Names<&'static Wrapper>> = LazyLock::new(|| {
+    let mut by_name = Names::default();
     for wrapper in WRAPPERS {
-        wrapper.names.split(' ').for_each(|name| by_name.entry(name).or_default().push(wrapper));
+        wrapper.names.split(' ').for_each(|name| by_name.add(name.into(), wrapper));
     }
     by_name
 });
@@ -194,13 +232,18 @@ const LINES: &[(&str, &[&str], bool)] = &[
     ("script", &["-c", "--command"], false),
     ("flock", &["-c", "--command"], false),
     ("env", &["-S", "--split-string"], false),
-    ("nix-shell", &["--run", "--command"], false),
     ("vagrant", &["-c", "--command"], true),
     ("gcloud", &["--command"], true),
     ("fly", &["-C", "--command"], true),
     ("flyctl", &["-C", "--command"], true),
-    ("tmux", &["-c"], false),
     ("expect", &["-c"], false),
+    ("nix-shell", &["--run", "--command"], false),
+    ("tar", &["--to-command", "--use-compress-program", "-I", "--rmt-command", "--rsh-command", "-F"], false),
+    ("tar", &["--info-script", "--new-volume-script", "--checkpoint-action"], false),
+    ("rsync", &["-e", "--rsh"], false),
+    ("man", &["-P", "--pager"], false),
+    ("zip", &["-TT", "--unzip-command"], false),
+    ("git-rebase", &["-x", "--exec"], false),
 ];
 
 /// Programs that only show or keep their arguments.
@@ -315,14 +358,25 @@ pub(super) fn is_data(program: &str) -> bool {
 
 /// Whether a program is known to run others.
 pub(super) fn is_known(program: &str) -> bool {
-    BY_NAME.contains_key(program) || matches!(program, "find" | "xargs" | "parallel" | "trap")
+    BY_NAME.of(program).next().is_some() || matches!(program, "find" | "xargs" | "parallel" | "trap")
 }
 
 /// What a command runs, if it is known to run others, and whether elsewhere.
 pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
-    if let Some((_, options, elsewhere)) = LINES.iter().find(|(name, ..)| *name == program)
-        && let Some(line) = option(argv, options)
+    let rebases = program == "git" && argv.iter().any(|word| word == "rebase");
+    let named = if rebases { "git-rebase" } else { program };
+    // What follows the program that is run are options of that one.
+    let own = match program {
+        "env" => BY_NAME.of("env").find_map(|wrapper| wrapper.start(argv)),
+        "flock" => FLOCK.start(argv),
+        _ => None,
+    };
+    let own = &argv[..own.map_or(argv.len(), |at| argv.len().min(at + 1))];
+    let mut lines = LINES.iter().filter(|(name, ..)| *name == named);
+    if let Some((line, elsewhere)) = lines.find_map(|(_, options, elsewhere)| Some((option(own, options)?, elsewhere)))
     {
+        // `--checkpoint-action=exec=…`
+        let line = line.strip_prefix("exec=").unwrap_or(&line).to_owned();
         return Some((Runs::Line(line), *elsewhere));
     }
     match program {
@@ -331,11 +385,11 @@ pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
             let from = argv.iter().position(|word| word == "--").map_or(argv.len(), |at| at + 1);
             return Some((Runs::Argv(from), true));
         }
-        "flock" => return flock(argv),
+        "flock" => return FLOCK.start(argv).map(|from| (Runs::Argv(from), false)),
         "command" if argv.get(1).is_some_and(|word| matches!(word.as_str(), "-v" | "-V")) => return None,
         _ => {}
     }
-    BY_NAME.get(program)?.iter().find_map(|wrapper| {
+    BY_NAME.of(program).find_map(|wrapper| {
         let from = wrapper.start(argv)?;
         let runs = match (wrapper.line, argv.get(from..)) {
             (_, None | Some([])) => Runs::Input,
@@ -352,6 +406,10 @@ impl Wrapper {
         let mut under = self.under.iter();
         let (mut skip, mut at, mut expected) = (self.skip, 1, under.next());
         while let Some(word) = argv.get(at) {
+            if expected.is_none() && !self.after.is_empty() {
+                let mark = argv[at..].iter().position(|word| self.after.split(' ').any(|mark| mark == word));
+                return mark.map(|mark| at + mark + 1);
+            }
             if word == "--" && expected.is_none() {
                 return Some(at + 1 + skip);
             }
@@ -386,7 +444,7 @@ impl Wrapper {
 }
 
 /// `NAME=value`.
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     })
@@ -401,15 +459,14 @@ fn option(argv: &[String], options: &[&str]) -> Option<String> {
         let (name, value) = word.split_once('=')?;
         options.contains(&name).then(|| value.to_owned())
     };
-    let joined = |word: &String| {
+    let joined = |(at, word): (usize, &String)| {
         let short = options.iter().find(|option| option.len() == 2)?;
-        word.strip_prefix(short).filter(|rest| !rest.is_empty()).map(str::to_owned)
+        let letters = word.strip_prefix('-')?;
+        let ends = letters.ends_with(&short[1..]) && letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+        match word.strip_prefix(short).filter(|rest| !rest.is_empty()) {
+            Some(rest) => Some(rest.to_owned()),
+            None => ends.then(|| argv.get(at + 1).cloned()).flatten(),
+        }
     };
-    argv.iter().find_map(value).or_else(|| argv.iter().skip(1).find_map(joined))
-}
-
-/// `flock FILE COMMAND…`
-fn flock(argv: &[String]) -> Option<(Runs, bool)> {
-    let wrapper = Wrapper { valued: "-w -E --timeout --conflict-exit-code", skip: 1, ..PLAIN };
-    wrapper.start(argv).map(|from| (Runs::Argv(from), false))
+    argv.iter().find_map(value).or_else(|| argv.iter().enumerate().skip(1).find_map(joined))
 }

@@ -10,10 +10,17 @@ mod rate;
 mod rework;
 mod tests_pass;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use self::{evidence::Evidence, rework::Changes};
+use self::{
+    commands::ForbiddenCommandScan,
+    dependencies::ForbiddenDependencyScan,
+    evidence::Evidence,
+    rate::ViolationRate,
+    rework::{Changes, DiffQuality},
+    tests_pass::TestsPass,
+};
 use super::Host;
 use crate::{
     error::{Code, Error},
@@ -22,13 +29,8 @@ use crate::{
 };
 
 /// Every evaluator, sorted by name.
-const EVALUATORS: &[&dyn Evaluator] = &[
-    &rework::DiffQuality,
-    &commands::ForbiddenCommandScan,
-    &dependencies::ForbiddenDependencyScan,
-    &tests_pass::TestsPass,
-    &rate::ViolationRate,
-];
+const EVALUATORS: &[&dyn Evaluator] =
+    &[&DiffQuality, &ForbiddenCommandScan, &ForbiddenDependencyScan, &TestsPass, &ViolationRate];
 
 /// What an evaluator says of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,7 @@ pub struct Evaluation {
     /// Whether the run is as it should be; none if there was nothing to say, or no limit.
     pub passed: Option<bool>,
     /// What was measured or counted.
+    #[serde(serialize_with = "shortest")]
     pub value: f64,
     /// What is allowed, where that is a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +140,15 @@ impl Host<'_> {
             .detail("evaluators", names)
             .hint(format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail"))),
         )
+    }
+}
+
+/// A whole number is written as one, as it is in records.
+fn shortest<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    #[expect(clippy::cast_possible_truncation, reason = "whole numbers up to there are exact")]
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => serializer.serialize_i64(*value as i64),
+        false => serializer.serialize_f64(*value),
     }
 }
 

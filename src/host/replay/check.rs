@@ -6,20 +6,21 @@ use super::{
     super::{
         Position,
         budget::{Cost, Demand},
-        evaluate, reply,
+        evaluate,
+        past::is_same,
+        reply,
         reply::Recorded,
     },
-    Difference, Judges, Parting, Replay, RuleAt, Stop,
+    Difference, Judges, Parting, Replay, Stop,
     judge::{self, Change, Decided, Judged, Law},
     parted,
     steps::Made,
+    tried::another_answer,
 };
 use crate::{
     call::Call,
-    error::{Code, Error, Location},
-    gate::{Decision, Verdict},
+    error::{Code, Location},
     json,
-    ledger::named,
 };
 
 /// Where a call is made.
@@ -37,7 +38,7 @@ impl Replay<'_> {
     /// The same call with the same arguments.
     pub(super) fn check_call(&self, made: &Made, call: &Call, form: &Recorded) -> Result<(), Stop> {
         let recorded = Recorded::of(&made.record);
-        if recorded.name == form.name && same(&recorded.args, &form.args)? {
+        if recorded.name == form.name && same(&recorded.args, &form.args) {
             return Ok(());
         }
         let reason = if recorded.name == form.name {
@@ -103,11 +104,7 @@ impl Replay<'_> {
             Judged::Change(_) => (Parting::Change, Judges::Change, "the change"),
         };
         if let Some(tried) = &self.tried {
-            let would = tried.verdict(&self.bench, judged).decision;
-            let stricter = if would > decided.decision { (tried, would) } else { (law, decided.decision) };
-            let rules = || judge::placed(stricter.0.objections(&self.bench, judged), stricter.1, &stricter.0.policy);
-            let differs = would != decided.decision;
-            return Ok(differs.then(|| place.difference(subject, (decided.decision, would), rules())));
+            return Ok(self.difference(place, (subject, judged), decided.decision, (law, tried)));
         }
         let verdict = law.verdict(&self.bench, judged);
         if decided.is(&verdict, law.rules.secrets()) {
@@ -194,29 +191,13 @@ impl Replay<'_> {
         Ok(Cost { files, diff_lines: lines, bytes: number("bytes"), demand })
     }
 
-    /// Notes a budget of the policy that is tried, the first time that it is spent.
-    fn try_budget(&mut self, place: Place<'_>, cost: &Cost) {
-        let (Some(law), Some(budget)) = (&self.tried, &self.tried_budget) else { return };
-        let Err(error) = budget.reserve_call().and_then(|()| budget.charge(cost)) else { return };
-        let rule = format!("budget.{}", error.details().get("budget").and_then(Value::as_str).unwrap_or_default());
-        let is_known = self.differences.iter().flat_map(|one| &one.rules).any(|known| known.rule == rule);
-        if is_known {
-            return;
-        }
-        let source = law.policy.origin(&rule);
-        let line = law.policy.line_of(&rule);
-        let rule =
-            RuleAt { gate: "budget".to_owned(), rule, reason: error.message().to_owned(), source, line, more: 0 };
-        self.differences.push(place.difference(Judges::Budget, (Decision::Allow, Decision::Block), vec![rule]));
-    }
-
     /// What can be computed from the calls alone comes to the same; the reply, with its numbers as they were.
     pub(super) fn check_reply(&mut self, place: Place<'_>, made: &Made, reply: Value) -> Result<Value, Stop> {
         let computed = match place.call {
             Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => {
                 if let Some(tried) = &self.tried {
                     let would = evaluate::verdict(place.call, &tried.policy, &tried.rules);
-                    self.differences.extend(would.and_then(|would| another_answer(place, &reply, would)));
+                    self.differences.extend(would.and_then(|would| another_answer(place, &reply, &would)));
                     return Ok(reply);
                 }
                 let Some(law) = self.law_of(made.session) else { return Ok(reply) };
@@ -244,7 +225,7 @@ impl Replay<'_> {
             }
             _ => return Ok(reply),
         };
-        if same(&reply, &computed)? {
+        if same(&reply, &computed) {
             return Ok(computed);
         }
         let reason = format!("`{}` comes to something else than the record has", place.call.name());
@@ -252,23 +233,9 @@ impl Replay<'_> {
     }
 }
 
-impl Place<'_> {
-    fn difference(self, subject: Judges, (was, would): (Decision, Decision), rules: Vec<RuleAt>) -> Difference {
-        let (position, script, call) = (self.position.to_string(), self.at.cloned(), self.call.name().to_owned());
-        Difference { position, script, call, subject, was, would, rules }
-    }
-}
-
-/// What a policy says of something that the script only asked about.
-fn another_answer(place: Place<'_>, reply: &Value, would: Verdict) -> Option<Difference> {
-    let was: Decision = serde_json::from_value(reply["decision"].clone()).ok()?;
-    (was != would.decision).then(|| place.difference(Judges::Answer, (was, would.decision), Vec::new()))
-}
-
 /// True if what is recorded is this value, in whatever form either of them stands, and however its numbers are written.
-pub(super) fn same(recorded: &Value, actual: &Value) -> Result<bool, Error> {
-    let hash = |value: &Value| named(value).map_or_else(|| json::sha256(&json::exact(value)), Ok);
-    Ok(recorded == actual || hash(recorded)? == hash(actual)?)
+pub(super) fn same(recorded: &Value, actual: &Value) -> bool {
+    is_same(recorded, &json::exact(actual))
 }
 
 #[cfg(test)]
@@ -283,8 +250,8 @@ mod tests {
         let packed = packed_form(&crate::hash::Sha256::of(text.as_bytes()), text.len());
         let inline: Value = serde_json::from_str(&text).unwrap();
         for recorded in [&packed, &inline] {
-            assert!(same(recorded, &value).unwrap() && same(recorded, &packed).unwrap());
-            assert!(!same(recorded, &json!({"a": [2, "x"]})).unwrap());
+            assert!(same(recorded, &value) && same(recorded, &packed));
+            assert!(!same(recorded, &json!({"a": [2, "x"]})));
         }
     }
 }

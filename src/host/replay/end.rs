@@ -64,7 +64,9 @@ impl Replay<'_> {
             return Ok(Ok(()));
         }
         let agrees = match &outcome {
-            Ok(result) => end.data["error"].is_null() && same(&end.data["result"], result)?,
+            // What evaluators make of the whole is not the script's doing.
+            Ok(_) if end.data["error"]["details"]["evaluators"].is_array() => true,
+            Ok(result) => end.data["error"].is_null() && same(&end.data["result"], result),
             Err(error) => self.is_error(&end.data["error"], error),
         };
         if agrees {

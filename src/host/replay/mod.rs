@@ -7,6 +7,7 @@ mod divergence;
 mod end;
 mod judge;
 mod steps;
+mod tried;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -290,6 +291,7 @@ impl<'a> Replay<'a> {
             if !one.answered {
                 continue;
             }
+            self.try_confirmations(place, &one);
             self.check_budget(place, &one, &changes)?;
             let answer = reply::answer_of(&one.record, &self.pack).map_err(|error| self.missing(error))?;
             self.tools.extend(one.tool.take());

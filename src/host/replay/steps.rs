@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::ledger::Record;
 
 /// The calls of a run, by position.
@@ -34,6 +36,8 @@ pub(super) struct Made {
     pub(super) record: Record,
     /// The records of the changes that gates judged for it, each with how often the run had been resumed before.
     pub(super) judged: Vec<(usize, Record)>,
+    /// The confirmations that were granted for it.
+    pub(super) granted: Vec<Value>,
     /// The adapter that looked at files for it.
     pub(super) tool: Option<String>,
     /// How often the run had been resumed before.
@@ -46,6 +50,7 @@ pub(super) struct Made {
 #[derive(Debug, Default)]
 struct Open {
     judged: Vec<(usize, Record)>,
+    granted: Vec<Value>,
     tool: Option<String>,
 }
 
@@ -61,15 +66,16 @@ impl Steps {
                     let session = steps.resumed.len();
                     open.entry(record.position.clone()).or_default().judged.push((session, record));
                 }
+                "confirmation_granted" => open.entry(record.position).or_default().granted.push(record.data),
                 "dta_started" => {
                     let tool = record.data["tool"].as_str().map(str::to_owned);
                     steps.tools.extend(tool.clone());
                     open.entry(record.position).or_default().tool = tool;
                 }
                 "call" => {
-                    let Open { judged, tool } = open.remove(&record.position).unwrap_or_default();
+                    let Open { judged, granted, tool } = open.remove(&record.position).unwrap_or_default();
                     let session = steps.resumed.len();
-                    last = Some(steps.add(Made { record, judged, tool, session, answered: true }));
+                    last = Some(steps.add(Made { record, judged, granted, tool, session, answered: true }));
                 }
                 "run_resumed" => {
                     // What was recorded of a call in flight stays: it may be answered without being made again.
@@ -135,7 +141,7 @@ fn is_for_later(record: &Record, suspended: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

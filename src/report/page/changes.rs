@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::line_counts;
 use crate::{
     report::{
         Report,
@@ -28,8 +29,8 @@ pub(super) fn changes(report: &Report) -> Markup {
         @else {
             p {
                 (count(files.len() as u64, "file")) ", "
-                span.plus { "+" (number(report.changes.added)) } " " span.minus { "−" (number(report.changes.removed)) }
-                " lines" (fates(files))
+                @if let Some(lines) = line_counts(report.changes.added, report.changes.removed) { (lines) " lines, " }
+                (fates(files))
             }
             @if files.len() > (if lines <= OPEN { INDEX_OF_OPEN } else { INDEX }) { (index(files)) }
             div.diffs {
@@ -52,7 +53,7 @@ fn fates(files: &[Change]) -> String {
             },
         )
         .collect();
-    format!(" · {}", told.join(", "))
+    told.join(", ")
 }
 
 fn index(files: &[Change]) -> Markup {
@@ -83,8 +84,8 @@ fn path(path: &str) -> Markup {
 
 fn file(number: usize, change: &Change, open: bool) -> Markup {
     let tone = match change.fate {
-        Fate::Changed | Fate::WouldChange => "",
-        Fate::Proposed | Fate::BroughtBack => "waiting",
+        Fate::Changed | Fate::WouldChange | Fate::BroughtBack => "",
+        Fate::Proposed => "waiting",
         Fate::Undone => "bad",
     };
     html! {
@@ -94,7 +95,7 @@ fn file(number: usize, change: &Change, open: bool) -> Markup {
                 span.about {
                     @if !matches!(change.fate, Fate::Changed | Fate::WouldChange) { span class={ "tag " (tone) } { (change.fate.words()) } " " }
                     @if let Some(remark) = &change.remark { span.tag { (escape(remark)) } " " }
-                    span.plus { "+" (change.added) } " " span.minus { "−" (change.removed) }
+                    @if let Some(lines) = line_counts(change.added, change.removed) { (lines) }
                 }
             }
             div.body id={ "f" (number) } {

@@ -11,7 +11,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    format::{count, duration, moment, number},
+    format::{count, duration, moment, number, shortened},
     model::Report,
 };
 use crate::{hash::Sha256, text::escape};
@@ -136,9 +136,7 @@ fn verdict(report: &Report) -> Markup {
                     "It waits for the confirmation " code { (escape(&waiting.id)) } ": " (escape(&waiting.label))
                     @if let Some(at) = &waiting.expires_at { " (until " (moment(&escape(at))) ")" }
                 }
-                @for command in report.next.iter().take_while(|command| command.command.starts_with("nrv resume")) {
-                    (story::command(command))
-                }
+                @for command in report.ways_on() { (story::command(command)) }
             }
             @if let Some(error) = &report.error {
                 @if report.waits_for.is_none() {
@@ -165,10 +163,7 @@ fn figures(report: &Report) -> Markup {
     html! {
         dl.figures {
             div { dt { "Files" } dd { (number(files.len() as u64)) } }
-            div {
-                dt { "Lines" }
-                dd { span.plus { "+" (number(report.changes.added)) } " " span.minus { "−" (number(report.changes.removed)) } }
-            }
+            @if let Some(lines) = line_counts(report.changes.added, report.changes.removed) { div { dt { "Lines" } dd { (lines) } } }
             @if checks > 0 {
                 div { dt { "Checks" } dd { (number(checks as u64)) @if failures > 0 { " " small { (count(failures as u64, "failure")) } } } }
             }
@@ -179,10 +174,15 @@ fn figures(report: &Report) -> Markup {
     }
 }
 
+/// Lines added and removed; none if there are neither.
+fn line_counts(added: u64, removed: u64) -> Option<Markup> {
+    (added + removed > 0).then(|| html! { span.plus { "+" (number(added)) } " " span.minus { "−" (number(removed)) } })
+}
+
 fn tone(report: &Report) -> (&'static str, &'static str) {
     match report.state.as_str() {
         "done" => ("good", "✓"),
-        "suspended" | "running" => ("waiting", "⏸"),
+        "suspended" | "running" => ("waiting", "…"),
         _ => ("bad", "✕"),
     }
 }
@@ -193,6 +193,11 @@ fn words(report: &Report) -> String {
         (state, _) => state.replace('_', " "),
     };
     escape(&state)
+}
+
+/// A word of a closed list, which may not be broken; a record that somebody made up could have anything there.
+fn word(text: &str) -> String {
+    shortened(&escape(&text.replace(['-', '_'], " ")), 24)
 }
 
 /// A text of several lines.

@@ -2,15 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::lines;
+use super::{lines, word};
 use crate::{
     report::{
         Report,
-        format::{count, duration, moment, time},
+        format::{count, duration, moment, shortened, time},
         model::{Command, Row, RowKind},
     },
     text::escape,
 };
+
+/// How much of a time and a position is shown where they may not be broken; both are short unless somebody made them up.
+const PLACE: usize = 20;
 
 pub(super) fn outside(report: &Report) -> Markup {
     html! {
@@ -24,7 +27,7 @@ pub(super) fn outside(report: &Report) -> Markup {
                         td { code { (escape(&call.args)) } }
                         td {
                             @match &call.error {
-                                Some(code) => span.tag.bad { span aria-hidden="true" { "✕" } " " (escape(code)) },
+                                Some(code) => span.tag.bad { span aria-hidden="true" { "✕" } " " (word(code)) },
                                 None => span.tag.good { span aria-hidden="true" { "✓" } " done" },
                             }
                             @if let Some(ms) = call.duration_ms { small.block { (duration(ms)) } }
@@ -58,17 +61,22 @@ fn row(row: &Row) -> Markup {
     };
     html! {
         tr class=[class] {
-            td.time { (escape(&time(&row.at))) }
-            td.position { (escape(&row.position)) }
+            td.time { (shortened(&escape(&time(&row.at)), PLACE)) }
+            td.position { (shortened(&escape(&row.position), PLACE)) }
             td {
                 @if row.failed { span.tag.bad { span aria-hidden="true" { "✕" } " failed" } " " }
                 @if matches!(row.kind, RowKind::Session) { strong { (escape(&row.what)) } } @else { span.what { (escape(&row.what)) } }
-                @if let Some(detail) = &row.detail { " " span.detail { (lines(detail)) } }
+                @if let Some(detail) = &row.detail { (gap(row.kind)) span.detail { (lines(detail)) } }
                 @if let Some(cost) = &row.cost { small.block { (escape(cost)) } }
             }
             td.took { @if let Some(ms) = row.duration_ms.filter(|ms| *ms > 0) { (duration(ms)) } }
         }
     }
+}
+
+/// What parts a call from its subject; a sentence is parted by more.
+fn gap(kind: RowKind) -> &'static str {
+    if kind == RowKind::Call { " " } else { " · " }
 }
 
 pub(super) fn record(report: &Report) -> Markup {
@@ -115,9 +123,13 @@ pub(super) fn next(report: &Report) -> Markup {
     html! { @for command in &report.next { (self::command(command)) } }
 }
 
-/// A command to be copied.
+/// A command to be copied. It may be broken between its words, not behind their hyphens.
 pub(super) fn command(command: &Command) -> Markup {
+    let words = command.command.split(' ').enumerate();
     html! {
-        div.command { p { (escape(&command.what)) } pre tabindex="0" { code { (escape(&command.command)) } } }
+        div.command {
+            p { (escape(&command.what)) }
+            pre { code { @for (at, word) in words { @if at > 0 { " " } span { (escape(word)) } } } }
+        }
     }
 }

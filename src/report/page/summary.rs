@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::lines;
+use super::{lines, word};
 use crate::{
     report::{
         Report,
@@ -50,7 +50,7 @@ fn gates(decisions: &[Decision]) -> Markup {
                             (escape(&decision.gate))
                             @if !decision.position.is_empty() { small.block { "call " (escape(&decision.position)) } }
                         }
-                        td { span class={ "tag " (tone(&decision.decision)) } { (escape(&decision.decision.replace('-', " "))) } }
+                        td { span class={ "tag " (tone(&decision.decision)) } { (word(&decision.decision)) } }
                         td {
                             (lines(&decision.reason))
                             @if let Some(hint) = &decision.remediation { small.block { (lines(hint)) } }
@@ -81,7 +81,7 @@ fn confirmation(confirmation: &Confirmation) -> Markup {
         article.card {
             h3 {
                 @if confirmation.label.is_empty() { "confirmation" } @else { (escape(&confirmation.label)) }
-                " " span class={ "tag " (tone) } { (escape(status)) }
+                " " span class={ "tag " (tone) } { (word(status)) }
             }
             p {
                 @if let Some(by) = &confirmation.by {
@@ -129,7 +129,7 @@ fn verification(one: &Verification) -> Markup {
                 }
                 tbody {
                     @for row in &one.counts {
-                        tr.moved[row.before != row.after] {
+                        tr class=[(row.before != row.after).then_some("moved")] {
                             th scope="row" { (escape(&row.name)) }
                             td { (cell(row.before)) }
                             td { (cell(row.after)) }
@@ -139,7 +139,7 @@ fn verification(one: &Verification) -> Markup {
             }
             ul.checks {
                 @for check in &one.checks {
-                    li.failed[!check.passed] {
+                    li class=[(!check.passed).then_some("failed")] {
                         span aria-hidden="true" { @if check.passed { "✓" } @else { "✕" } }
                         " " (escape(&words(&check.name)))
                         @if !check.passed { span.hidden { " failed" } }
@@ -182,7 +182,7 @@ pub(super) fn evaluations(report: &Report) -> Markup {
                                 @match one.passed {
                                     Some(true) => span.tag.good { span aria-hidden="true" { "✓" } " passed" },
                                     Some(false) => span.tag.bad { span aria-hidden="true" { "✕" } " failed" },
-                                    None => "measured",
+                                    None => span.tag { "measured" },
                                 }
                             }
                             td { (escape(&one.value)) }
@@ -212,7 +212,7 @@ fn bar(spent: &Spent) -> Markup {
     let width = if spent.used > 0.0 { (spent.share() * 1000.0).round().max(6.0) } else { 0.0 };
     let full = spent.share() >= 1.0;
     html! {
-        li.full[full] {
+        li class=[full.then_some("full")] {
             span.name { (escape(spent.label())) }
             svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
                 rect.track width="1000" height="10" {}

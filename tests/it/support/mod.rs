@@ -1,6 +1,9 @@
 //! What several areas' tests share.
 
+pub(crate) mod browser;
 pub(crate) mod hold;
+pub(crate) mod keys;
+pub(crate) mod record;
 pub(crate) mod script;
 pub(crate) mod site;
 pub(crate) mod terminal;

@@ -216,6 +216,8 @@ impl<'a> Parser<'a> {
                 return Ok(pipeline);
             }
             let stage = self.deeper(Self::command)?;
+            // Most pipelines are one command.
+            pipeline.stages.reserve_exact(1);
             pipeline.stages.push(stage);
             self.blanks();
             if self.peek() != Some(b'|') || self.ahead("||") {
@@ -426,6 +428,9 @@ impl<'a> Parser<'a> {
                     }
                     let word = self.word()?;
                     test = (test || simple.words.is_empty() && word.bare() == Some("[[")) && word.bare() != Some("]]");
+                    if simple.words.is_empty() {
+                        simple.words.reserve_exact(8);
+                    }
                     simple.words.push(word);
                 }
             }

@@ -4,6 +4,23 @@ use super::{Operator, Part, Word, parser::Parser};
 
 type Parsed<T> = Result<T, &'static str>;
 
+/// For each byte, whether it is one of some.
+type Bytes = [bool; 256];
+
+/// What ends plain text in a word, in double quotes, and in `${…}`.
+const WORD: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`\x0b\x0c");
+const QUOTED: Bytes = bytes(b"\"\\$`");
+const PARAMETER: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c");
+
+const fn bytes(some: &[u8]) -> Bytes {
+    let (mut table, mut at) = ([false; 256], 0);
+    while at < some.len() {
+        table[some[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
 /// Collects the parts of a word; neighbouring text of one kind becomes one part.
 #[derive(Default)]
 struct Builder {
@@ -113,15 +130,15 @@ impl Parser<'_> {
             }
             Some(b'$') => self.dollar(builder, false)?,
             Some(b'`') => self.backticks(builder, false)?,
-            _ => self.plain(builder, b" \t\r\n;&|<>()'\"\\$`\x0b\x0c", false),
+            _ => self.plain(builder, &WORD, false),
         }
         Ok(())
     }
 
     /// Text up to one of `ends`, at least one character.
-    fn plain(&mut self, builder: &mut Builder, ends: &[u8], quoted: bool) {
+    fn plain(&mut self, builder: &mut Builder, ends: &Bytes, quoted: bool) {
         let rest = &self.bytes[self.at..];
-        let mut length = rest.iter().skip(1).position(|byte| ends.contains(byte)).map_or(rest.len(), |at| at + 1);
+        let mut length = rest.iter().skip(1).position(|byte| ends[usize::from(*byte)]).map_or(rest.len(), |at| at + 1);
         while !self.text.is_char_boundary(self.at + length) {
             length += 1;
         }
@@ -162,7 +179,7 @@ impl Parser<'_> {
             }
             Some(b'$') => self.dollar(builder, true)?,
             Some(b'`') => self.backticks(builder, true)?,
-            _ => self.plain(builder, b"\"\\$`", true),
+            _ => self.plain(builder, &QUOTED, true),
         }
         Ok(())
     }
@@ -298,7 +315,7 @@ impl Parser<'_> {
                     self.at += 1;
                 }
                 Some(b'\'' | b'"' | b'\\' | b'$' | b'`') => self.piece(&mut builder)?,
-                Some(_) => self.plain(&mut builder, b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c", false),
+                Some(_) => self.plain(&mut builder, &PARAMETER, false),
             }
         }
         self.at += 1;

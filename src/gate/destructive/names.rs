@@ -1,0 +1,35 @@
+//! A table by name, for names that are known before and asked for often.
+
+use std::borrow::Cow;
+
+/// How many names may lie together.
+const BUCKETS: usize = 1024;
+
+/// Values by name; a name may have many.
+#[derive(Clone, Debug)]
+pub(super) struct Names<T> {
+    buckets: Vec<Vec<(Cow<'static, str>, T)>>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Names { buckets: std::iter::repeat_with(Vec::new).take(BUCKETS).collect() }
+    }
+}
+
+impl<T> Names<T> {
+    /// Adds a value; those of one name stay in order.
+    pub(super) fn add(&mut self, name: Cow<'static, str>, value: T) {
+        self.buckets[bucket(&name)].push((name, value));
+    }
+
+    /// The values of a name.
+    pub(super) fn of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a T> {
+        self.buckets[bucket(name)].iter().filter(move |(known, _)| known == name).map(|(_, value)| value)
+    }
+}
+
+fn bucket(name: &str) -> usize {
+    let mix = |hash: usize, byte: u8| (hash ^ usize::from(byte)).wrapping_mul(0x0100_0193);
+    name.bytes().fold(0x811c_9dc5, mix) % BUCKETS
+}

@@ -1,0 +1,89 @@
+//! What a command prints, where its arguments and its input tell.
+
+use super::{
+    arguments::Arguments,
+    code::unescaped,
+    place::{self, Place},
+    walk::{UNKNOWN, Value},
+};
+
+/// The text that a command prints; none if only the run tells.
+pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -> Option<String> {
+    let is_told = |word: &String| !word.contains(UNKNOWN) && !word.contains("$(");
+    let known = || arguments.iter().all(is_told);
+    match name {
+        ":" | "true" | "false" => Some(String::new()),
+        "echo" if known() => {
+            let options = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
+            let options = arguments.iter().take_while(options).count();
+            Some(unescaped(&arguments[options..].join(" ")))
+        }
+        "printf" if known() => {
+            let (format, values) = arguments.split_first()?;
+            if values.is_empty() || !format.contains('%') {
+                return Some(unescaped(format));
+            }
+            Some(format!("{}\n", unescaped(&values.join(" "))))
+        }
+        // `tee` passes on what it reads.
+        "cat" | "tee" if name == "tee" || arguments.iter().all(|word| word == "-") => match input {
+            Some(Value::Text(text)) => Some(text.clone()),
+            Some(Value::Output { .. }) | None => None,
+        },
+        "cat" if arguments.iter().all(|word| word == "/dev/null") => Some(String::new()),
+        "which" | "command" | "type" => arguments.iter().find(|word| !word.starts_with('-')).cloned(),
+        "mktemp" if known() => Some(temporary(arguments)),
+        "find" | "gfind" => cached(arguments).cloned(),
+        _ => None,
+    }
+}
+
+/// What `mktemp` prints; its random letters stay as they are.
+fn temporary(arguments: &[String]) -> String {
+    let arguments = Arguments::parse(arguments, &["-p", "--suffix"]);
+    let folder = arguments.values("-p").chain(arguments.values("--tmpdir")).next();
+    match (arguments.operands.first(), folder) {
+        (None, folder) => format!("{}/tmp.XXXXXXXXXX", folder.unwrap_or("/tmp")),
+        (Some(template), Some(folder)) => format!("{folder}/{template}"),
+        (Some(template), None) if arguments.has_one("-t", false) || arguments.has_one("--tmpdir", false) => {
+            format!("/tmp/{template}")
+        }
+        (Some(template), None) => (*template).to_owned(),
+    }
+}
+
+/// The one name that `find` looks for below here, if it is one of dependencies or caches.
+pub(super) fn cached(arguments: &[String]) -> Option<&String> {
+    let is_down =
+        |start: &&String| matches!(Place::of(start), Place::Inside | Place::Cache | Place::Temporary) || *start == ".";
+    let chosen = arguments.iter().any(|word| matches!(word.as_str(), "-o" | "-or" | "!" | "-not" | ","));
+    let name = arguments.get(arguments.iter().position(|word| word == "-name")? + 1)?;
+    (place::is_cache(name) && !chosen && starts(arguments).all(|start| is_down(&start))).then_some(name)
+}
+
+/// Where `find` begins.
+pub(super) fn starts(arguments: &[String]) -> impl Iterator<Item = &String> {
+    let words = arguments.iter().skip_while(|word| matches!(word.as_str(), "-H" | "-L" | "-P"));
+    words.take_while(|word| !word.starts_with(['-', '(', '!']))
+}
+
+/// Whether a program prints what the network gives it.
+pub(super) fn fetches(name: &str) -> bool {
+    [
+        "curl",
+        "wget",
+        "fetch",
+        "http",
+        "https",
+        "aria2c",
+        "lynx",
+        "nc",
+        "ncat",
+        "netcat",
+        "socat",
+        "iwr",
+        "irm",
+        "invoke-webrequest",
+    ]
+    .contains(&name)
+}

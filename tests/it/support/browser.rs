@@ -1,0 +1,69 @@
+//! Chromium without a window, for pages that nrv writes.
+#![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![expect(clippy::print_stderr, reason = "a test that skips says so")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// What keeps it from doing anything but showing one page.
+const QUIET: &[&str] = &[
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+];
+
+/// A browser.
+pub(crate) struct Browser {
+    program: PathBuf,
+}
+
+/// What a page came to.
+pub(crate) struct Seen {
+    /// The document after it was loaded.
+    pub(crate) dom: String,
+    /// What it said on its console.
+    pub(crate) console: Vec<String>,
+}
+
+impl Browser {
+    /// Finds Chromium. Where it is missing the test is skipped and says so, but not where `CI` is set.
+    pub(crate) fn find() -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let found = std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
+        let program = found.into_iter().find(|program| program.is_file());
+        if program.is_none() {
+            assert!(std::env::var_os("CI").is_none(), "no Chromium: `.ci/run` installs it");
+            eprintln!("skipped: there is no Chromium, `apt-get install chromium` brings it");
+        }
+        program.map(|program| Browser { program })
+    }
+
+    /// Loads a page and gives back its document. `more` are further switches.
+    pub(crate) fn load(&self, page: &Path, more: &[&str]) -> Seen {
+        let profile = tempfile::tempdir().unwrap();
+        let output = Command::new(&self.program)
+            .args(QUIET)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(more)
+            .arg("--dump-dom")
+            .arg(format!("file://{}", page.display()))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{log}");
+        let console = log.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+        Seen { dom: String::from_utf8_lossy(&output.stdout).into_owned(), console }
+    }
+}
