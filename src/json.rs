@@ -104,6 +104,37 @@ fn made_exact(value: &Value) -> Value {
     }
 }
 
+/// The value as it comes back from a record: numbers are what canonical JSON makes of them.
+///
+/// What a script is told is this, so that it can't tell a run from its replay: `1.0` is the integer 1 in both.
+pub fn as_recorded(mut value: Value) -> Value {
+    take_down(&mut value);
+    value
+}
+
+fn take_down(value: &mut Value) {
+    match value {
+        Value::Number(number) if is_rounded(number) || looks_rounded(number) => {
+            *value = Value::String(number.to_string());
+        }
+        Value::Number(number) => {
+            if let Some(integer) = whole(number) {
+                *number = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(take_down),
+        Value::Object(map) => map.values_mut().for_each(take_down),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The integer that a float without a fraction is written as.
+fn whole(number: &Number) -> Option<i64> {
+    let float = number.as_f64().filter(|_| number.is_f64())?;
+    let is_whole = float.fract() == 0.0 && float.abs() <= MAX_EXACT_FLOAT;
+    is_whole.then(|| format!("{float:.0}").parse().ok()).flatten()
+}
+
 fn is_rounded(number: &Number) -> bool {
     let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
     magnitude.is_some_and(|magnitude| magnitude > MAX_EXACT)
@@ -143,6 +174,19 @@ mod tests {
             let again: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(canonical(&again).unwrap(), text, "what was written once is read and written alike");
         }
+    }
+
+    #[test]
+    fn a_value_is_the_same_before_it_is_recorded_and_after() {
+        let numbers = json!([
+            1.0, -0.0, 0.0, -3.0, 0.5, 1e15, 9_007_199_254_740_992.0, -9_007_199_254_740_992.0, 1e17, -1e20, 1e21,
+            9_007_199_254_740_992_u64, 9_007_199_254_740_993_u64, i64::MIN, u64::MAX, {"deep": [2.0, {"n": 4e3}]},
+        ]);
+        let told = as_recorded(numbers.clone());
+        let text = canonical(&exact(&numbers)).unwrap();
+        assert_eq!(told, serde_json::from_str::<Value>(&text).unwrap());
+        assert_eq!((&told[0], &told[1], &told[3]), (&json!(1), &json!(0), &json!(-3)));
+        assert_eq!(as_recorded(told.clone()), told);
     }
 
     pub(super) fn values() -> impl Strategy<Value = Value> {

@@ -27,6 +27,8 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
     let run = &done.parent;
     out.say(&match (n, arguments.dry_run) {
         (0, _) => format!("Run {run} left nothing to bring back."),
+        (1, true) => format!("1 file of run {run} would be brought back."),
+        (1, false) => format!("1 file of run {run} is as it was before it."),
         (n, true) => format!("{n} files of run {run} would be brought back."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });

@@ -115,7 +115,11 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         out.say(&format!("The record of run {} is what was written.", folder.id()));
         return Ok(0);
     }
-    out.say(&format!("The record of run {} is NOT what was written.", folder.id()));
+    let is_open = report.seal == Seal::Unsealed && report.findings.is_empty() && packs.is_empty();
+    out.say(&match is_open {
+        true => format!("What run {} has of its record is what was written; no head says that it is all.", folder.id()),
+        false => format!("The record of run {} is NOT what was written.", folder.id()),
+    });
     Ok(Code::RecordDamaged.exit_code())
 }
 

@@ -14,6 +14,9 @@ use crate::{
     text::escape,
 };
 
+/// How many of the paths that a run holds are listed for people.
+const MOST_PATHS: usize = 5;
+
 /// An adapter's output: counts before and after, and the checks of the verifier.
 pub(super) fn adapter(output: &Value, after: &Value) -> String {
     let mut table = plain();
@@ -155,8 +158,11 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
     right_align(&mut table, &[3]);
     let mut text = trimmed(&table) + "\n";
     for (run, lock) in overviews.iter().filter_map(|run| Some((run, run.lock.as_ref()?))) {
-        let paths: Vec<String> =
-            lock.paths.iter().map(|path| if path.is_empty() { ".".into() } else { escape(path) }).collect();
+        let name = |path: &String| if path.is_empty() { ".".into() } else { escape(path) };
+        let mut paths: Vec<String> = lock.paths.iter().take(MOST_PATHS).map(name).collect();
+        if lock.paths.len() > MOST_PATHS {
+            paths.push(format!("{} more", lock.paths.len() - MOST_PATHS));
+        }
         let held = if paths.is_empty() {
             "nothing yet".to_owned()
         } else {

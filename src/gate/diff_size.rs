@@ -44,7 +44,10 @@ fn judge(files: &[(&str, u64)], so_far: u64, policy: &Policy) -> Vec<Finding> {
     let run = files.iter().fold(so_far, |sum, (_, lines)| sum.saturating_add(*lines));
     let what = format!("the run would have changed {run} lines");
     findings.extend(exceeds(run, Limit::block("run_block_lines", limits.run_block_lines), &what, policy));
-    findings.extend(exceeds(run, Limit::warn("run_warn_lines", limits.run_warn_lines), &what, policy));
+    // Said once, of the change with which the run goes beyond it, and not of each that follows.
+    if so_far <= limits.run_warn_lines {
+        findings.extend(exceeds(run, Limit::warn("run_warn_lines", limits.run_warn_lines), &what, policy));
+    }
     findings
 }
 
@@ -119,8 +122,16 @@ mod tests {
         check(&[(10, 0), (10, 0), (10, 0)], 0, Decision::Allow, &[]);
         check(&[(10, 0), (10, 0), (10, 0)], 1, Decision::Warn, &["run_warn_lines"]);
         check(&[(10, 0)], 30, Decision::Warn, &["run_warn_lines"]);
-        check(&[(10, 0)], 31, Decision::Block, &["run_block_lines", "run_warn_lines"]);
-        check(&[(1, 0)], u64::MAX, Decision::Block, &["run_block_lines", "run_warn_lines"]);
+        check(&[(5, 0), (6, 0)], 30, Decision::Block, &["run_block_lines", "run_warn_lines"]);
+        check(&[(1, 0)], u64::MAX, Decision::Block, &["run_block_lines"]);
+    }
+
+    #[test]
+    fn that_a_run_goes_beyond_its_limit_is_said_once_unless_it_is_blocked() {
+        check(&[(1, 0)], 30, Decision::Warn, &["run_warn_lines"]);
+        check(&[(1, 0)], 31, Decision::Allow, &[]);
+        check(&[(10, 0)], 31, Decision::Block, &["run_block_lines"]);
+        check(&[(10, 0)], 41, Decision::Block, &["run_block_lines"]);
     }
 
     #[test]

@@ -482,7 +482,8 @@ pub(super) fn stored_again(
     let patch_path = file.path;
     let mut stored =
         StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
-    stored.reply = describe_proposal(&stored);
+    // As the script is told it, who hands it back.
+    stored.reply = json::as_recorded(describe_proposal(&stored));
     Ok(stored)
 }
 

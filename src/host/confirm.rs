@@ -84,14 +84,14 @@ impl Host<'_> {
         let subject = self.subject_of(label, subject)?;
         let id = subject.id.clone();
         let now = self.context.options.clock.now();
-        let known = self.confirmations.granted(&id, self.policy.sha256(), &now);
-        // What was granted while the run was suspended was asked by this call.
-        if let Some((_, by)) = known.filter(|(bound, _)| bound.kind == CONFIRM && bound.label == self.shown(label)) {
+        // What was granted while the run was suspended was asked by this call, and is no answer to another.
+        if let Some(by) = self.confirmations.granted_at(position.as_str(), &id, self.policy.sha256(), &now) {
             return Ok(json!({"subject": id, "by": by}));
         }
-        let is_new = !self.flags.dry_run || subject.empty || self.confirmations.promise(label, &id);
-        let granted = if is_new { self.grant(position, subject, &mut Leave::default(), sink)? } else { None };
-        let by = match granted {
+        if self.flags.dry_run && !subject.empty {
+            self.confirmations.promise(&id);
+        }
+        let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
             Some(by) => by,
             None if self.flags.dry_run => "dry run",
             None => "nothing to confirm",
@@ -221,7 +221,7 @@ impl Host<'_> {
             self.confirmations.note_would_ask(&label, &subject.id);
             return Ok(None);
         }
-        let bound = self.bind(&subject)?;
+        let bound = self.bind(&subject, position)?;
         let Some(answered) = self.decide(&bound, subject, position, sink)? else {
             self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
             return Err(refused(&label, mode));
@@ -298,12 +298,13 @@ impl Host<'_> {
         Ok(answer)
     }
 
-    /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down.
-    pub(super) fn bind(&mut self, subject: &Subject) -> Result<Bound, Error> {
+    /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down. If the call has
+    /// asked exactly that before and nobody has answered, it is that confirmation, so that there is one question.
+    pub(super) fn bind(&mut self, subject: &Subject, position: &Position) -> Result<Bound, Error> {
         let now_ms = self.context.options.clock.now_ms();
         let expires = self.policy.settings().confirm.expires;
-        let bound = Bound {
-            id: self.confirmations.next_id(),
+        let question = Bound {
+            id: String::new(),
             run: self.folder.id().to_owned(),
             label: self.shown(&subject.label),
             kind: subject.kind.to_owned(),
@@ -314,6 +315,10 @@ impl Host<'_> {
             asked_at: clock::rfc3339(now_ms),
             expires_at: clock::rfc3339(now_ms.saturating_add(expires.saturating_mul(1000))),
         };
+        if let Some(asked) = self.confirmations.asked_before(position.as_str(), &question) {
+            return Ok(asked.clone());
+        }
+        let bound = Bound { id: self.confirmations.next_id(), ..question };
         self.folder.write(&bound.file(), &bound.text()?)?;
         Ok(bound)
     }

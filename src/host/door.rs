@@ -4,7 +4,7 @@ use std::{fmt, mem};
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Options, Sink, budget::Cost, reply::Answered};
+use super::{Event, Host, Options, Sink, budget::Cost, reply, reply::Answered};
 use crate::{
     call::Call,
     clock::Stopwatch,
@@ -60,9 +60,11 @@ impl Host<'_> {
         let result = match self.settle_call(position, &call, sink) {
             Ok(None) => self.answer(position, &call, &verdict, sink),
             Ok(Some(reply)) => Ok(reply),
+            // Another call than the one that the run died in: it is no answer to that, whatever it would come to.
+            Err(error) if error.code() == Code::Diverged => return Err(error),
             Err(error) => Err(error),
         };
-        let result = result.map_err(|error| self.cause(error));
+        let result = reply::as_recorded(result.map_err(|error| self.cause(error)));
         let mut cost = mem::take(&mut self.reserved);
         if result.is_err() && !self.reached_tree {
             self.budget.release(&cost);

@@ -83,6 +83,34 @@ impl Past {
         Ok(Some(answer))
     }
 
+    /// Checks that the pack still holds what going on needs of it. No chain vouches for it as long as a run is not over, and
+    /// what is missing must be known before anything is done.
+    pub(super) fn check_pack(&self) -> Result<(), Error> {
+        for record in &self.records {
+            let kept: &[&str] = match record.kind.as_str() {
+                "call" if record.data.get("args").is_some() => {
+                    self.call_of(record)?;
+                    &["reply", "error_exact"]
+                }
+                "prepared" => &["reply"],
+                "judged" | "dta_proposed" => &["files"],
+                _ => &[],
+            };
+            for key in kept {
+                self.pack.value(&record.data[*key])?;
+            }
+            // A patch that shows a secret is kept there as it is.
+            let exact = record.data["patch_sha256"].as_str().filter(|_| record.kind == "dta_proposed");
+            let exact: Option<Sha256> = exact.and_then(|hash| hash.parse().ok());
+            if let (Some(exact), Some(shown)) = (exact, record.files.get(2))
+                && exact != shown.sha256
+            {
+                self.pack.get(&exact)?;
+            }
+        }
+        Ok(())
+    }
+
     /// True as long as calls are to come that were answered before.
     pub(super) fn is_ahead(&self) -> bool {
         self.ahead > 0
@@ -178,10 +206,16 @@ impl Past {
         self.records.iter().filter(|record| record.kind == "run_resumed").count() + 2
     }
 
-    /// What was spent, as far as calls were answered, without the files; and how many milliseconds it took.
-    pub(super) fn spent(&self) -> (Spent, u64) {
+    /// What was spent, as far as calls were answered, and how many milliseconds it took.
+    pub(super) fn spent(&self) -> Result<(Spent, u64), Error> {
         let mut spent = Spent::default();
         let (mut elapsed, mut in_session) = (0, 0);
+        // What reached the tree counts, even if it was undone; what a call took that was not answered is counted when it is.
+        for committed in
+            self.records.iter().filter(|record| record.kind == "committed" && self.is_answered(&record.position))
+        {
+            spent.files.extend(committed_of(committed)?.entries.into_iter().map(|entry| entry.path));
+        }
         for (at, record) in self.records.iter().enumerate() {
             let took = record.volatile["duration_ms"].as_u64().unwrap_or_default();
             match record.kind.as_str() {
@@ -200,7 +234,7 @@ impl Past {
                 spent.demand.cost += cost("cost");
             }
         }
-        (spent, elapsed + in_session)
+        Ok((spent, elapsed + in_session))
     }
 
     /// The greatest number that a transaction of the run has had.
@@ -229,7 +263,7 @@ pub(super) fn check_same(record: &Record, position: &Position, call: &Recorded) 
         .detail("position", position.as_str())
         .detail("expected", json!({"call": recorded.name, "args": recorded.args}))
         .detail("found", json!({"call": call.name, "args": call.args}))
-        .hint("a version of nrv that behaves otherwise may have written the record; go on with that version"))
+        .hint("a version of nrv that behaves otherwise may have written the record; start the run again"))
 }
 
 /// True if two recorded values stand for the same, however each is kept.

@@ -92,6 +92,7 @@ impl Recovery {
     pub(super) fn of(context: &Context, run: &str, lease: Lease) -> Result<Self, Error> {
         let folder = context.runs.open(run)?;
         let mut recovery = Recovery { run: run.to_owned(), ..Recovery::default() };
+        folder.check_links()?;
         let mut chain = Chain::open(&folder)?;
         let sealed = context.runs.head(run)?;
         let now = || context.options.clock.now();

@@ -79,6 +79,12 @@ pub(super) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
     })
 }
 
+/// An answer as its record gives it back, so that who goes on with a run or replays it is told the same.
+pub(super) fn as_recorded(result: Result<Value, Error>) -> Result<Value, Error> {
+    let told = |error: Error| serde_json::from_value(json::as_recorded(json!(error))).unwrap_or(error);
+    result.map(json::as_recorded).map_err(told)
+}
+
 impl Host<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{
     Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State,
-    budget::{Budget, Cost, Deadline},
+    budget::{Budget, Cost, Deadline, Spent},
     past::Past,
     recover::{self, Round},
     retention::check_contents,
     rollback::restore_targets,
-    settle::objections,
+    settle::{UNCERTAIN, objections},
     stale::{self, Reading, StaleRead},
     start::check_flags,
     token::Confirmations,
@@ -77,7 +77,7 @@ impl<'a> Host<'a> {
     ) -> Result<Self, Error> {
         let opened = open(context, run, sink)?;
         let ended = opened.past.was_ending();
-        let (mut host, recorded) = Host::reopen(context, opened, current, resumption.yes)?;
+        let (mut host, recorded) = Host::reopen(context, opened, Some(current), resumption.yes)?;
         if ended {
             let error = host.taken_back();
             return Err(host
@@ -99,18 +99,32 @@ impl<'a> Host<'a> {
         Ok(host)
     }
 
-    /// The host of a run whose record is opened again, and the policy that it began under.
-    fn reopen(context: &'a Context, opened: Opened, current: &Policy, yes: bool) -> Result<(Self, Policy), Error> {
+    /// The host of a run whose record is opened again, and the policy that it began under. Without one of now, that is in force:
+    /// what only undoes the run is not judged.
+    fn reopen(
+        context: &'a Context,
+        opened: Opened,
+        current: Option<&Policy>,
+        yes: bool,
+    ) -> Result<(Self, Policy), Error> {
         let Opened { folder, lease, started, past } = opened;
         let prepared = prepare(&started, current, yes).and_then(|prepared| {
             folder.mend_pack()?;
             let confirmations = Confirmations::restore(past.records(), &folder)?;
-            Ok((prepared, confirmations, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?))
+            Ok((
+                prepared,
+                confirmations,
+                Chain::open(&folder)?,
+                past.transactions(&folder)?,
+                past.standing()?,
+                past.spent()?,
+            ))
         });
-        let ((recorded, policy, rules, flags), confirmations, chain, transaction_count, transactions) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => return lease.retire().and(Err(error)),
-        };
+        let ((recorded, policy, rules, flags), confirmations, chain, transaction_count, transactions, spent) =
+            match prepared {
+                Ok(prepared) => prepared,
+                Err(error) => return lease.retire().and(Err(error)),
+            };
         let budget = Budget::new(policy.settings().budget.clone());
         let mut host = Host {
             context,
@@ -141,16 +155,13 @@ impl<'a> Host<'a> {
             metrics: BTreeMap::new(),
             watch: Stopwatch::start(),
         };
-        host.take_in();
+        host.take_in(spent);
         Ok((host, recorded))
     }
 
     /// Counts what former sessions did, as far as calls were answered.
-    fn take_in(&mut self) {
+    fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) {
         let Some(past) = &self.past else { return };
-        let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
-        let (mut spent, elapsed_ms) = past.spent();
-        spent.files = entries.map(|entry| entry.path.clone()).collect();
         self.budget.take_in(spent, elapsed_ms);
         for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
             match record.kind.as_str() {
@@ -170,7 +181,12 @@ impl<'a> Host<'a> {
     /// Checks that the run can go on in this tree, and records that it does.
     fn begin(&mut self, recorded: &Policy, resumption: &Resumption, sink: &mut dyn Sink) -> Result<(), Error> {
         if let Some(Ruling { id, .. }) = &resumption.approve {
-            self.confirmations.pending(id)?;
+            let asked = &self.confirmations.pending(id)?.bound;
+            if resumption.reply.is_some() && asked.kind != UNCERTAIN {
+                let message =
+                    format!("the confirmation `{id}` is about no call that may have been made, so it takes no reply");
+                return Err(Error::new(Code::InvalidInput, message).hint("leave `--reply` out"));
+            }
         }
         self.claim_changed()?;
         self.check_left()?;
@@ -203,10 +219,6 @@ impl<'a> Host<'a> {
         let mut data = json!({
             "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale,
         });
-        // The policy of now: with the one of the start it makes the one in force.
-        if let Some(current) = self.policy.parts().last() {
-            data["policy_source"] = self.packed(&json!(current.recorded()), false)?;
-        }
         // Of that and of the recorded one the policy in force can be made again.
         if let Some(current) = self.policy.parts().last().filter(|_| changed) {
             data["policy_source"] = self.packed(&json!(current.recorded()), true)?;
@@ -245,7 +257,7 @@ impl<'a> Host<'a> {
         Reading { context, folder, past, policy: recorded, rules }.stale()
     }
 
-    /// Gives the run up before anything of this session is in its record.
+    /// Gives the run up before its record says that it goes on.
     fn give_up(mut self, error: Error) -> Error {
         match self.lease.take().map(Lease::retire) {
             Some(Err(second)) => error.detail("lock", second.message()),
@@ -284,9 +296,9 @@ impl<'a> Host<'a> {
 }
 
 /// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
-fn prepare(started: &Started, current: &Policy, yes: bool) -> Result<(Policy, Policy, Rules, Flags), Error> {
+fn prepare(started: &Started, current: Option<&Policy>, yes: bool) -> Result<(Policy, Policy, Rules, Flags), Error> {
     let recorded = started.policy()?;
-    let policy = Policy::strictest(&recorded, current)?;
+    let policy = Policy::strictest(&recorded, current.unwrap_or(&recorded))?;
     check_flags(&policy, Flags { yes, ..Flags::default() })?;
     let settings = policy.settings();
     let flags = Flags {
@@ -315,7 +327,7 @@ pub fn resume_call(
 pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let opened = open(context, run, sink)?;
     let ended = opened.past.was_ending();
-    let (mut host, recorded) = Host::reopen(context, opened, &context.policy, false)?;
+    let (mut host, recorded) = Host::reopen(context, opened, None, false)?;
     let Ruling { id, by, reason } = ruling;
     let begun = match host.confirmations.pending(id) {
         // It was rejected before, and died while it was undone.
@@ -339,13 +351,14 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
 /// The error of a run that came to its end before it had made the calls that its record holds.
 pub(super) fn ended_early() -> Error {
     Error::new(Code::Diverged, "the run came to its end before it had made all the calls that its record holds")
-        .hint("a version of nrv that behaves otherwise may have written the record; go on with that version")
+        .hint("a version of nrv that behaves otherwise may have written the record; start the run again")
 }
 
 /// Recovers a run, takes its lease, and checks that it can go on.
 fn open(context: &Context, run: &str, sink: &mut dyn Sink) -> Result<Opened, Error> {
     let folder = context.runs.open(run)?;
     context.runs.prepare()?;
+    folder.check_links()?;
     let locks = context.locks();
     if let Some(holder) = locks.holder(folder.id())? {
         return Err(still_going_on(&folder, Some(holder.process)));
@@ -415,7 +428,11 @@ fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Err
             refuse(&format!("undoes run `{parent}` and does not go on")).hint(format!("`nrv rollback {parent}`"))
         );
     }
-    Ok((started, Past::of(folder, records)?))
+    let past = Past::of(folder, records)?;
+    past.check_pack().map_err(|error| {
+        error.hint(format!("nothing was done; `nrv rollback {run}` brings back what the run changed"))
+    })?;
+    Ok((started, past))
 }
 
 /// True if a version is later than this one.

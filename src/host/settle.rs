@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What a confirmation is called that is about a call of which nobody knows whether it took effect.
-const KIND: &str = "uncertain";
+pub(super) const UNCERTAIN: &str = "uncertain";
 
 impl Host<'_> {
     /// True if a former session of the run came to the call at this position: whatever comes before it was told then.
@@ -173,14 +173,14 @@ impl Host<'_> {
         let shown = self.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
         let subject = Subject {
             id,
-            kind: KIND,
+            kind: UNCERTAIN,
             label: format!("make `{name}` again, which may have been made already"),
             shown: shown.clone(),
             patch: Patch::default(),
             files: Vec::new(),
             empty: false,
         };
-        let waits = match self.bind(&subject) {
+        let waits = match self.bind(&subject, position) {
             Ok(bound) => self.suspend(&bound, &subject, position),
             Err(error) => return error,
         };

@@ -97,7 +97,12 @@ pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
     let is_recent = |run: &Overview| since.is_none_or(|since| began(&run.run).is_some_and(|began| began >= since));
     let all = overviews(context)?;
     let undoing = all.iter().filter(|run| run.state == "done" && run.mode == "apply");
-    let undone: BTreeSet<&str> = undoing.filter_map(|run| run.subject.strip_prefix("rollback of ")).collect();
+    // From the last to the first: what a rollback undid stands again if it was rolled back itself.
+    let undone = undoing.rev().fold(BTreeSet::new(), |mut undone: BTreeSet<&str>, run| {
+        let parent = run.subject.strip_prefix("rollback of ").filter(|_| !undone.contains(run.run.as_str()));
+        undone.extend(parent);
+        undone
+    });
     let mut stats = Stats::default();
     let mut sums = Sums::default();
     for run in all.iter().filter(|run| !run.is_rollback && is_recent(run)) {
@@ -150,7 +155,9 @@ impl Sums {
         }
         self.add_violations(end, rework);
         for (name, value) in end["metrics"].as_object().into_iter().flatten() {
-            self.metrics.entry(name.clone()).or_default().extend(value.as_f64());
+            // An integer that JSON does not hold exactly stands as a text.
+            let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+            self.metrics.entry(name.clone()).or_default().extend(number);
         }
     }
 
@@ -244,6 +251,15 @@ mod tests {
         };
         assert_eq!(stats.changes, rates);
         assert_eq!(stats.metrics["score"], Spread { runs: 3, min: 10.0, mean: 10.0, max: 10.0 });
+    }
+
+    #[test]
+    fn a_large_metric_counts_too() {
+        let mut sums = Sums::default();
+        sums.add(&json!({"metrics": {"size": "9007199254740994", "other": "none"}}), false);
+        let stats = sums.into_stats(Stats::default());
+        let max = 9_007_199_254_740_994.0;
+        assert_eq!(stats.metrics, BTreeMap::from([("size".to_owned(), Spread { runs: 1, min: max, mean: max, max })]));
     }
 
     #[test]

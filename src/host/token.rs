@@ -72,6 +72,11 @@ impl Bound {
         now >= self.expires_at.as_str()
     }
 
+    /// True if it is about that subject, under this policy, and still in time.
+    fn counts_for(&self, subject: &str, policy: Sha256, now: &str) -> bool {
+        self.subject == subject && self.policy_sha256 == policy && !self.has_expired(now)
+    }
+
     /// The path of its file in the run's folder.
     pub(super) fn file(&self) -> String {
         file(&self.id)
@@ -127,8 +132,8 @@ pub(super) struct Confirmations {
     all: BTreeSet<String>,
     /// What a dry run would have asked.
     would_ask: Vec<Value>,
-    /// Of these the subjects, with their labels, that `nrv.gate.confirm` asked about and that were not used.
-    promised: BTreeMap<String, String>,
+    /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
+    promised: BTreeSet<String>,
 }
 
 impl Confirmations {
@@ -187,13 +192,31 @@ impl Confirmations {
     pub(super) fn granted(&self, subject: &str, policy: Sha256, now: &str) -> Option<(&Bound, &str)> {
         self.tokens.values().find_map(|token| match &token.standing {
             Standing::Granted { by } => {
-                let holds = token.bound.subject == subject
-                    && token.bound.policy_sha256 == policy
-                    && !token.bound.has_expired(now);
-                holds.then_some((&token.bound, by.as_str()))
+                token.bound.counts_for(subject, policy, now).then_some((&token.bound, by.as_str()))
             }
             Standing::Pending | Standing::Used | Standing::Refused => None,
         })
+    }
+
+    /// Who granted what the call at this position asked about a subject; none if nobody did, or if it was used.
+    pub(super) fn granted_at(&self, position: &str, subject: &str, policy: Sha256, now: &str) -> Option<&str> {
+        self.tokens.values().find_map(|Token { bound, standing, position: asked }| match standing {
+            Standing::Granted { by } => {
+                (asked == position && bound.counts_for(subject, policy, now)).then_some(by.as_str())
+            }
+            Standing::Pending | Standing::Used | Standing::Refused => None,
+        })
+    }
+
+    /// The same question, asked by the same call before and not answered yet.
+    pub(super) fn asked_before(&self, position: &str, question: &Bound) -> Option<&Bound> {
+        let is_it = |bound: &Bound| {
+            bound.counts_for(&question.subject, question.policy_sha256, &question.asked_at)
+                && (&bound.label, &bound.kind) == (&question.label, &question.kind)
+                && (&bound.patch_sha256, &bound.files) == (&question.patch_sha256, &question.files)
+        };
+        let pending = self.tokens.values().filter(|token| token.standing == Standing::Pending);
+        pending.filter(|token| token.position == position).map(|token| &token.bound).find(|bound| is_it(bound))
     }
 
     /// The one of that id that nobody has answered; `not_approved` says why there is none.
@@ -235,14 +258,14 @@ impl Confirmations {
         self.would_ask.push(json!({"label": label, "subject": subject}));
     }
 
-    /// Takes a subject of a dry run as confirmed; false if it was already, under that label.
-    pub(super) fn promise(&mut self, label: &str, subject: &str) -> bool {
-        self.promised.insert(subject.to_owned(), label.to_owned()).as_deref() != Some(label)
+    /// Takes a subject of a dry run as confirmed.
+    pub(super) fn promise(&mut self, subject: &str) {
+        self.promised.insert(subject.to_owned());
     }
 
     /// Uses up what a dry run takes as confirmed; false if it does not.
     pub(super) fn use_promise(&mut self, subject: &str) -> bool {
-        self.promised.remove(subject).is_some()
+        self.promised.remove(subject)
     }
 
     /// What a dry run would have asked.

@@ -81,14 +81,16 @@ impl Host<'_> {
 
     /// The path of the patch, if there is one.
     fn note_pending(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<String>, Error> {
-        let mut files = vec![bound.file()];
-        let mut patch = None;
-        if !subject.patch.bytes.is_empty() {
-            let path = format!("artifacts/{}.patch", bound.id);
-            self.folder.write(&path, &self.shown_patch(&subject.patch))?;
-            patch = Some(format!(".runs/{}/{path}", self.folder.id()));
-            files.push(path);
+        let path = Some(format!("artifacts/{}.patch", bound.id)).filter(|_| !subject.patch.bytes.is_empty());
+        let patch = path.as_ref().map(|path| format!(".runs/{}/{path}", self.folder.id()));
+        // Asked by a former session, which has recorded that.
+        if self.confirmations.get(&bound.id).is_some() {
+            return Ok(patch);
         }
+        if let Some(path) = &path {
+            self.folder.write(path, &self.shown_patch(&subject.patch))?;
+        }
+        let files = [bound.file()].into_iter().chain(path).collect();
         self.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;
         self.confirmations.keep(bound.clone(), Standing::Pending, position.to_string());
         Ok(patch)

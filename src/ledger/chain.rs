@@ -12,6 +12,7 @@ use super::{RunFolder, line};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
+    json,
 };
 
 /// The chain's file in a run's folder.
@@ -113,6 +114,7 @@ impl Chain {
 
     /// Appends an event. It survives a crash of the process; [`Chain::sync`] makes it survive a loss of power.
     ///
+    /// Numbers that canonical JSON can't write exactly stand as texts: no value keeps a run from its record.
     /// If it can't be written whole, nothing of it stays, so that the next record follows the last whole one.
     pub fn append(&mut self, at: String, note: Note) -> Result<Record, Error> {
         let mut record = Record {
@@ -120,9 +122,9 @@ impl Chain {
             position: note.position,
             at,
             kind: note.kind.to_owned(),
-            data: note.data,
+            data: json::as_recorded(note.data),
             files: note.files,
-            volatile: note.volatile,
+            volatile: json::as_recorded(note.volatile),
             prev: self.last.clone(),
             hash: String::new(),
         };
@@ -244,6 +246,21 @@ mod tests {
 
     fn note(kind: &'static str, data: Value) -> Note {
         Note { position: "1".to_owned(), kind, data, ..Note::default() }
+    }
+
+    #[test]
+    fn a_number_that_canonical_json_would_round_stands_as_a_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        let mut chain = Chain::open(&run).unwrap();
+        for number in [json!(9_007_199_254_740_993_u64), json!(1.5e19), json!(2.0)] {
+            let note = Note { volatile: number.clone(), ..note("a", json!({"n": [number]})) };
+            let record = chain.append("t".to_owned(), note).unwrap();
+            assert_eq!(run.records().unwrap().pop(), Some(record));
+        }
+        chain.append("t".to_owned(), note("b", json!(1))).unwrap();
+        let report = crate::ledger::verify(&Runs::of(folder.path()), &run, 1).unwrap();
+        assert_eq!((report.records, report.findings.len()), (4, 0));
     }
 
     #[test]

@@ -152,16 +152,17 @@ impl Runs {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
-        let walk = walkdir::WalkDir::new(&self.folder).min_depth(1).max_depth(1).sort_by_file_name();
+        let unlisted = |error: std::io::Error| Error::io("`.runs` can't be listed", &error);
         let mut ids = Vec::new();
-        for entry in walk {
-            let entry = entry.map_err(|error| Error::new(Code::Io, format!("`{RUNS}` can't be listed: {error}")))?;
-            let name = entry.file_name().to_string_lossy();
+        for entry in fs::read_dir(&self.folder).map_err(unlisted)? {
+            let entry = entry.map_err(unlisted)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
             // Neither the locks nor what is being imported.
-            if entry.file_type().is_dir() && name.starts_with(|c: char| c.is_ascii_digit()) {
-                ids.push(name.into_owned());
+            if name.starts_with(|c: char| c.is_ascii_digit()) && entry.file_type().map_err(unlisted)?.is_dir() {
+                ids.push(name);
             }
         }
+        ids.sort_unstable();
         Ok(ids)
     }
 }
@@ -245,6 +246,23 @@ impl RunFolder {
             }
         }
         Ok(names)
+    }
+
+    /// Checks that nothing which is written to the record gets out of it: only a pre-image may be a symbolic link.
+    ///
+    /// A record may come from elsewhere, with a repository. `record_damaged` names the link.
+    pub fn check_links(&self) -> Result<(), Error> {
+        for entry in walkdir::WalkDir::new(&self.folder).min_depth(1).sort_by_file_name() {
+            let entry = entry.map_err(|error| Error::new(Code::Io, format!("the record can't be listed: {error}")))?;
+            let name = entry.path().strip_prefix(&self.folder).unwrap_or(entry.path()).to_string_lossy().into_owned();
+            let is_image = matches!(name.split('/').collect::<Vec<_>>().as_slice(), ["packs", _, "pre", _]);
+            if entry.path_is_symlink() && !is_image {
+                let message = format!("`{name}` in the record of run `{}` is a link", self.id);
+                return Err(Error::new(Code::RecordDamaged, message)
+                    .hint("records consist of files and folders; look where it comes from"));
+            }
+        }
+        Ok(())
     }
 
     /// The bytes that the record takes on the disk.

@@ -116,6 +116,11 @@ impl<'a> Line<'a> {
         self.plain("hash")
     }
 
+    /// What happened, unless it is written with escapes, as no kind is.
+    pub(super) fn kind(&self) -> &'a str {
+        self.plain("kind")
+    }
+
     /// The files that belong to the record; none if they are not in the form that they must have.
     pub(super) fn files(&self) -> Option<Vec<FileRef>> {
         match self.member("files") {

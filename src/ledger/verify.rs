@@ -41,7 +41,7 @@ pub struct Report {
 pub enum Seal {
     /// The last record is the one that the head names.
     Sealed,
-    /// There is no head: the run is going on, crashed, or was copied here.
+    /// There is no head, or the run went on after it: it is going on, crashed, or was copied here.
     Unsealed,
     /// The head names another end.
     Broken,
@@ -68,6 +68,9 @@ impl Report {
         self.findings.is_empty() && self.seal == Seal::Sealed
     }
 }
+
+/// The kind of the record with which a run goes on that had stopped.
+const RESUMED: &str = "run_resumed";
 
 /// Verifies the chain, its end, and every file that it names, by up to `threads` threads.
 pub fn verify(runs: &Runs, run: &RunFolder, threads: usize) -> Result<Report, Error> {
@@ -157,7 +160,13 @@ fn hash_all<'f>(
 
 /// What is to be known of a chain once its lines were checked.
 #[derive(Default)]
-struct Checked {
+struct Checked<'h> {
+    /// How the run stopped last.
+    head: Option<&'h Head>,
+    /// True if the record that the head names is there.
+    is_at_head: bool,
+    /// True if the run was resumed right behind it: then the head does not say how the record ends.
+    went_on: bool,
     records: usize,
     /// The number and hash of the last record.
     last: Option<(u64, String)>,
@@ -166,8 +175,8 @@ struct Checked {
 }
 
 /// Checks every line of the chain, up to the first that is no record.
-fn check_chain(head: Option<&Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Checked, Error> {
-    let mut checked = Checked::default();
+fn check_chain<'h>(head: Option<&'h Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Checked<'h>, Error> {
+    let mut checked = Checked { head, ..Checked::default() };
     if run.open_file(EVENTS)?.is_none() {
         // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
         if head.is_some() {
@@ -192,14 +201,14 @@ fn check_chain(head: Option<&Head>, run: &RunFolder, findings: &mut Vec<Finding>
     Ok(checked)
 }
 
-impl Checked {
+impl Checked<'_> {
     /// Takes the next line in, unless it is no record; what is wrong with it.
     fn add(&mut self, line: &[u8]) -> Option<String> {
         let whole = Line::read(line).filter(Line::is_whole);
-        let fast = whole.and_then(|line| Some((line.seq()?, line.prev(), line.hash(), line.files()?)));
-        let Some((seq, prev, hash, files)) = fast else { return self.add_altered(line) };
-        let wrong = self.misplaced(seq, prev);
-        self.push(seq, hash, files);
+        let fast = whole.and_then(|line| Some((line, line.seq()?, line.files()?)));
+        let Some((line, seq, files)) = fast else { return self.add_altered(line) };
+        let wrong = self.misplaced(seq, line.prev());
+        self.push((seq, line.hash(), line.kind()), files);
         wrong
     }
 
@@ -208,7 +217,7 @@ impl Checked {
         let Ok(record) = serde_json::from_slice::<Record>(line) else { return Some("is no record".to_owned()) };
         let altered = format!("record {} (`{}`) was altered", record.seq, record.kind);
         let wrong = self.misplaced(record.seq, &record.prev).unwrap_or(altered);
-        self.push(record.seq, &record.hash, record.files);
+        self.push((record.seq, &record.hash, &record.kind), record.files);
         Some(wrong)
     }
 
@@ -223,7 +232,11 @@ impl Checked {
         }
     }
 
-    fn push(&mut self, seq: u64, hash: &str, files: Vec<FileRef>) {
+    fn push(&mut self, (seq, hash, kind): (u64, &str, &str), files: Vec<FileRef>) {
+        if let Some(head) = self.head {
+            self.is_at_head |= (seq, hash) == (head.seq, head.hash.as_str());
+            self.went_on |= self.is_at_head && seq == head.seq + 1 && kind == RESUMED;
+        }
         self.records += 1;
         self.files.extend(files.into_iter().map(|file| (seq, file)));
         let last = self.last.get_or_insert_default();
@@ -233,10 +246,13 @@ impl Checked {
     }
 }
 
-fn check_seal(head: Option<&Head>, chain: &Checked, findings: &mut Vec<Finding>) -> Seal {
+fn check_seal(head: Option<&Head>, chain: &Checked<'_>, findings: &mut Vec<Finding>) -> Seal {
     let Some(head) = head else { return Seal::Unsealed };
     if chain.last.as_ref().is_some_and(|(seq, hash)| *seq == head.seq && *hash == head.hash) {
         return Seal::Sealed;
+    }
+    if chain.went_on {
+        return Seal::Unsealed;
     }
     let length = chain.records as u64;
     let reason = match length.cmp(&head.seq) {
@@ -348,6 +364,24 @@ mod tests {
         let cut = [&text[..text.len() - 9], b"\n", &text[start..]].concat();
         std::fs::write(&path, cut).unwrap();
         assert!(verify(&runs, &run, 1).unwrap().is_sound());
+    }
+
+    #[test]
+    fn a_run_that_went_on_after_its_head_is_unsealed_and_not_damaged() {
+        for (kinds, seal) in [
+            (&["run_resumed", "call"][..], Seal::Unsealed),
+            (&["call", "run_resumed"], Seal::Broken),
+            (&["call"], Seal::Broken),
+        ] {
+            let (_folder, runs, run) = sealed();
+            let mut chain = Chain::open(&run).unwrap();
+            for kind in kinds {
+                chain.append("t".to_owned(), Note { kind, ..Note::default() }).unwrap();
+            }
+            let report = verify(&runs, &run, 1).unwrap();
+            assert_eq!((report.seal, report.findings.is_empty()), (seal, seal == Seal::Unsealed), "{kinds:?}");
+            assert!(!report.is_sound());
+        }
     }
 
     #[test]

@@ -200,7 +200,8 @@ mod tests {
     #[track_caller]
     fn not_tried(url: &str, timeout_ms: u64, cancelled: bool, expected: Outcome) {
         let refusal = |url: &Url| url.path().ends_with("/no").then(|| "it says no".to_owned());
-        let client = Client::new(Options { refusal: &refusal, timeout_ms, cancelled: &|| cancelled });
+        let cancelled = || cancelled;
+        let client = Client::new(Options { refusal: &refusal, timeout_ms, cancelled: &cancelled });
         let outcome = client.ask(url);
         assert!(!outcome.was_tried());
         assert_eq!(outcome, expected);

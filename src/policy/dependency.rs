@@ -73,14 +73,29 @@ impl DependencyRule {
     }
 }
 
-/// True if a pattern, in which `*` stands for anything, is the whole name; letters of both cases are alike.
+/// True if a pattern, in which `*` stands for anything, is the whole name.
+///
+/// Letters of both cases are alike, and so are `-`, `_` and `.`, which registries take for each other.
 fn covers(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) => (0..=name.len()).any(|at| covers(rest, &name[at..])),
-        (Some((one, pattern)), Some((other, name))) => one.eq_ignore_ascii_case(other) && covers(pattern, name),
-        (None, Some(_)) | (Some(_), None) => false,
+    let alike = |byte: u8| if matches!(byte, b'_' | b'.') { b'-' } else { byte.to_ascii_lowercase() };
+    let (mut at, mut read) = (0, 0);
+    // Behind the last star, and how much of the name that star stands for so far ends here.
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                at += 1;
+                star = Some((at, read));
+            }
+            Some(byte) if alike(*byte) == alike(name[read]) => (at, read) = (at + 1, read + 1),
+            _ => {
+                let Some((behind, end)) = star else { return false };
+                star = Some((behind, end + 1));
+                (at, read) = (behind, end + 1);
+            }
+        }
     }
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 /// The first version in a text such as `^1.2`, `>= 0.9, < 2` or `v1.2.3`.
@@ -114,6 +129,11 @@ mod tests {
         check("left-pad", "left-pad", "1", true);
         check("left-pad", "left-pad-2", "1", false);
         check("left-*", "Left-pad-2", "", true);
+        check("*a*b*", "xxaxxbxx", "", true);
+        check("*a*b", "xxaxxbxx", "", false);
+        check("python_jose", "python-jose", "", true);
+        check("zope.interface", "zope-interface", "", true);
+        check(&"*a".repeat(20), &"a".repeat(200_000).replace("aaaa", "aaab"), "", false);
         check("@evil/*", "@evil/x", "^1", true);
         check("@evil/*", "@good/x", "^1", false);
         check("openssl@<1", "openssl", "0.10.64", true);

@@ -162,7 +162,11 @@ pub(super) const KEYS: &[Key] = &[
         Form::Count(0),
         "Blocks a change with which the run would have changed more lines; without it, none is.",
     ),
-    key("gates.diff_size.run_warn_lines", Form::Count(0), "Warns when the run has changed more lines."),
+    key(
+        "gates.diff_size.run_warn_lines",
+        Form::Count(0),
+        "Warns of the change with which the run has changed more lines.",
+    ),
     key("gates.diff_size.warn_lines", Form::Count(0), "Warns about a file whose change has more lines."),
     key(
         "gates.secrets.allow",

@@ -216,7 +216,7 @@ pub struct DiffSize {
     pub warn_lines: u64,
     /// Blocks a file whose change has more lines.
     pub block_lines: Option<u64>,
-    /// Warns when the run has changed more lines.
+    /// Warns of the change with which the run has changed more lines.
     pub run_warn_lines: u64,
     /// Blocks when the run would have changed more lines.
     pub run_block_lines: Option<u64>,

@@ -20,14 +20,18 @@ struct Gathered<'m, 'a> {
     files: Vec<Change>,
     /// Of each path the changes that stand: which it is, and the hash of what was there before.
     standing: BTreeMap<String, Vec<(usize, Value)>>,
+    /// The change that gates judged last.
+    judged: Option<&'m Record>,
     room: usize,
 }
 
 /// The files that the run changed, or would.
 pub(super) fn of(material: &Material<'_>) -> Changes {
-    let mut gathered = Gathered { material, files: Vec::new(), standing: BTreeMap::new(), room: MOST_LINES };
+    let mut gathered =
+        Gathered { material, files: Vec::new(), standing: BTreeMap::new(), judged: None, room: MOST_LINES };
     for record in &material.records {
         match record.kind.as_str() {
+            "judged" => gathered.judged = Some(record),
             "committed" => gathered.commit(record),
             "undone" | "undone_after_crash" => gathered.undo(record),
             _ => {}
@@ -58,6 +62,7 @@ impl Gathered<'_, '_> {
             .into_iter()
             .filter_map(|part| Some((part.path()?, part)))
             .collect();
+        let counted = if patch.is_none() { self.counted(&record.position) } else { BTreeMap::new() };
         for entry in record.data["entries"].as_array().into_iter().flatten() {
             let path = entry["path"].as_str().unwrap_or_default().to_owned();
             let part = parts.get(&path).map(|part| part.bytes);
@@ -66,10 +71,22 @@ impl Gathered<'_, '_> {
             change.remark = change.remark.or_else(|| remark(entry));
             if patch.is_none() {
                 change.note = Some("the diff is not in this record".to_owned());
+                (change.added, change.removed) = counted.get(&change.path).copied().unwrap_or_default();
             }
             self.standing.entry(path).or_default().push((self.files.len(), entry["before"]["sha256"].clone()));
             self.files.push(change);
         }
+    }
+
+    /// The lines added to and removed from each file by the change that was judged at a position, if the record still says so.
+    fn counted(&self, position: &str) -> BTreeMap<String, (u64, u64)> {
+        let judged = self.judged.filter(|record| record.position == position);
+        let rows = judged.and_then(|record| self.material.value(&record.data["files"])).unwrap_or_default();
+        let row = |row: &Value| {
+            let number = |key: &str| row[key].as_u64();
+            Some((row["path"].as_str()?.to_owned(), (number("added")?, number("removed")?)))
+        };
+        rows.as_array().into_iter().flatten().filter_map(row).collect()
     }
 
     /// Files were brought back: what stood of them is undone, or it was another run's.

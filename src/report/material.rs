@@ -144,6 +144,11 @@ impl<'a> Material<'a> {
         self.pack.get(&sha256).ok()
     }
 
+    /// A value that stands in a record or in the pack; none if it is not here.
+    pub(super) fn value(&self, recorded: &Value) -> Option<Value> {
+        self.pack.value(recorded).ok()
+    }
+
     /// A part of a patch as text without secrets.
     pub(super) fn shown(&self, part: &[u8]) -> String {
         secrets::redact(&String::from_utf8_lossy(part), self.rules.secrets()).into_owned()

@@ -326,6 +326,24 @@ fn recovery_leaves_the_open_transaction_of_a_live_run_alone() {
 }
 
 #[test]
+fn recovery_writes_nowhere_else_if_a_record_has_a_link_in_it() {
+    let site = Site::new(2).policy(PATIENT);
+    site.script("held.rhai", &held_script("", "nrv.ui.step(\"changed\"); wait_for(\"end\");", "7"));
+    let running = site.start_heard(&["run", "held.rhai", "--yes", "--json"]);
+    wait_until("the change is verified", || !site.recorded("*/dta/*/*-verify.json").is_empty());
+    running.signal(Signal::KILL);
+    running.end();
+    let events = site.path(".runs").join(site.runs()[0]["run"].as_str().unwrap()).join("events.jsonl");
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    std::fs::copy(&events, outside.path()).unwrap();
+    std::fs::remove_file(&events).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &events).unwrap();
+    let before = std::fs::read(outside.path()).unwrap();
+    site.nrv(&["recover"]).exits(4).says("`events.jsonl` in the record").says("is a link");
+    assert!(std::fs::read(outside.path()).unwrap() == before);
+}
+
+#[test]
 fn recovery_leaves_a_run_alone_that_goes_on_after_its_change() {
     let site = Site::new(10).policy(PATIENT);
     site.script("held.rhai", &held_script("", "nrv.ui.step(\"changed\"); wait_for(\"end\");", "7"));

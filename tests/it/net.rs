@@ -5,7 +5,7 @@
 use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex, atomic::AtomicBool},
+    sync::{Arc, Mutex},
 };
 
 use nrv::{
@@ -79,8 +79,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, held: &Mutex<Vec<Tcp
 }
 
 fn ask(url: &str, timeout_ms: u64) -> Outcome {
-    let cancel = AtomicBool::new(false);
-    Client::new(Options { refusal: &|_| None, timeout_ms, cancel: &cancel }).ask(url)
+    Client::new(Options { refusal: &|_| None, timeout_ms, cancelled: &|| false }).ask(url)
 }
 
 #[test]

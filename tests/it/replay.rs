@@ -86,6 +86,10 @@ fn what_a_script_does_and_how_it_ends_agrees() {
         ("nrv.ui.step(\"a\"); throw \"no\";", &[], 1, 1),
         ("throw #{ code: \"x\", message: \"m\" };", &[], 1, 0),
         ("nrv.run.metric(\"m\", 1.0); nrv.ui.show(nrv.run.metrics()); nrv.run.budget()", &[], 0, 4),
+        // What a script is told is of the same kind of number, live and again.
+        ("nrv.run.metric(\"m\", 1.0); nrv.ui.step(type_of(nrv.run.metrics().own.m)); nrv.run.metrics().own", &[], 0, 4),
+        ("nrv.run.metric(\"m\", 9007199254740993); nrv.ui.step(type_of(nrv.run.metrics().own.m)); 1e19", &[], 0, 3),
+        ("try { nrv.dta(\"none\").run(#{ n: 1e19 }) } catch (e) { nrv.ui.show(e) }", &[], 0, 2),
         ("nrv.apply.create(\"a\", \"1\\n\"); nrv.apply.create(\"a\", \"2\\n\")", &[], 5, 2),
         ("nrv.ui.show(#{ sha256: \"00\", length: 1 }); nrv.ui.show(9223372036854775807); 2.0", &[], 0, 2),
         (
@@ -107,6 +111,22 @@ fn what_a_script_does_and_how_it_ends_agrees() {
     ] {
         let site = ran(Site::new(0), body, more, code);
         assert_eq!(agrees(&site), positions, "{body}");
+    }
+}
+
+#[test]
+fn arguments_may_be_any_numbers() {
+    let schema = "properties: #{ big: #{ type: \"integer\" }, rate: #{ type: \"number\" } }";
+    let text = format!("const WORKFLOW = #{{ name: \"t\", args: #{{ type: \"object\", {schema} }} }};\n");
+    for (big, rate) in [("9007199254740993", "1.0"), ("-9223372036854775808", "12345678901234567890.0")] {
+        let site = Site::new(0);
+        site.script("t.rhai", &format!("{text}nrv.ui.step(`${{args.big}} ${{args.rate / 2}}`);"));
+        let given = [format!("big={big}"), format!("rate={rate}")];
+        let given = ["--arg", &given[0], "--arg", &given[1]];
+        site.nrv(&[&["run", "t.rhai"], &given[..]].concat()).exits(0);
+        assert_eq!(agrees(&site), 1, "{big} {rate}");
+        site.nrv(&["runs", "verify", "last"]).exits(0);
+        site.nrv(&[&["plan", "t.rhai", "-o", "-"], &given[..]].concat()).exits(0);
     }
 }
 
@@ -283,6 +303,18 @@ fn another_call_more_fewer_and_another_end_are_told_apart() {
         assert_eq!(divergence["kind"], kind, "{said}");
         assert_eq!((&divergence["position"], &divergence["script"]["line"]), (&position, &line), "{said}");
     }
+}
+
+#[test]
+fn a_script_that_fails_too_early_says_why() {
+    let (replayed, said) = against("nrv.gate.confirm(", "throw \"no luck\"; nrv.gate.confirm(", 4);
+    let divergence = &replayed["divergence"];
+    assert_eq!(
+        (&divergence["kind"], &divergence["actual"]["error"]["code"]),
+        (&json!("shorter"), &json!("script_failed"))
+    );
+    assert!(said.contains("at position 5, the script fails (") && said.contains("no luck"), "{said}");
+    assert!(said.contains("), and the record goes on with `gate.confirm`"), "{said}");
 }
 
 #[test]

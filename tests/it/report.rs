@@ -196,6 +196,11 @@ fn a_record_without_contents_says_what_is_missing() {
     assert!(page(&other).contains("the diff is not in this record"));
     let report = model(&other);
     assert_eq!((&report["sound"], report["missing"].as_array().unwrap().len()), (&json!(true), 1));
+    // How many lines changed is known without them.
+    let whole = model(&site);
+    for place in ["/changes/added", "/changes/removed", "/changes/files/2/added"] {
+        assert_eq!((report.pointer(place), report.pointer(place) != Some(&json!(0))), (whole.pointer(place), true));
+    }
     assert!(!text(&other).contains("nrv rollback"));
 }
 

@@ -3,21 +3,15 @@
 #![expect(clippy::print_stderr, reason = "times are shown with --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
+mod program;
+
 use std::{
     fs,
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
     time::{Duration, Instant},
 };
 
-use nrv::{
-    Call, Calls, Code, Context, CustomCall, Host, Options, Position, Request, Resumption, Silent, State, Workspace,
-    schema::Schema,
-};
-
+use nrv::schema::Schema;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -175,11 +169,30 @@ fn a_file_that_the_run_changed_and_somebody_else_since_stops_it() {
 }
 
 #[test]
+fn each_question_is_one_and_each_answer_is_to_one() {
+    let site = Site::new(1);
+    let body = "const WORKFLOW = #{ name: \"asks\", permissions: #{ write: [] } };\n\
+                for n in 0..2 { nrv.gate.confirm(\"send one more\", 1); }\n";
+    site.script("asks.rhai", body);
+    site.nrv(&["run", "asks.rhai"]).exits(7).says("--approve c1");
+    // Going on without an answer asks nothing new.
+    site.nrv(&["resume", "last"]).exits(7).says("--approve c1");
+    assert_eq!(kinds(&site, "confirmation_pending"), 1);
+    // The second question has the same words and is another one.
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(7).says("--approve c2");
+    site.nrv(&["resume", "last", "--approve", "c2"]).exits(0);
+    assert_eq!((kinds(&site, "confirmation_pending"), kinds(&site, "confirmation_granted")), (2, 2));
+}
+
+#[test]
 fn a_rejected_run_is_undone() {
     let before = steps("").tree();
     let site = suspended("[run]\non_failure = \"keep\"\n");
     site.nrv(&["resume", "last", "--reject", "c2"]).exits(3).says("was not asked for");
-    site.nrv(&["resume", "last", "--reject", "c1", "--reason", "no"]).exits(3).says("was refused");
+    let ran = site.nrv(&["resume", "last", "--reject", "c1", "--reason", "no"]).exits(3).says("was refused");
+    assert!(!ran.stderr.contains("policy"), "{}", ran.stderr);
+    let resumed = events(&site).into_iter().find(|event| event["kind"] == "run_resumed").unwrap();
+    assert_eq!(resumed["data"]["policy_changed"], json!(false));
     fs::remove_file(site.path("nrv.toml")).unwrap();
     site.write("nrv.toml", "");
     assert!(site.tree() == before);
@@ -315,6 +328,9 @@ fn what_was_applied_when_the_run_died_is_verified() {
     assert_eq!(kinds(&site, "dta_verified"), 0, "it was never killed in time");
     site.nrv(&["resume", "last"]).exits(0);
     assert_eq!((kinds(&site, "dta_verified"), kinds(&site, "committed"), kinds(&site, "settled")), (1, 1, 1));
+    let cost = events(&site).into_iter().find(|event| event["data"]["cost"].is_object()).unwrap();
+    assert_eq!(cost["data"]["cost"]["files"], 40);
+    site.nrv(&["replay", "last"]).exits(0);
     fs::remove_file(site.path("go")).unwrap();
     assert!(site.tree() == site.moved(&before, OLD, NEW));
     site.last_ended("done");
@@ -345,14 +361,14 @@ fn a_call_that_may_be_repeated_is_made_again() {
 #[test]
 fn a_call_of_which_nobody_knows_is_never_repeated_silently() {
     let site = unplugged("post.send");
-    for id in ["c1", "c2"] {
+    for _ in 0..2 {
         let error = durable(&site, &["resume", "last"]).exits(7).json()["error"].clone();
-        assert_eq!((&error["code"], &error["details"]["confirmation"]), (&json!("uncertain"), &json!(id)));
+        assert_eq!((&error["code"], &error["details"]["confirmation"]), (&json!("uncertain"), &json!("c1")));
         assert_eq!(error["details"]["call"], json!({"call": "post.send", "params": {"name": "x"}, "position": "2"}));
-        assert!(error["hint"].as_str().unwrap().contains(&format!("--approve {id} --reply JSON")), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("--approve c1 --reply JSON"), "{error}");
         assert_eq!(letters(&site).len(), 1);
     }
-    let ran = durable(&site, &["resume", "last", "--approve", "c2", "--reply", "{\"sent\": \"by hand\"}"]).exits(0);
+    let ran = durable(&site, &["resume", "last", "--approve", "c1", "--reply", "{\"sent\": \"by hand\"}"]).exits(0);
     assert_eq!((ran.json()["result"].clone(), letters(&site).len()), (json!({"sent": "by hand"}), 1));
     site.last_ended("done");
     let site = unplugged("post.send");
@@ -374,12 +390,49 @@ fn what_can_not_go_on_says_so() {
     site.nrv(&["resume", "nothing"]).exits(1).says("there is no run `nothing`");
     site.nrv(&["run", "steps.rhai"]).exits(7);
     site.nrv(&["resume", "last", "--approve", "c9"]).exits(3).says("was not asked for in this run");
+    site.nrv(&["resume", "last", "--approve", "c1", "--reply", "1"]).exits(1).says("it takes no reply");
     let events = site.last_run().join("events.jsonl");
     let text = fs::read_to_string(&events).unwrap();
     fs::write(&events, text.replace("\"pages\"", "\"pagen\"")).unwrap();
     site.nrv(&["resume", "last", "--approve", "c1"]).exits(4).says("was altered");
     fs::write(&events, text).unwrap();
     site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+}
+
+#[test]
+fn a_record_with_a_link_in_it_writes_nowhere_else() {
+    for name in ["packs/replies", "events.jsonl", "confirmations", "artifacts"] {
+        let site = suspended("");
+        let (inside, outside) = (site.last_run().join(name), site.root().with_file_name("outside"));
+        fs::rename(&inside, &outside).unwrap();
+        std::os::unix::fs::symlink(&outside, &inside).unwrap();
+        let size = |path| fs::metadata(path).unwrap().len();
+        let before = size(&outside);
+        let message = format!("`{name}` in the record of run");
+        site.nrv(&["resume", "last", "--approve", "c1"]).exits(4).says(&message);
+        site.nrv(&["resume", "last", "--reject", "c1"]).exits(4).says(&message);
+        assert_eq!(size(&outside), before, "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_pack_of_replies_stops_a_run_before_anything_is_done() {
+    let site = suspended("");
+    let before = site.tree();
+    let pack = site.last_run().join("packs/replies");
+    let sound = fs::read(&pack).unwrap();
+    let mut longer = sound.clone();
+    longer[33] ^= 0x55;
+    let other = sound.iter().enumerate().map(|(at, byte)| if at < 36 { *byte } else { byte ^ 0x55 }).collect();
+    for bytes in [sound[..36].to_vec(), longer, other] {
+        fs::write(&pack, &bytes).unwrap();
+        site.nrv(&["resume", "last", "--approve", "c1"]).exits(4).says("the reply").says("nrv rollback");
+        assert!(site.tree() == before && fs::read(&pack).unwrap() == bytes);
+        site.last_ended("suspended");
+    }
+    fs::write(&pack, sound).unwrap();
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(site.tree() == expected());
 }
 
 #[test]
@@ -471,66 +524,6 @@ fn a_run_that_stopped_at_a_lock_keeps_what_it_did_and_goes_on() {
     assert_eq!(site.read("site/a/p0.html"), b"mine\n");
     assert_eq!(kinds(&site, "run_resumed"), 2);
     site.last_ended("done");
-}
-
-/// Opens a run again whose host was dropped. Another test that is starting a process may hold its lock for a moment more.
-fn opened_again<'c>(context: &'c Context, run: &str) -> Host<'c> {
-    let mut opened = None;
-    wait_until("its lock is free", || {
-        match Host::resume(context, run, &context.policy, Resumption::default(), &mut Silent) {
-            Ok(host) => opened = Some(host),
-            Err(error) => assert_eq!(error.code(), Code::LockTimeout, "{error:?}"),
-        }
-        opened.is_some()
-    });
-    opened.unwrap()
-}
-
-#[test]
-fn a_program_goes_on_with_its_own_calls() {
-    let site = Site::new(0);
-    let made = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&made);
-    let call =
-        CustomCall::new("post.send", "sends", json!({}), move |_, _| Ok(json!(count.fetch_add(1, Ordering::Relaxed))));
-    let options = Options { calls: Calls::default().with(call).unwrap(), ..Options::default() };
-    let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
-    let send = || Call::Custom { name: "post.send".to_owned(), params: json!({"to": "x"}) };
-    let create = |name: &str| Call::ApplyCreate { path: name.to_owned(), text: "x\n".to_owned() };
-    let mut host = Host::start(&context, Request::program(&context, "own"), &mut Silent).unwrap();
-    let run = host.run_id().to_owned();
-    assert_eq!(host.perform(&Position::nth(1), send(), &mut Silent).unwrap(), json!(0));
-    let first = host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap();
-    // It dies.
-    drop(host);
-    site.nrv(&["resume", &run]).exits(1).says("the program `own` has to go on with its run itself");
-    let mut host = opened_again(&context, &run);
-    assert_eq!(host.perform(&Position::nth(1), send(), &mut Silent).unwrap(), json!(0));
-    let error = host.perform(&Position::nth(2), create("b.txt"), &mut Silent).unwrap_err();
-    assert_eq!((error.code(), &error.details()["position"]), (Code::Diverged, &json!("2")));
-    drop(host);
-    let mut host = opened_again(&context, &run);
-    host.perform(&Position::nth(1), send(), &mut Silent).unwrap();
-    assert_eq!(host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap(), first);
-    assert_eq!(host.perform(&Position::nth(3), send(), &mut Silent).unwrap(), json!(1));
-    let finished = host.finish(Ok(json!("end"))).unwrap();
-    assert_eq!((finished.state, made.load(Ordering::Relaxed)), (State::Done, 2));
-    site.last_ended("done");
-}
-
-#[test]
-fn a_run_that_ends_before_it_has_done_what_it_did_is_no_success() {
-    let site = Site::new(0);
-    let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
-    let mut host = Host::start(&context, Request::program(&context, "own"), &mut Silent).unwrap();
-    let run = host.run_id().to_owned();
-    let create = Call::ApplyCreate { path: "a.txt".to_owned(), text: "x\n".to_owned() };
-    host.perform(&Position::nth(1), create, &mut Silent).unwrap();
-    drop(host);
-    let host = opened_again(&context, &run);
-    let finished = host.finish(Ok(json!(1))).unwrap();
-    assert_eq!(finished.error.unwrap().code(), Code::Diverged);
-    assert!(!site.path("a.txt").exists(), "what nobody stands for is undone");
 }
 
 /// The patch that stands in the record does not show the secret, and can't be applied.

@@ -69,6 +69,14 @@ fn runs_that_changed_the_same_files_are_rolled_back_the_latest_first() {
 }
 
 #[test]
+fn one_file_is_told_as_one() {
+    let site = Site::new(1);
+    site.migrate(&[]).exits(0);
+    site.nrv(&["rollback", "last", "--dry-run"]).exits(0).says("1 file of run").says("would be brought back.");
+    site.nrv(&["rollback", "last"]).exits(0).says("1 file of run").says("is as it was before it.");
+}
+
+#[test]
 fn a_file_that_is_back_already_does_not_stop_a_rollback() {
     let Bench { site, run, before, .. } = migrated();
     site.git(&["checkout", "-q", "site/a/p4.html"]);

@@ -42,6 +42,10 @@ fn runs_are_taken_together_and_what_broke_rules_is_ranked() {
     assert_eq!((&two["runs"], &two["rolled_back"]), (&json!(4), &json!(2)));
     assert_eq!(row(&two), json!(["gates.diff_size.warn_lines", "diff-size", 1, 1, 1.0, 1.0]));
     assert_eq!(stats(&site, &["--since", "1"]), two);
+    // And stands again once that is rolled back.
+    let rollback = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    site.nrv(&["rollback", &rollback]).exits(0);
+    assert_eq!(stats(&site, &[])["rolled_back"], 1);
     let text = site.nrv(&["runs", "stats"]).exits(0).stdout;
     for words in ["rollback frequency", "gates.diff_size.warn_lines", "score"] {
         assert!(text.contains(words), "{words} is not in: {text}");

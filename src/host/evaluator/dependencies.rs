@@ -21,7 +21,8 @@ pub(super) struct Manifest {
     pub(super) path: RepoPath,
     /// What it was; none if it did not exist or is not to be had.
     pub(super) before: Option<Vec<u8>>,
-    pub(super) after: Vec<u8>,
+    /// What it is; none if that can't be read.
+    pub(super) after: Option<Vec<u8>>,
 }
 
 impl Evaluator for ForbiddenDependencyScan {
@@ -36,7 +37,7 @@ impl Evaluator for ForbiddenDependencyScan {
         let mut added = 0;
         let mut broken = Vec::new();
         for Manifest { path, before, after } in &evidence.manifests {
-            let Some(now) = manifest::dependencies(path, after) else {
+            let Some(now) = after.as_ref().and_then(|text| manifest::dependencies(path, text)) else {
                 broken.push(format!("`{path}` can't be read"));
                 continue;
             };
@@ -45,7 +46,8 @@ impl Evaluator for ForbiddenDependencyScan {
             for (name, asked) in now.difference(&was) {
                 added += 1;
                 let hits = rules.iter().filter(|(_, rule)| rule.forbids(name, asked));
-                broken.extend(hits.map(|(text, _)| format!("`{name}` {asked} in `{path}` (`{text}`)")));
+                let asked = if asked.is_empty() { String::new() } else { format!(" {asked}") };
+                broken.extend(hits.map(|(text, _)| format!("`{name}`{asked} in `{path}` (`{text}`)")));
             }
         }
         let is_judged = !rules.is_empty() && !evidence.manifests.is_empty();
@@ -71,11 +73,11 @@ mod tests {
     use crate::policy::FILE;
 
     #[track_caller]
-    fn check(policy: &str, before: Option<&str>, after: &str, passed: Option<bool>, details: Value) {
+    fn check(policy: &str, before: Option<&str>, after: Option<&str>, passed: Option<bool>, details: Value) {
         let policy = Policy::parse(policy, FILE).unwrap();
         let bytes = |text: &str| text.as_bytes().to_vec();
         let path = RepoPath::parse("a/package.json").unwrap();
-        let manifests = vec![Manifest { path, before: before.map(bytes), after: bytes(after) }];
+        let manifests = vec![Manifest { path, before: before.map(bytes), after: after.map(bytes) }];
         let evidence = Evidence { manifests, ..Evidence::default() };
         let measured = ForbiddenDependencyScan.judge(&evidence, &policy, Rules::built_in()).unwrap();
         assert_eq!((measured.passed, measured.details), (passed, details));
@@ -86,20 +88,25 @@ mod tests {
         let policy = "[evaluators]\nforbidden_dependencies = ['left-*', 'openssl@<1']";
         let before = Some(r#"{"dependencies": {"left-pad": "1", "a": "1"}}"#);
         let same = r#"{"dependencies": {"left-pad": "1", "a": "2", "openssl": "1.1"}}"#;
-        check(policy, before, same, Some(true), json!({"manifests": 1, "added": 2}));
+        check(policy, before, Some(same), Some(true), json!({"manifests": 1, "added": 2}));
         let worse = r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"openssl": "^0.9"}}"#;
         let found = ["`openssl` ^0.9 in `a/package.json` (`openssl@<1`)"];
-        check(policy, before, worse, Some(false), json!({"manifests": 1, "added": 1, "found": found}));
+        check(policy, before, Some(worse), Some(false), json!({"manifests": 1, "added": 1, "found": found}));
         let found = ["`left-pad` 1 in `a/package.json` (`left-*`)"];
         let new = r#"{"dependencies": {"left-pad": "1"}}"#;
-        check(policy, None, new, Some(false), json!({"manifests": 1, "added": 1, "found": found}));
-        check("", None, new, None, json!({"manifests": 1, "added": 1}));
+        check(policy, None, Some(new), Some(false), json!({"manifests": 1, "added": 1, "found": found}));
+        let any = r#"{"dependencies": {"left-pad": ""}}"#;
+        let found = ["`left-pad` in `a/package.json` (`left-*`)"];
+        check(policy, None, Some(any), Some(false), json!({"manifests": 1, "added": 1, "found": found}));
+        check("", None, Some(new), None, json!({"manifests": 1, "added": 1}));
     }
 
     #[test]
     fn a_manifest_that_can_not_be_read_may_add_anything() {
         let policy = "[evaluators]\nforbidden_dependencies = ['x']";
         let details = json!({"manifests": 1, "added": 0, "found": ["`a/package.json` can't be read"]});
-        check(policy, None, "{", Some(false), details);
+        for after in [Some("{"), None] {
+            check(policy, None, after, Some(false), details.clone());
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     change::{Entry, Stamp},
     diff::{self, FilePatch, Lines, ParseOptions, Strip},
-    error::Error,
+    error::{Code, Error},
     hash::Sha256,
     host::Host,
     ledger::{Pack, Record, RunFolder},
@@ -77,9 +77,12 @@ impl Host<'_> {
             let before = || previewed.before.and_then(|_| self.context.view().read(path).ok());
             first.entry(path).or_insert_with(|| before().map(|content| content.into_bytes()));
         }
-        let now = |path: &RepoPath| self.view().read(path).ok().map(|content| content.into_bytes());
         let changed = first.into_iter().filter_map(|(path, before)| {
-            let after = now(path)?;
+            let after = match self.view().read(path) {
+                Err(error) if error.code() == Code::NotFound => return None,
+                // Such as a link, which names dependencies elsewhere.
+                read => read.ok().map(|content| content.into_bytes()),
+            };
             Some(Manifest { path: path.clone(), before, after })
         });
         changed.collect()

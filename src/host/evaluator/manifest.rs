@@ -98,8 +98,20 @@ fn pip(text: &str) -> Option<BTreeSet<Dependency>> {
     Some(lines.filter_map(requirement).collect())
 }
 
-/// A requirement of Python, such as `name[extra]>=1; marker`; none if it is an option, a comment or an address.
+/// A requirement of Python, such as `name[extra]>=1; marker`; none if it is an option, a comment or an address without a name.
 fn requirement(text: &str) -> Option<Dependency> {
+    // What is fetched from an address may say its name behind it; its version stands nowhere.
+    static EGG: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"://[^\s]*[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)").expect("it is a pattern"));
+    static ADDRESS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\s*[A-Za-z][A-Za-z0-9+.-]*://").expect("it is a pattern"));
+    let normal = |name: &str| name.replace(['_', '.'], "-").to_lowercase();
+    if let Some(found) = EGG.captures(text) {
+        return Some((normal(&found[1]), String::new()));
+    }
+    if ADDRESS.is_match(text) {
+        return None;
+    }
     static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)").expect("it is a pattern")
     });
@@ -107,7 +119,7 @@ fn requirement(text: &str) -> Option<Dependency> {
     let asked = found[2].trim();
     // The version of what is fetched from an address stands nowhere.
     let asked = if asked.starts_with('@') { "" } else { asked };
-    Some((found[1].replace(['_', '.'], "-").to_lowercase(), asked.to_owned()))
+    Some((normal(&found[1]), asked.to_owned()))
 }
 
 fn pyproject(text: &str) -> Option<BTreeSet<Dependency>> {
@@ -144,6 +156,8 @@ fn listed(list: Option<&Item>) -> Vec<Dependency> {
 fn go(text: &str) -> Option<BTreeSet<Dependency>> {
     let mut found = BTreeSet::new();
     let mut block = None;
+    // A bracket needs no space around it.
+    let text = text.replace('(', " ( ").replace(')', " ) ");
     for line in text.lines() {
         let words: Vec<&str> = line.split("//").next().unwrap_or_default().split_whitespace().collect();
         let (verb, rest) = match (block, words.as_slice()) {
@@ -231,6 +245,8 @@ mod tests {
     fn python_names_requirements_in_files_and_projects() {
         let text = "# a comment\n-r other.txt\nFlask_Login[x]>=1,<2 ; python_version > '3'  # why\nb==1.0\nc @ https://x/c.whl\n\n";
         check("requirements-dev.txt", text, &[("b", "==1.0"), ("c", ""), ("flask-login", ">=1,<2")]);
+        let text = "git+https://x/y/left_pad@v1#egg=left_pad\n-e git+ssh://x/z#subdirectory=a&egg=z\nhttps://x/w.whl\n";
+        check("requirements.txt", text, &[("left-pad", ""), ("z", "")]);
         let text = "[project]\ndependencies = ['a>=1']\n[project.optional-dependencies]\nx = ['b']\n[build-system]\nrequires = ['hatch']\n\
             [dependency-groups]\ndev = ['c~=2', {include-group = 'x'}]\n\
             [tool.poetry.dependencies]\npython = '^3'\nd = '^1'\n[tool.poetry.group.dev.dependencies]\ne = {version = '2'}\n";
@@ -242,6 +258,7 @@ mod tests {
     fn go_bundler_and_maven_are_read() {
         let text = "module m\n\nrequire (\n\ta.b/c v1.2.3 // indirect\n)\nrequire d.e/f v0.1.0\nreplace a.b/c => ../c\nreplace d.e/f => g.h/i v9.0.0\n";
         check("go.mod", text, &[("../c", ""), ("a.b/c", "v1.2.3"), ("d.e/f", "v0.1.0"), ("g.h/i", "v9.0.0")]);
+        check("go.mod", "require(\n\ta.b/c v1\n)\n", &[("a.b/c", "v1")]);
         check(
             "Gemfile",
             "source 'x'\ngem \"rails\", \"~> 7\"\n  gem('rack')\n# gem 'no'\n",

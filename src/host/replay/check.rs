@@ -191,7 +191,7 @@ impl Replay<'_> {
         Ok(Cost { files, diff_lines: lines, bytes: number("bytes"), demand })
     }
 
-    /// What can be computed from the calls alone comes to the same; the reply, with its numbers as they were.
+    /// What can be computed from the calls alone comes to the same; the recorded reply.
     pub(super) fn check_reply(&mut self, place: Place<'_>, made: &Made, reply: Value) -> Result<Value, Stop> {
         let computed = match place.call {
             Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => {
@@ -226,7 +226,7 @@ impl Replay<'_> {
             _ => return Ok(reply),
         };
         if same(&reply, &computed) {
-            return Ok(computed);
+            return Ok(reply);
         }
         let reason = format!("`{}` comes to something else than the record has", place.call.name());
         Err(parted(Parting::Reply, reason, reply, computed))

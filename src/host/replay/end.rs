@@ -81,8 +81,12 @@ impl Replay<'_> {
     /// The script ended, and the record goes on.
     fn shorter(&self, step: &Step, outcome: Option<Result<Value, Error>>) -> Stop {
         let Some(next) = step.made.last().map(|made| Recorded::of(&made.record)) else { return Stop::Open };
-        let reason = format!("the script ends, and the record goes on with `{}`", next.name);
-        let mut stop = parted(Parting::Shorter, reason, self.shown_call(&next), Value::Null);
+        let (how, actual) = match &outcome {
+            Some(Err(error)) => (format!("the script fails ({})", error.message()), json!({"error": error})),
+            Some(Ok(_)) | None => ("the script ends".to_owned(), Value::Null),
+        };
+        let reason = format!("{how}, and the record goes on with `{}`", next.name);
+        let mut stop = parted(Parting::Shorter, reason, self.shown_call(&next), actual);
         if let Stop::Diverged(divergence) = &mut stop {
             divergence.position = Some(step.position.clone());
             divergence.script = outcome.and_then(Result::err).and_then(|error| error.location().cloned());
