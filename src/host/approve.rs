@@ -43,6 +43,10 @@ impl Host<'_> {
         if let Some(reason) = reason {
             data["reason"] = json!(reason);
         }
+        // What a call is taken to have replied is decided with it: should this session die, the next one knows.
+        if let Some(reply) = self.past.as_ref().and_then(|past| past.reply.as_ref()) {
+            data["reply"] = self.packed(reply, false)?;
+        }
         let mut files = vec![bound.file()];
         if let Some(fingerprint) = &approver.fingerprint {
             data["proof"] = json!("signature");

@@ -92,7 +92,7 @@ impl Past {
                     self.call_of(record)?;
                     &["reply", "error_exact"]
                 }
-                "prepared" => &["reply"],
+                "prepared" | "confirmation_granted" => &["reply"],
                 "judged" | "dta_proposed" => &["files"],
                 _ => &[],
             };
@@ -190,6 +190,13 @@ impl Past {
 
     pub(super) fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// The reply that a call is taken to have given, as a former session was told when its repetition was asked about.
+    pub(super) fn granted_reply(&self, subject: &str) -> Result<Option<Value>, Error> {
+        let is_it = |record: &&Record| record.kind == "confirmation_granted" && record.data["subject"] == subject;
+        let granted = self.records.iter().rfind(is_it).and_then(|record| record.data.get("reply"));
+        granted.map(|reply| self.pack.value(reply)).transpose()
     }
 
     pub(super) fn pack(&self) -> &Pack {

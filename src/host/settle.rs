@@ -156,7 +156,10 @@ impl Host<'_> {
         if !self.redeem(position, &subject)? {
             return Err(self.uncertain(position, call, (name, subject)));
         }
-        let reply = self.past.as_mut().and_then(|past| past.reply.take());
+        let reply = match &mut self.past {
+            Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&subject), |reply| Ok(Some(reply)))?,
+            None => None,
+        };
         self.note_settled(position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
         if reply.is_some() {
             self.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
