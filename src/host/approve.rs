@@ -43,7 +43,7 @@ impl Host<'_> {
         if let Some(reason) = reason {
             data["reason"] = json!(reason);
         }
-        // What a call is taken to have replied is decided with it: should this session die, the next one knows.
+        // What a call is taken to have replied is decided with it: should the process die, the next one knows.
         if let Some(reply) = self.past.as_ref().and_then(|past| past.reply.as_ref()) {
             data["reply"] = self.packed(reply, false)?;
         }

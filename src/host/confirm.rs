@@ -182,12 +182,12 @@ impl Host<'_> {
         self.use_up(position, leave)
     }
 
-    /// Uses up the token for a subject; false if there is none.
-    pub(super) fn redeem(&mut self, position: &Position, subject: &str) -> Result<bool, Error> {
+    /// Uses up the token for a subject; the id of its confirmation, none if there is none.
+    pub(super) fn redeem(&mut self, position: &Position, subject: &str) -> Result<Option<String>, Error> {
         let now = self.context.options.clock.now();
         let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
-        let Some(id) = granted.map(|(bound, _)| bound.id.clone()) else { return Ok(false) };
-        self.use_up(position, Leave { ids: vec![id], waited: false }).map(|()| true)
+        let Some(id) = granted.map(|(bound, _)| bound.id.clone()) else { return Ok(None) };
+        self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
     }
 
     /// Records that what was confirmed is begun: the tokens count no more, whatever becomes of it.

@@ -192,9 +192,9 @@ impl Past {
         &self.records
     }
 
-    /// The reply that a call is taken to have given, as a former session was told when its repetition was asked about.
-    pub(super) fn granted_reply(&self, subject: &str) -> Result<Option<Value>, Error> {
-        let is_it = |record: &&Record| record.kind == "confirmation_granted" && record.data["subject"] == subject;
+    /// The reply that a call is taken to have given, as was decided with this confirmation before the run stopped again.
+    pub(super) fn granted_reply(&self, id: &str) -> Result<Option<Value>, Error> {
+        let is_it = |record: &&Record| record.kind == "confirmation_granted" && record.data["id"] == id;
         let granted = self.records.iter().rfind(is_it).and_then(|record| record.data.get("reply"));
         granted.map(|reply| self.pack.value(reply)).transpose()
     }

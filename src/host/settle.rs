@@ -153,11 +153,11 @@ impl Host<'_> {
         let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
         let subject = json::sha256(&bound)?.to_string();
-        if !self.redeem(position, &subject)? {
+        let Some(granted) = self.redeem(position, &subject)? else {
             return Err(self.uncertain(position, call, (name, subject)));
-        }
+        };
         let reply = match &mut self.past {
-            Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&subject), |reply| Ok(Some(reply)))?,
+            Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
             None => None,
         };
         self.note_settled(position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
