@@ -47,7 +47,7 @@ fn recording() {
     }
     println!("a call is judged, answered and recorded in {:.1} µs", watch.elapsed().as_secs_f64() * 1e6 / CALLS as f64);
     let watch = Instant::now();
-    host.finish(Ok(Value::Null)).unwrap();
+    host.finish(Ok(Value::Null), &mut Silent).unwrap();
     println!("the run is evaluated and sealed in {:.1} ms", watch.elapsed().as_secs_f64() * 1e3);
 }
 
@@ -77,7 +77,7 @@ fn listing() {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::new(Workspace::open(folder.path()).unwrap(), Options::default()).unwrap();
     let host = Host::start(&context, Request::program(&context, "bench"), &mut Silent).unwrap();
-    host.finish(Ok(Value::Null)).unwrap();
+    host.finish(Ok(Value::Null), &mut Silent).unwrap();
     let known = host::overviews(&context).unwrap().remove(0);
     let source = context.runs.open(&known.run).unwrap();
     let chain = source.read("events.jsonl").unwrap();

@@ -3,7 +3,7 @@
 //! Scripts, the command line and embedders make calls; `Host::perform` answers them. A new call is a variant here, a
 //! service, a binding and a row of tests.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,29 @@ pub enum Call {
         /// The files, each once.
         files: Vec<PlannedFile>,
     },
+    /// Begins an attempt: what is changed until its end is kept or undone as one.
+    #[serde(rename = "attempt.begin")]
+    AttemptBegin {},
+    /// Ends the innermost attempt.
+    #[serde(rename = "attempt.end")]
+    AttemptEnd {
+        /// True if what it changed stays.
+        keep: bool,
+    },
+    /// Makes a commitment of the run: it is done only if all of them hold.
+    #[serde(rename = "commit.add")]
+    CommitAdd {
+        /// What holds, in words.
+        description: String,
+        /// How that is seen.
+        assertion: Value,
+        /// How long seeing it may take, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
+    },
+    /// Runs a program on a view of the tree; what it changes there is judged and committed like any other change.
+    #[serde(rename = "exec.run")]
+    ExecRun(Box<Run>),
     /// The approved adapters.
     #[serde(rename = "dta.list")]
     DtaList {},
@@ -282,6 +305,38 @@ pub enum Call {
     },
 }
 
+/// A program that is to be run, with its arguments. No shell takes part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Its name, which is looked for in `PATH`, or a path.
+    pub program: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The folder of the workspace to run it in; none: the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Variables beside those that the policy passes on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// How long it may take, in milliseconds; none: as long as the policy says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// What it reads; none: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Globs of the files that it may change; `!` excludes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+    /// True if it has failed unless it ends with status 0: then nothing of what it changed stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
+    /// True if it is a test: a run whose tests did not all pass is told of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub test: bool,
+}
+
 /// Whether an application writes. On the wire `"dry-run"`, `"write"` or `{"write_backup": ".bak"}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
@@ -353,6 +408,13 @@ impl Blob {
     }
 }
 
+impl Run {
+    /// The program and its arguments.
+    pub fn argv(&self) -> Vec<String> {
+        std::iter::once(&self.program).chain(&self.args).cloned().collect()
+    }
+}
+
 impl Call {
     /// True for the calls `apply.*`.
     pub fn applies(&self) -> bool {
@@ -381,6 +443,10 @@ impl Call {
             Call::ApplyWrite { .. } => "apply.write",
             Call::ApplyPatch { .. } => "apply.patch",
             Call::ApplyPlanned { .. } => "apply.planned",
+            Call::AttemptBegin {} => "attempt.begin",
+            Call::AttemptEnd { .. } => "attempt.end",
+            Call::CommitAdd { .. } => "commit.add",
+            Call::ExecRun(_) => "exec.run",
             Call::DtaList {} => "dta.list",
             Call::DtaDescribe { .. } => "dta.describe",
             Call::DtaPropose { .. } => "dta.propose",

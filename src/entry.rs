@@ -5,12 +5,13 @@
 use std::process::ExitCode;
 
 use crate::{
+    assertion::check,
     dta::{
         Adapters,
         verify::{self, Request},
     },
     guest,
-    process::{Isolation, lockdown},
+    process::{Isolation, lockdown, sandbox},
 };
 
 /// The subcommand of a script's process.
@@ -18,6 +19,9 @@ pub const WORKER: &str = "__worker";
 
 /// The subcommand of a verifier's process.
 pub const VERIFIER: &str = "__verify";
+
+/// The subcommand of a process that sees whether a commitment holds.
+pub const CHECK: &str = "__check";
 
 /// Runs scripts on threads of this program, for where it can't start processes of itself, or for tests.
 ///
@@ -42,9 +46,17 @@ pub fn main_if_requested() -> Option<ExitCode> {
 /// As [`main_if_requested`], with the adapters that this program's runs use: they are verified in a process of their own.
 #[expect(clippy::disallowed_methods, reason = "it is asked before the command line's own parser is")]
 pub fn main_if_requested_with(adapters: &Adapters) -> Option<ExitCode> {
-    let name = std::env::args_os().nth(1)?;
+    let mut arguments = std::env::args_os().skip(1);
+    let name = arguments.next()?;
+    let mut argument = || arguments.next().and_then(|argument| argument.into_string().ok()).unwrap_or_default();
     match name.to_str()? {
+        sandbox::SUPERVISOR => Some(sandbox::supervise(&argument())),
+        sandbox::INIT => Some(sandbox::init(&argument())),
         WORKER => Some(guest::main(lockdown::script)),
+        CHECK => Some(check::main(std::io::stdin().lock(), std::io::stdout().lock(), |request| {
+            // As for a verifier: its own code writes nothing either way.
+            let _ = lockdown::read_only(&request.readable());
+        })),
         VERIFIER => Some(verify::main(adapters, std::io::stdin().lock(), std::io::stdout().lock(), confine)),
         _ => None,
     }

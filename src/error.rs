@@ -64,6 +64,8 @@ codes! {
     ProtectedPath = "protected_path", exit 3;
     /// The adapter or script is not on the approved list.
     NotApproved = "not_approved", exit 3;
+    /// A command that had to succeed did not.
+    CommandFailed = "command_failed", exit 1;
     /// The run's record can't be written; nothing goes on without it.
     RecordUnwritable = "record_unwritable", exit 1;
     /// What was done is not what was promised.

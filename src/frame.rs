@@ -1,7 +1,6 @@
 //! What travels between the host and a script's process: one JSON frame a line, each way.
 //!
-//! The names `invoke`, `attempt.begin`, `attempt.end`, `open`, `next` and `close` are kept for callbacks, attempts and
-//! streams; nothing else may take them.
+//! The names `invoke`, `open`, `next` and `close` are kept for callbacks and streams; nothing else may take them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use crate::{
 };
 
 /// Frame names that a later version uses.
-pub const RESERVED: &[&str] = &["invoke", "attempt.begin", "attempt.end", "open", "next", "close"];
+pub const RESERVED: &[&str] = &["invoke", "open", "next", "close"];
 
 /// What the host sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,6 +22,7 @@
 //! ```
 
 pub mod apply;
+pub mod assertion;
 pub mod call;
 pub mod change;
 pub mod cli;
@@ -30,6 +31,7 @@ pub mod diff;
 pub mod dta;
 pub mod entry;
 pub mod error;
+pub mod exec;
 pub mod frame;
 pub mod gate;
 pub mod guest;
@@ -60,7 +62,7 @@ pub use self::{
     error::{Code, Error},
     host::{
         Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags, Host, Options, Position,
-        Question, Request, Resumption, Ruling, Silent, Sink, State,
+        Positions, Question, Request, Resumption, Ruling, Silent, Sink, State,
     },
     path::RepoPath,
     policy::Policy,

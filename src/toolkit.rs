@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{
     apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
-    call::{Blob, Call, NamedPatch, Strategy},
+    call::{Blob, Call, NamedPatch, Run, Strategy},
     error::{Code, Error},
     host::{Context, Flags, Host, Options, Position, Request, Silent},
     workspace::Workspace,
@@ -17,6 +17,40 @@ use crate::{
 
 /// Why nothing was applied.
 pub type ApplyError = Error;
+
+/// A command, run without a shell.
+pub type CommandOptions = Run;
+
+/// Why no command was run.
+pub type ExecError = Error;
+
+/// What came of a command.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct ExecOutcome {
+    /// Why it could not be run; the other fields are empty then.
+    #[serde(default)]
+    pub error: Option<Error>,
+    /// The exit code, if it exited.
+    pub status: Option<i32>,
+    /// The signal, if one ended it.
+    pub signal: Option<i32>,
+    /// What it wrote to stdout, as text; of long output the head and the tail.
+    pub stdout: String,
+    /// What it wrote to stderr, in the same way.
+    pub stderr: String,
+    /// True if not all of its output is there.
+    pub truncated: bool,
+    /// True if it ran into its time limit.
+    pub timed_out: bool,
+    /// The files that it changed, relative to the workspace.
+    pub changed: Vec<PathBuf>,
+    /// Milliseconds that it took.
+    pub duration_ms: u64,
+    /// Milliseconds of processor time that it took.
+    pub cpu_ms: u64,
+    /// Bytes of memory of its largest process.
+    pub peak_bytes: u64,
+}
 
 /// A unified diff of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,17 +112,55 @@ impl Toolkit {
         )
     }
 
+    /// Runs all commands, one after the other, and tells of each. What the policy does not allow is an error, and so is whatever
+    /// else ends a run; a command that failed or can't be run is an outcome.
+    ///
+    /// What they change below their `writes` stays, unless there is an error.
+    pub fn verify(&self, commands: &[CommandOptions]) -> Result<Vec<ExecOutcome>, ExecError> {
+        let request = Request::program(&self.context, "verify");
+        let mut host = Host::start(&self.context, request, &mut Silent)?;
+        let mut outcomes = Vec::new();
+        for (command, n) in commands.iter().zip(1..) {
+            match host.perform(&Position::nth(n), Call::ExecRun(Box::new(command.clone())), &mut Silent) {
+                Ok(reply) => outcomes.push(reply),
+                Err(error) if error.code().is_final() => {
+                    return host.finish(Err(error.clone()), &mut Silent).and(Err(error));
+                }
+                Err(error) => outcomes.push(json!({"error": error})),
+            }
+        }
+        let finished = host.finish(Ok(Value::from(outcomes)), &mut Silent)?;
+        match finished.error {
+            Some(error) => Err(error),
+            None => finished.result.as_array().into_iter().flatten().map(outcome).collect(),
+        }
+    }
+
     fn run(&self, name: &str, strategy: ApplyStrategy<'_>, call: Call) -> Result<Vec<ApplyOutcome>, ApplyError> {
         let flags = Flags { dry_run: strategy == ApplyStrategy::DryRun, ..Flags::default() };
         let request = Request { flags, ..Request::program(&self.context, name) };
         let mut host = Host::start(&self.context, request, &mut Silent)?;
         let outcome = host.perform(&Position::nth(1), call, &mut Silent);
-        let finished = host.finish(outcome)?;
+        let finished = host.finish(outcome, &mut Silent)?;
         match finished.error {
             Some(error) => Err(error),
             None => outcomes(finished.result),
         }
     }
+}
+
+fn outcome(reply: &Value) -> Result<ExecOutcome, Error> {
+    if let Some(error) = reply.get("error") {
+        let error = serde_json::from_value(error.clone()).ok();
+        return Ok(ExecOutcome { error, ..ExecOutcome::default() });
+    }
+    serde_json::from_value(reply.clone())
+        .map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
+}
+
+/// Runs commands in the current folder.
+pub fn verify(commands: &[CommandOptions]) -> Result<Vec<ExecOutcome>, ExecError> {
+    Toolkit::new(&Workspace::open(Path::new("."))?)?.verify(commands)
 }
 
 /// Applies a plan to the current folder.

@@ -55,7 +55,7 @@ fn embed() -> Result<ExitCode, Error> {
     let mut host = Host::start(&context, Request::program(&context, "count pages"), &mut Console)?;
     let call = Call::FilesGlob { patterns: vec!["docs/**/*.md".to_owned()] };
     let outcome = host.perform(&Position::nth(1), call, &mut Console);
-    let counted = host.finish(outcome)?;
+    let counted = host.finish(outcome, &mut Console)?;
     println!("There are {} pages.", counted.result.as_array().map_or(0, Vec::len));
     Ok(ExitCode::from(finished.exit_code()))
 }

@@ -17,6 +17,7 @@ use crate::{
     hash::Sha256,
     json::Keyed,
     path::RepoPath,
+    policy::Commitment,
 };
 
 /// Steps, and whether they are to be written.
@@ -26,6 +27,7 @@ pub struct Request {
     strategy: Strategy,
     kind: Kind,
     notice: Option<&'static str>,
+    commitments: Vec<Commitment>,
 }
 
 /// How many steps a request has by its nature.
@@ -44,6 +46,17 @@ struct Plan {
     diffs: Vec<Keyed<PlanDiff>>,
     #[serde(default)]
     post: Keyed<Post>,
+    #[serde(default)]
+    commitments: Vec<Keyed<Wanted>>,
+}
+
+/// What has to hold when the plan is applied. How that is seen is not looked at here.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    description: String,
+    assertion: Value,
+    timeout_ms: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +88,11 @@ struct Command {
 impl Request {
     /// Takes a request from one of the calls `apply.*`.
     pub fn of(call: &Call) -> Result<Self, Error> {
-        let write =
-            |step: Step| Request { steps: vec![step], strategy: Strategy::Write, kind: Kind::One, notice: None };
+        let write_all = |kind| {
+            let (steps, strategy) = (Vec::new(), Strategy::Write);
+            Request { steps, strategy, kind, notice: None, commitments: Vec::new() }
+        };
+        let write = |step: Step| Request { steps: vec![step], ..write_all(Kind::One) };
         let request = match call {
             Call::ApplyCreate { path, text } => write(Step::create(RepoPath::parse(path)?, text)),
             Call::ApplyRemove { path, checksum } => {
@@ -95,11 +111,11 @@ impl Request {
             Call::ApplyPlan { plan, strategy, strict } => of_plan(plan, strategy, *strict)?,
             Call::ApplyPatch { patches, strategy, .. } => {
                 let steps = of_patches(patches, call)?;
-                Request { steps, strategy: strategy.clone(), kind: Kind::Several, notice: None }
+                Request { steps, strategy: strategy.clone(), ..write_all(Kind::Several) }
             }
             Call::ApplyPlanned { files } => {
                 let steps = files.iter().map(of_planned).collect::<Result<_, _>>()?;
-                Request { steps, strategy: Strategy::Write, kind: Kind::Planned, notice: None }
+                Request { steps, ..write_all(Kind::Planned) }
             }
             _ => return Err(Error::new(Code::Internal, format!("`{}` applies nothing", call.name()))),
         };
@@ -127,6 +143,11 @@ impl Request {
     /// True if it is about one file, so that it has one outcome.
     pub fn is_single(&self) -> bool {
         self.kind == Kind::One
+    }
+
+    /// What has to hold when it is applied.
+    pub fn commitments(&self) -> &[Commitment] {
+        &self.commitments
     }
 
     /// A sentence that whoever asked has to know.
@@ -181,9 +202,9 @@ fn rename(from: &str, to: &str, checksum: &str) -> Result<Step, Error> {
 }
 
 fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, Error> {
-    let Keyed(Plan { diffs, post }) = Keyed::deserialize(plan).map_err(|error| {
+    let Keyed(Plan { diffs, post, commitments }) = Keyed::deserialize(plan).map_err(|error| {
         Error::new(Code::InvalidInput, format!("the plan can't be used: {error}")).hint(
-            "its form is `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}], \"post\"?: {\"commands\": [{\"program\", \"args\"?}]}}`",
+            "its form is `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}], \"post\"?: {\"commands\": [{\"program\", \"args\"?}]}, \"commitments\"?: [{\"description\", \"assertion\", \"timeout_ms\"?}]}`",
         )
     })?;
     let step = |(index, Keyed(diff)): (usize, &Keyed<PlanDiff>)| {
@@ -195,7 +216,12 @@ fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, E
     };
     let steps = diffs.iter().enumerate().map(step).collect::<Result<_, Error>>()?;
     let notice = (!post.0.commands.is_empty()).then_some("The plan's commands are not run.");
-    Ok(Request { steps, strategy: strategy.clone(), kind: Kind::Several, notice })
+    let commitments = commitments.into_iter().map(|Keyed(wanted)| {
+        let Wanted { description, assertion, timeout_ms } = wanted;
+        Commitment { description, assertion, timeout_ms }
+    });
+    let commitments = commitments.collect();
+    Ok(Request { steps, strategy: strategy.clone(), kind: Kind::Several, notice, commitments })
 }
 
 /// The bytes of a diff that is given as text or in base64.

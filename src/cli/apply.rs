@@ -54,7 +54,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
     let mut terminal = Terminal::new(here, out)?;
     let mut host = Host::start(&here.context, request, &mut terminal)?;
     let outcome = host.perform(&Position::nth(1), call, &mut terminal);
-    let finished = host.finish(outcome)?;
+    let finished = host.finish(outcome, &mut terminal)?;
     drop(terminal);
     tell(&finished.result, out);
     Ok(conclude(&finished, arguments.mutation, out))

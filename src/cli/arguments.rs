@@ -55,6 +55,7 @@ impl Cli {
             | Command::Gate(_)
             | Command::Runs { .. }
             | Command::Replay(_)
+            | Command::Verify { .. }
             | Command::Rollback(_)
             | Command::Recover
             | Command::Init { .. }
@@ -132,6 +133,12 @@ pub(super) enum Command {
     Resume(ResumeArguments),
     /// Do a run again from its record alone, and say where the two part
     Replay(ReplayArguments),
+    /// Look again whether what a run committed to holds, now
+    #[command(after_help = "Example:\n  nrv verify last")]
+    Verify {
+        /// Run, or `last`
+        run: String,
+    },
     /// Undo a run exactly, or refuse and name the files that changed since
     Rollback(RollbackArguments),
     /// Finish or undo what a crash left; every command that writes does it first

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    Place, environment_of_git,
+    Place, commands, environment,
     output::{Mode, Output},
 };
 use crate::{
@@ -51,7 +51,7 @@ struct Check {
 }
 
 pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
-    let options = Options { environment: environment_of_git(), ..Options::default() };
+    let options = Options { environment: environment(), ..Options::default() };
     let mut checks = vec![ok("nrv", env!("CARGO_PKG_VERSION"))];
     kernel(&mut checks);
     checks.push(git(&options));
@@ -135,7 +135,7 @@ fn git(options: &Options) -> Check {
         program: Program::Path("git".into()),
         args: vec!["--version".into()],
         cwd: None,
-        env: options.environment.clone(),
+        env: options.environment_of_git(),
         stdin: Vec::new(),
         timeout_ms: 10_000,
         max_output: 1 << 10,
@@ -171,6 +171,10 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
         Ok(context) => {
             let what = if has_policy { "`nrv.toml` can be read" } else { "there is no `nrv.toml`; the defaults hold" };
             checks.push(ok("policy", what));
+            checks.push(match commands::told(&context.policy) {
+                Ok(found) => ok("commands", found),
+                Err(found) => warn("commands", found, commands::ADVICE),
+            });
             context.policy.settings().script.limits.clone()
         }
         Err(error) => {

@@ -62,7 +62,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
     let mut host = Host::start(&here.context, request, &mut terminal)?;
     let call = Call::DtaRun { tool: arguments.name.clone(), input };
     let outcome = host.perform(&Position::nth(1), call, &mut terminal);
-    let finished = host.finish(outcome)?;
+    let finished = host.finish(outcome, &mut terminal)?;
     drop(terminal);
     if out.mode() == Mode::Document {
         // The adapter's own output, also when its verifier failed.
@@ -119,18 +119,23 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
     if out.is_json() {
         out.document(&json!({"run": folder.id(), "passed": passed, "steps": verified}));
     } else {
-        for step in &verified {
-            let word = if step.verifier.passed { "passed" } else { "failed" };
-            out.line(&format!("{} at {}: {word} ({})", step.tool, step.position, step.verifier.checks.join(", ")));
-            for failure in &step.verifier.failures {
-                let place = failure.path.as_deref().map(|path| format!(" `{}`", escape(path)));
-                out.line(&format!("  {}{}: {}", failure.check, place.unwrap_or_default(), failure.reason));
-            }
-            step.verifier.remarks.iter().for_each(|remark| out.line(&format!("  {}", escape(remark))));
-        }
+        tell_steps(&verified, out);
     }
     if verified.is_empty() {
         out.say("The run applied nothing that could be verified.");
     }
     if passed { Ok(0) } else { Ok(Code::VerificationFailed.exit_code()) }
+}
+
+/// What verifiers say now of what a run applied.
+pub(super) fn tell_steps(verified: &[host::Verified], out: &mut Output) {
+    for step in verified {
+        let word = if step.verifier.passed { "passed" } else { "failed" };
+        out.line(&format!("{} at {}: {word} ({})", step.tool, step.position, step.verifier.checks.join(", ")));
+        for failure in &step.verifier.failures {
+            let place = failure.path.as_deref().map(|path| format!(" `{}`", escape(path)));
+            out.line(&format!("  {}{}: {}", failure.check, place.unwrap_or_default(), failure.reason));
+        }
+        step.verifier.remarks.iter().for_each(|remark| out.line(&format!("  {}", escape(remark))));
+    }
 }

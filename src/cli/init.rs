@@ -1,9 +1,11 @@
 //! `nrv init`: what a workspace begins with.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::{
-    Place,
+    Place, environment,
     output::{Mode, Output},
     table,
 };
@@ -17,7 +19,8 @@ use crate::{
 
 pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
     let workspace = Workspace::open(&place.root)?;
-    let proposed = host::propose_set_up(&workspace)?;
+    let home = environment().remove("HOME").map(PathBuf::from);
+    let proposed = host::propose_set_up(&workspace, home.as_deref())?;
     if !dry_run {
         host::set_up(&workspace, &proposed)?;
     }

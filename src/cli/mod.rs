@@ -5,6 +5,7 @@
 
 mod apply;
 mod arguments;
+mod commands;
 mod doctor;
 mod dta;
 mod gate;
@@ -27,9 +28,11 @@ mod signals;
 mod table;
 mod target;
 mod terminal;
+mod verify;
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     io::Read,
     path::{Component, Path, PathBuf},
     process::ExitCode,
@@ -114,6 +117,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::Import { file } } => runs::import(&here()?, file, out),
         Command::Runs { command: Runs::Gc { dry_run } } => runs::gc(&here()?, *dry_run, out),
         Command::Replay(arguments) => replay::replay(&Here::without_policy(cli)?, arguments, out),
+        Command::Verify { run } => verify::verify(&here()?, run, out),
         Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover => recover::recover(&here()?, out),
@@ -186,7 +190,7 @@ impl Here {
         let advance = Arc::clone(&meter);
         let options = Options {
             threads,
-            environment: environment_of_git(),
+            environment: environment(),
             progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
         };
@@ -239,11 +243,10 @@ fn current_folder() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|error| Error::io("the current folder can't be told", &error))
 }
 
-/// What git needs to find itself and the user's settings.
-#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
-fn environment_of_git() -> BTreeMap<String, String> {
-    let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
-    names.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
+/// The variables that are UTF-8. The library passes on those that git needs and the policy names.
+fn environment() -> BTreeMap<String, String> {
+    let text = |text: OsString| text.into_string().ok();
+    std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
 fn log_to_stderr(verbose: u8) {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{Code, Error},
-    host::{Finished, Flags},
+    host::{Finished, Flags, count_sentence},
     path::RepoPath,
     script::{self, Invocation, Loaded},
     text::escape,
@@ -161,6 +161,9 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     for asked in &finished.would_ask {
         let label = asked["label"].as_str().unwrap_or_default();
         out.say(&format!("Would ask: {}.", escape(label)));
+    }
+    if let Some(sentence) = count_sentence(&finished.commitments) {
+        out.say(&sentence);
     }
     for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
         out.say(&evaluation.sentence());

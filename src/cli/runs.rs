@@ -81,6 +81,7 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         out.line("");
         out.data(&table::account(end, &records[0]));
     }
+    host::commitments(&records).iter().for_each(|one| out.data(&table::commitment(one)));
     for record in records.iter().filter(|record| record.kind == "dta_verified") {
         out.line("");
         out.data(&table::adapter(&record.data["output"], &record.data["after"]));

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     error::Error,
-    host::{Evaluation, Overview, Question, Spread, Stats},
+    host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
     ledger::{self, Record},
     script::Listed,
     text::escape,
@@ -201,6 +201,15 @@ pub(super) fn account(end: &Record, start: &Record) -> String {
     text
 }
 
+/// A commitment that was looked at, with the end of what its command said.
+pub(super) fn commitment(commitment: &Commitment) -> String {
+    let mut text = commitment.sentence() + "\n";
+    for line in commitment.output.iter().flat_map(|output| output.lines()) {
+        let _ = writeln!(text, "  {}", escape(line));
+    }
+    text
+}
+
 /// What many runs came to.
 pub(super) fn stats(stats: &Stats) -> String {
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
@@ -209,6 +218,12 @@ pub(super) fn stats(stats: &Stats) -> String {
     table.add_row(["runs".to_owned(), stats.runs.to_string()]);
     table.add_row(["that changed something".to_owned(), stats.changed.to_string()]);
     table.add_row(["rolled back or undone".to_owned(), stats.rolled_back.to_string()]);
+    if stats.attempts.count > 0 {
+        let Tries { count, kept, undone, .. } = stats.attempts;
+        table.add_row(["attempts".to_owned(), count.to_string()]);
+        table.add_row(["kept".to_owned(), kept.to_string()]);
+        table.add_row(["undone".to_owned(), undone.to_string()]);
+    }
     for (name, value) in [
         ("rollback frequency", rates.rollback_frequency),
         ("lines per modification", rates.lines_per_modification),
@@ -216,6 +231,7 @@ pub(super) fn stats(stats: &Stats) -> String {
         ("build success", rates.build_success),
         ("calls per change", rates.calls_per_change),
         ("rework", rates.rework),
+        ("share of attempts kept", stats.attempts.kept_share),
     ] {
         table.add_row([name.to_owned(), shown(value)]);
     }

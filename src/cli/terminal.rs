@@ -68,9 +68,16 @@ impl Sink for Terminal<'_> {
             Event::Warning { result } => {
                 self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
             }
+            Event::CommitmentVerified { commitment } => {
+                table::commitment(&commitment).lines().for_each(|line| self.out.say(line))
+            }
             Event::Notice { text } => self.out.say(&text),
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
             Event::RunStarted { run } => tracing::info!("run {run}"),
+            Event::CommandStarted { argv } => self.out.say(&format!("$ {}", escape(&argv.join(" ")))),
+            Event::CommandEnded { argv, status, duration_ms } => {
+                tracing::info!("{} ended with {status:?} after {duration_ms} ms", escape(&argv.join(" ")));
+            }
             Event::DtaStarted { tool } => {
                 tracing::info!("{tool} started");
                 self.meter.begin(&tool, Work::Discover, 0);

@@ -3,7 +3,6 @@
 //! Whatever can't be read or parsed is a failure; nothing passes by being left out.
 
 use std::{
-    collections::BTreeMap,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -19,11 +18,10 @@ use super::{
     record,
 };
 use crate::{
-    change::Content,
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
-    workspace::{self, Overlay, View, Workspace},
+    workspace::{self, Overlay, Proposed, View, Workspace},
 };
 
 /// The baseline is what was written when it was taken.
@@ -42,18 +40,6 @@ pub struct ArtifactRef {
     pub path: String,
     /// The hash of its bytes when it was written.
     pub sha256: Sha256,
-}
-
-/// A file that an earlier step of the same dry run proposed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Proposed {
-    /// The file.
-    pub path: RepoPath,
-    /// Where its proposed content is; null if it is to be removed.
-    pub file: Option<PathBuf>,
-    /// Its proposed mode.
-    pub mode: u32,
 }
 
 /// Where the contents are that the tree does not hold.
@@ -192,7 +178,7 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         Contents::Before(folder) => Images::Applied(folder.clone()),
         Contents::After(file) => Images::Preview(file.clone()),
     };
-    let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, overlay(&request.overlay)?)));
+    let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, Overlay::read(&request.overlay)?)));
     let report = opened.and_then(|(workspace, overlay)| {
         let cancel = AtomicBool::new(false);
         let view = View::new(&workspace, &overlay);
@@ -250,20 +236,4 @@ fn artifact<T: DeserializeOwned>(folder: &Path, artifact: &ArtifactRef, check: &
     }
     serde_json::from_slice(&bytes)
         .map_err(|error| fail(format!("it does not have the shape that it must have: {error}")))
-}
-
-fn overlay(proposed: &[Proposed]) -> Result<Overlay, Error> {
-    let mut overlay = Overlay::default();
-    let mut seen = BTreeMap::new();
-    for file in proposed {
-        let content = match &file.file {
-            Some(path) => Some(Content::new(record::read(path)?, file.mode)),
-            None => None,
-        };
-        if seen.insert(&file.path, ()).is_some() {
-            return Err(Error::new(Code::InvalidInput, format!("`{}` is proposed twice", file.path)));
-        }
-        overlay.insert(file.path.clone(), content);
-    }
-    Ok(overlay)
 }

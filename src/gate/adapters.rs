@@ -79,6 +79,10 @@ pub(super) fn tool(call: &Call) -> Option<&str> {
         | Call::RunBudget {}
         | Call::RunMetrics {}
         | Call::RunMetric { .. }
+        | Call::AttemptBegin {}
+        | Call::AttemptEnd { .. }
+        | Call::CommitAdd { .. }
+        | Call::ExecRun(_)
         | Call::Custom { .. } => None,
     }
 }

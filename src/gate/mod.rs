@@ -8,6 +8,7 @@ mod calls;
 mod commands;
 pub mod destructive;
 mod diff_size;
+mod exec;
 mod explain;
 pub mod hook;
 pub mod jsonl;
@@ -43,6 +44,7 @@ pub const GATES: &[&dyn Gate] = &[
     &calls::Calls,
     &commands::Commands,
     &diff_size::DiffSize,
+    &exec::Exec,
     &paths::Paths,
     &secret_texts::SecretTexts,
     &tools::Tools,

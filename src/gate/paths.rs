@@ -74,6 +74,10 @@ fn read(call: &Call) -> Option<&str> {
         | Call::RunBudget {}
         | Call::RunMetrics {}
         | Call::RunMetric { .. }
+        | Call::AttemptBegin {}
+        | Call::AttemptEnd { .. }
+        | Call::CommitAdd { .. }
+        | Call::ExecRun(_)
         | Call::Custom { .. } => None,
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    call::Call,
+    call::{Call, Run},
     diff::{Lines, Stat},
     gate::{self, Decision, Domain, Offered, Rules, Subject},
     path::RepoPath,
@@ -35,6 +35,12 @@ const LINES: &[&str] = &[
     "budget.calls = 5",
     "budget.files = 1",
     "calls.approved = ['tickets.create']",
+    "commitments = [{description = 'c', assertion = {file_exists = 'a/x'}}]",
+    "exec.allow = [{prefix = ['make'], writes = ['a/**']}, {prefix = [['ls', 'make']]}]",
+    "exec.env = ['PATH', 'TOKEN']",
+    "exec.network = true",
+    "exec.sandbox = 'require'",
+    "exec.timeout_ms = 5",
     "net.hosts = ['a.com', '*.b.com']",
     "run.on_failure = 'keep'",
     "run.keep_flag = false",
@@ -44,11 +50,13 @@ fn policy() -> impl Strategy<Value = Policy> {
     let lines = subsequence(LINES, 0..LINES.len());
     let write = subsequence(vec!["a/**", "**", "c/x"], 0..=3);
     let calls = subsequence(vec!["tickets.create", "tickets.list"], 0..=2);
-    (lines, proptest::option::of((write, calls)), any::<bool>()).prop_map(|(lines, header, locked)| {
+    let exec = subsequence(vec!["ls", "make"], 0..=2);
+    (lines, proptest::option::of((write, calls, exec)), any::<bool>()).prop_map(|(lines, header, locked)| {
         let mut policy = Policy::parse(&lines.join("\n"), FILE).unwrap();
         let own = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
-        if let Some((write, calls)) = header {
-            let header = Ceiling { write: own(write), calls: own(calls), ..Ceiling::default() };
+        if let Some((write, calls, exec)) = header {
+            let (write, calls, exec) = (own(write), own(calls), own(exec));
+            let header = Ceiling { write, calls, exec, ..Ceiling::default() };
             policy = policy.tightened(&header).unwrap();
         }
         if locked { policy.locked().unwrap() } else { policy }
@@ -65,7 +73,9 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
         tool: tool.to_owned(),
         input: json!({"params": {"http_samples": n}, "target": {"glob": ["a/**"]}}),
     };
+    let exec = |program: &str| Call::ExecRun(Box::new(Run { program: program.to_owned(), ..Run::default() }));
     let calls = [custom("tickets.create"), custom("tickets.list"), run("link_updater", 1), run("other", 0)];
+    let calls = calls.into_iter().chain([exec("ls"), exec("make")]).collect::<Vec<_>>();
     let read = |path: &str| Call::FilesRead { path: path.to_owned() };
     let mut all = Vec::new();
     for call in calls.iter().chain(&[read("b/x"), read("c/x")]) {
@@ -101,6 +111,9 @@ fn refusals(policy: &Policy) -> Vec<bool> {
     all.extend(paths.iter().map(|path| policy.adapter_refusal("link_updater", path).is_some()));
     all.extend(["http://a.com", "http://x.b.com", "http://c.com"].map(reach));
     all.extend(["tickets.create", "tickets.list"].map(|name| policy.call_refusal(name, true).is_some()));
+    let allowed = policy.exec_rule(&["make".to_owned()]).ok();
+    let may_change = |path| allowed.as_ref().is_some_and(|rule| rule.write_refusal(path).is_none());
+    all.extend(paths.iter().map(|path| !may_change(path)));
     all.extend([0, 1, 3].map(|n| policy.samples("link_updater", &json!({"http_samples": n})).is_err()));
     all
 }
@@ -120,6 +133,10 @@ proptest! {
             }
             let (strict, loose) = (both.settings(), single.settings());
             prop_assert!(strict.budget.calls <= loose.budget.calls && strict.budget.files <= loose.budget.files);
+            prop_assert!(strict.exec.timeout_ms <= loose.exec.timeout_ms && strict.exec.sandbox >= loose.exec.sandbox);
+            prop_assert!(!strict.exec.network || loose.exec.network);
+            prop_assert!(strict.exec.env.iter().all(|name| loose.exec.env.contains(name)));
+            prop_assert!(loose.commitments.iter().all(|one| strict.commitments.contains(one)));
             prop_assert!(!strict.confirm.yes_flag || loose.confirm.yes_flag);
             prop_assert!(strict.confirm.auto.iter().all(|auto| loose.confirm.auto.contains(auto)));
             prop_assert!(!strict.run.keep_flag || loose.run.keep_flag);

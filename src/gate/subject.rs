@@ -155,6 +155,7 @@ impl<'a> Subject<'a> {
             Subject::Command { command: destructive::Command::Line(line) } => Some(vec![Words::Line(line.into())]),
             Subject::ToolUse { name, params } => Some(tool_use::commands(name, params)),
             Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
+            Subject::Call { call: Call::ExecRun(run), .. } => Some(vec![Words::Argv(Cow::Owned(run.argv()))]),
             Subject::Call { .. } | Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
     }
@@ -198,6 +199,12 @@ impl<'a> Subject<'a> {
             Subject::Edit { edit, .. } => owned(vec![Text::from(edit.clone())]),
             Subject::ToolUse { name, params } => owned(tool_use::texts(name, params)),
             Subject::Call { call: Call::Custom { name, params }, .. } => owned(tool_use::texts(name, params)),
+            Subject::Call { call: Call::ExecRun(run), .. } => {
+                let given = run.env.values().chain(&run.stdin).map(String::as_str);
+                let all = run.argv().join(" ");
+                let after = given.fold(all, |all, one| all + "\n" + one).into_bytes();
+                owned(vec![Text { after: after.into(), ..Text::default() }])
+            }
             Subject::Call { call: Call::DtaPropose { tool, input } | Call::DtaRun { tool, input }, .. } => {
                 owned(tool_use::texts(tool, input))
             }

@@ -22,8 +22,8 @@ pub(super) struct Context<'a> {
     pub(super) host: &'a Host,
     /// The engine that ran the script.
     pub(super) engine: &'a Engine,
-    /// The script.
-    pub(super) ast: &'a AST,
+    /// The script, once it has come to its end.
+    pub(super) ast: Option<&'a AST>,
     /// Its limits.
     pub(super) limits: &'a Limits,
 }
@@ -45,12 +45,34 @@ pub(super) fn thrown(error: &Error) -> Dynamic {
 
 /// Why a script ended without a result.
 pub(super) fn explain(error: EvalAltResult, ctx: &Context<'_>) -> Error {
-    let main = ctx.ast.source().unwrap_or_default().to_owned();
+    let main = ctx.ast.and_then(AST::source).unwrap_or_default().to_owned();
     let (inner, path) = innermost(error, main);
-    let place = source::location(&path, inner.position());
+    explain_at(inner, &path, ctx)
+}
+
+/// What a script may catch of an error: the value if one was thrown, and why, in either case. An error that it may not catch is given
+/// back as it is.
+pub(super) fn catch(
+    error: EvalAltResult,
+    main: &str,
+    ctx: &Context<'_>,
+) -> Result<(Option<Dynamic>, Error), Box<EvalAltResult>> {
+    let (inner, path) = innermost(error, main.to_owned());
+    if !inner.is_catchable() {
+        return Err(inner.into());
+    }
+    let value = match &inner {
+        EvalAltResult::ErrorRuntime(value, _) => Some(value.clone()),
+        _ => None,
+    };
+    Ok((value, explain_at(inner, &path, ctx)))
+}
+
+fn explain_at(inner: EvalAltResult, path: &str, ctx: &Context<'_>) -> Error {
+    let place = source::location(path, inner.position());
     let error = match ctx.host.ending() {
         Some(ending) => ending,
-        None => explain_inner(inner, &path, ctx),
+        None => explain_inner(inner, path, ctx),
     };
     match place {
         Some(place) => error.at(place),
@@ -156,7 +178,8 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
         return Error::new(Code::ScriptFailed, format!("`{}` can't be called with {given}", call.path()))
             .hint(format!("its form is `{}`", call.form()));
     }
-    let mut known: Vec<String> = ctx.ast.iter_functions().map(|function| function.name.to_owned()).collect();
+    let own = ctx.ast.into_iter().flat_map(AST::iter_functions);
+    let mut known: Vec<String> = own.map(|function| function.name.to_owned()).collect();
     known.extend(ctx.engine.gen_fn_signatures(true).iter().filter_map(|one| one.split('(').next().map(str::to_owned)));
     known.retain(|name| name.starts_with(|first: char| first.is_alphabetic()) && !name.starts_with("anon$"));
     if known.iter().any(|one| one == name) {

@@ -7,7 +7,7 @@ use rhai::{AST, ASTNode, Expr, FnCallExpr, FnPtr, Position, Stmt};
 use crate::{
     error::{Code, Error, nearest},
     guest::{
-        bindings::{self, Call, HANDLE},
+        bindings::{self, ATTEMPT, Call, HANDLE},
         engine::{ARGS, HOST},
         source,
     },
@@ -15,7 +15,7 @@ use crate::{
 
 /// Everything wrong with a source that parses.
 pub(super) fn check(ast: &AST, path: &str, text: &str) -> Vec<Error> {
-    let mut lint = Lint { path, text, errors: Vec::new(), captured: BTreeMap::new() };
+    let mut lint = Lint { path, text, errors: Vec::new(), captured: BTreeMap::new(), tried: BTreeMap::new() };
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         match nodes.last() {
             Some(ASTNode::Stmt(statement)) => lint.statement(statement),
@@ -34,6 +34,8 @@ struct Lint<'a> {
     errors: Vec<Error>,
     /// How many of a closure's parameters are captured variables; they come first.
     captured: BTreeMap<String, usize>,
+    /// The closures that are given to an attempt, which calls them without arguments.
+    tried: BTreeMap<String, Position>,
 }
 
 impl Lint<'_> {
@@ -149,11 +151,26 @@ impl Lint<'_> {
                 self.report(position, message, Some(format!("its form is `{}`", found.signature())));
                 None
             }
-            Some(found) => found.gives_handle().then_some(HANDLE),
+            Some(found) => {
+                if found.path() == ATTEMPT {
+                    self.attempt(&call.args[0], position);
+                }
+                found.gives_handle().then_some(HANDLE)
+            }
             None => {
                 self.unknown(receiver, name, position);
                 None
             }
+        }
+    }
+
+    /// Refuses what can't be an attempt's closure; whether one takes parameters is found out when all functions are known.
+    fn attempt(&mut self, argument: &Expr, position: Position) {
+        if let Some(closure) = closure(argument) {
+            self.tried.insert(closure, position);
+        } else if argument.is_constant() {
+            let hint = Some(format!("write `{ATTEMPT}(|| {{ … }})`"));
+            self.report(position, format!("`{ATTEMPT}` takes a closure"), hint);
         }
     }
 
@@ -172,6 +189,12 @@ impl Lint<'_> {
             let body = function.body.start_position();
             let closure = function.name.starts_with("anon$");
             let captured = if closure { self.captured.get(function.name.as_str()).copied().unwrap_or(0) } else { 0 };
+            if let Some(position) = self.tried.get(function.name.as_str()).copied()
+                && function.params.len() > captured
+            {
+                let hint = Some(format!("write `{ATTEMPT}(|| {{ … }})`"));
+                self.report(position, format!("the closure of `{ATTEMPT}` takes no parameters"), hint);
+            }
             for parameter in function.params.iter().skip(captured) {
                 self.name(parameter, before(self.text, body, parameter));
             }
@@ -189,6 +212,20 @@ impl Lint<'_> {
 
 fn find(receiver: &str, name: &str) -> Option<&'static Call> {
     bindings::calls().find(|call| call.receiver == receiver && call.name == name)
+}
+
+/// The name of a closure that stands there as it is written, with or without captured variables.
+fn closure(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::DynamicConstant(value, _) => Some(value.clone().try_cast::<FnPtr>()?.fn_name().to_owned()),
+        Expr::FnCall(call, _) if call.name == "curry" => closure(call.args.first()?),
+        Expr::Stmt(block) => match block.iter().last()? {
+            Stmt::FnCall(call, _) if call.name == "curry" => closure(call.args.first()?),
+            Stmt::Expr(inner) => closure(inner),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The variable at the head of `a.b[c].d`.
@@ -270,6 +307,23 @@ mod tests {
             &["1:11 `nrv.files.read` is a function and has to be called (write `nrv.files.read(path)`)"],
         );
         check("nrv.run.id();", &["1:9 `nrv.run.id` does not take 0 arguments (its form is `nrv.run.id`)"]);
+    }
+
+    #[test]
+    fn an_attempt_takes_a_closure_without_parameters() {
+        let hint = "(write `nrv.attempt(|| { … })`)";
+        let wrong = format!("1:5 the closure of `nrv.attempt` takes no parameters {hint}");
+        check("nrv.attempt(|x| x);", &[&wrong]);
+        check("nrv.attempt(|x| { let y = args.y; x + y });", &[&wrong]);
+        let captures = format!("1:16 the closure of `nrv.attempt` takes no parameters {hint}");
+        check("let n = 1; nrv.attempt(|x| n + x);", &[&captures]);
+        let literal = format!("1:5 `nrv.attempt` takes a closure {hint}");
+        check("nrv.attempt(\"x\");", &[&literal]);
+        check("nrv.attempt(#{});", &[&literal]);
+        check(
+            "let n = 1; nrv.attempt(|| n); nrv.attempt(|| 1).kept; fn f() { 1 } nrv.attempt(Fn(\"f\")); let g = || 2; nrv.attempt(g);",
+            &[],
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
 
 /// Runs a request; the value of the last expression, or why there is none, with the place. The engine is the caller's to drop.
 pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> (Result<Value, Error>, Engine) {
-    let host = Host::new(request, link);
+    let host = Host::new(request, limits, link);
     let engine = engine::build(request, limits, &host);
     (evaluate(request, limits, &host, &engine), engine)
 }
@@ -42,7 +42,7 @@ fn evaluate(request: &RunRequest, limits: &Limits, host: &Host, engine: &Engine)
             std::mem::forget(value);
             json
         }
-        Err(error) => Err(fault::explain(*error, &fault::Context { host, engine, ast: &ast, limits })),
+        Err(error) => Err(fault::explain(*error, &fault::Context { host, engine, ast: Some(&ast), limits })),
     };
     std::mem::forget(scope);
     result

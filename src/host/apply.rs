@@ -36,6 +36,7 @@ impl Host<'_> {
         if let Some(text) = request.notice() {
             sink.event(Event::Notice { text: text.to_owned() });
         }
+        self.check_plan(&request)?;
         self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.context.options;
@@ -64,6 +65,7 @@ impl Host<'_> {
             proposed.mark_written();
             self.write(position, &proposed, (&patch, &outcomes(&proposed, &request)?), leave)?;
         }
+        self.commit_to_plan(position, &request)?;
         let written = request.writes() && !self.flags.dry_run;
         sink.event(Event::Applied { files: proposed.changes.len(), written });
         outcomes(&proposed, &request)
@@ -111,7 +113,7 @@ impl Host<'_> {
     }
 
     /// Renders a change whose pre-images are at hand.
-    fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
+    pub(super) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
         let sides = proposed.changes.changes().iter().zip(&proposed.before);
         let all: Vec<_> = sides.zip(&proposed.parts).collect();
         let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
@@ -132,7 +134,7 @@ impl Host<'_> {
     }
 
     /// Writes a change, reads back what it wrote, and undoes it if that is anything else.
-    fn write(
+    pub(super) fn write(
         &mut self,
         position: &Position,
         proposed: &Proposed,

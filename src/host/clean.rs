@@ -199,7 +199,7 @@ fn git(context: &Context, folder: &Path, arguments: &[&str]) -> Result<Option<Ve
         program: Program::Path("git".into()),
         args: fixed.iter().chain(arguments).map(Into::into).collect(),
         cwd: Some(folder.to_owned()),
-        env: context.options.environment.clone(),
+        env: context.options.environment_of_git(),
         stdin: Vec::new(),
         timeout_ms: 60_000,
         max_output: 256 << 20,

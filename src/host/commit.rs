@@ -3,9 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Host, Position, Recovery, Sink, patch::Patch};
+use super::{
+    Host, Position, Recovery, Sink,
+    attempt::{Aside, PUT_BACK, SET_ASIDE, names},
+    patch::Patch,
+};
 use crate::{
-    change::{ChangeSet, Entry},
+    change::{ChangeSet, Content, Entry},
     diff::Stat,
     dta::{Adapter, Adapters},
     error::{Code, Error},
@@ -25,6 +29,53 @@ pub(super) struct Committed {
     pub(super) transaction: String,
     /// Its files.
     pub(super) entries: Vec<Entry>,
+}
+
+/// Why changes of a run are taken back, or put back.
+#[derive(Clone, Copy)]
+pub(super) enum Reason<'a> {
+    /// A step failed, or the run.
+    Failed,
+    /// The attempt that was begun there is undone.
+    Attempt(&'a str),
+    /// The run stops inside that attempt.
+    SetAside(&'a str),
+    /// It goes on.
+    PutBack(&'a Aside),
+}
+
+impl Reason<'_> {
+    /// The kind and data of the record that says it, before the transaction that does it.
+    pub(super) fn record(&self, transaction: &str, of: &Value) -> (&'static str, Value) {
+        let mut data = json!({"transaction": transaction, "of": of});
+        let kind = match self {
+            Reason::Failed => return ("undoing", data),
+            Reason::Attempt(attempt) => {
+                data["attempt"] = json!(attempt);
+                "undoing"
+            }
+            Reason::SetAside(attempt) => {
+                data["attempt"] = json!(attempt);
+                SET_ASIDE
+            }
+            Reason::PutBack(aside) => {
+                data["attempt"] = json!(aside.attempt);
+                data["aside"] = json!(aside.undo.transaction);
+                PUT_BACK
+            }
+        };
+        (kind, data)
+    }
+}
+
+/// What a record says of the files that a transaction brings back.
+pub(super) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
+    let entry = |target: &Target<'_>| Entry {
+        path: target.path.clone(),
+        before: target.before,
+        after: target.after.map(Content::stamp),
+    };
+    targets.iter().map(entry).collect()
 }
 
 /// A change that gates are to judge.
@@ -207,20 +258,23 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Undoes the run's transactions, the latest first, in one transaction of their own.
+    /// Undoes the run's transactions from this one on, in one transaction of their own.
     pub(super) fn undo(&mut self, from: usize) -> Result<(), Error> {
-        let undone = self.transactions.split_off(from);
+        self.undone += self.take_back(from, &Reason::Failed)?;
+        Ok(())
+    }
+
+    /// Takes the run's transactions from this one on back, in one transaction of their own; how many files that are.
+    pub(super) fn take_back(&mut self, from: usize, reason: &Reason<'_>) -> Result<usize, Error> {
+        let undone = self.transactions.split_off(from.min(self.transactions.len()));
         if undone.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|mut restored| restored.check_current(self.context).map(|()| restored))
-            .and_then(|restored| self.undo_targets(&restored, &undone));
+            .and_then(|restored| self.undo_targets(&restored, Some((reason, json!(names(&undone))))));
         match result {
-            Ok(restored) => {
-                self.undone += restored.entries.len();
-                Ok(())
-            }
+            Ok(restored) => Ok(restored.entries.len()),
             Err(error) => {
                 self.transactions.extend(undone);
                 Err(error)
@@ -236,32 +290,25 @@ impl Host<'_> {
 
     /// Brings files back in a transaction of its own.
     ///
-    /// `of` are the changes of this run that are undone by that.
+    /// With it goes why, and the names of the changes of this run that it is about.
     pub(super) fn undo_targets(
         &mut self,
         restored: &super::rollback::Restored,
-        of: &[Committed],
+        own: Option<(&Reason<'_>, Value)>,
     ) -> Result<Committed, Error> {
         let name = self.next_transaction();
-        if !of.is_empty() {
-            let of: Vec<&str> = of.iter().map(|committed| committed.transaction.as_str()).collect();
-            let note = Note { kind: "undoing", data: json!({"transaction": name, "of": of}), ..Note::default() };
-            // What can't be recorded is undone all the same.
-            if let Err(error) = self.note(note) {
-                tracing::warn!("{error}");
+        if let Some((reason, of)) = own {
+            let (kind, data) = reason.record(&name, &of);
+            match (self.note(Note { kind, data, ..Note::default() }), reason) {
+                // What can't be recorded is undone all the same.
+                (Err(error), Reason::Failed) => tracing::warn!("{error}"),
+                (recorded, _) => recorded?,
             }
         }
         let targets = restored.targets();
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
         self.transact(&transaction, &targets)?;
-        let entries: Vec<Entry> = targets
-            .iter()
-            .map(|target| Entry {
-                path: target.path.clone(),
-                before: target.before,
-                after: target.after.map(crate::change::Content::stamp),
-            })
-            .collect();
+        let entries = restored_entries(&targets);
         if let Err(error) = self.settle("", "undone", &name, entries.clone()) {
             // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
             tracing::warn!("the undoing is not recorded yet: {error}");

@@ -167,12 +167,16 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let Some(label) = asks(verdict) else { return Ok(()) };
+        let mut shown = json!({"call": call.name(), "results": verdict.remarks().collect::<Vec<_>>()});
+        if let Call::ExecRun(run) = call {
+            shown["command"] = json!(self.shown(&run.argv().join(" ")));
+        }
         let call = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let subject = Subject {
             id: json::sha256(&json!({"call": json::exact(&call), "results": verdict.results}))?.to_string(),
             kind: GATES,
             label,
-            shown: json!({"call": call["name"], "results": verdict.remarks().collect::<Vec<_>>()}),
+            shown,
             patch: Patch::default(),
             files: Vec::new(),
             empty: false,

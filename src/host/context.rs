@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Calls;
+use super::{Calls, commitment};
 use crate::{
     clock::Clock,
     dta::Adapters,
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Progress {
 }
 
 /// How runs are to be done, apart from what they do.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Threads for reading and parsing; results don't depend on it.
     pub threads: usize,
@@ -49,12 +49,31 @@ pub struct Options {
     pub program: Program,
     /// What keeps scripts from the rest of the program; verifiers are processes in any case.
     pub isolation: Isolation,
-    /// The environment of git, such as `PATH` and `HOME`.
+    /// The environment of the program, of which git gets what it needs, and commands what the policy names. It is not recorded.
     pub environment: BTreeMap<String, String>,
     /// Becomes true when the user wants everything to stop.
     pub cancel: Arc<AtomicBool>,
     /// Told how far adapters are, from any thread.
     pub progress: Progress,
+}
+
+/// Of the environment only the names are shown: values may be secrets.
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Options { threads, clock, adapters, calls, program, isolation, environment, cancel, progress } = self;
+        let names: Vec<&String> = environment.keys().collect();
+        f.debug_struct("Options")
+            .field("threads", threads)
+            .field("clock", clock)
+            .field("adapters", adapters)
+            .field("calls", calls)
+            .field("program", program)
+            .field("isolation", isolation)
+            .field("environment", &names)
+            .field("cancel", cancel)
+            .field("progress", progress)
+            .finish()
+    }
 }
 
 impl Default for Options {
@@ -70,6 +89,14 @@ impl Default for Options {
             cancel: Arc::new(AtomicBool::new(false)),
             progress: Progress(Arc::new(|_, _| {})),
         }
+    }
+}
+
+impl Options {
+    /// What git gets of the environment to find itself and the user's settings.
+    pub fn environment_of_git(&self) -> BTreeMap<String, String> {
+        let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
+        names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
     }
 }
 
@@ -136,6 +163,7 @@ impl Context {
     /// A workspace with a policy from elsewhere; its `nrv.toml` is not read.
     pub fn with_policy(workspace: Workspace, policy: Policy, options: Options) -> Result<Self, Error> {
         check_adapters(&policy, &options.adapters)?;
+        commitment::check_policy(&policy)?;
         let rules = Arc::new(Rules::of(&policy)?);
         // Every record is searched for secrets; the words for that are made ready while the script is read.
         let early = Arc::clone(&rules);
@@ -169,4 +197,17 @@ impl Context {
 /// An error once everything has to stop.
 pub(super) fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) { Err(Error::new(Code::Cancelled, "the run was cancelled")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_gets_only_what_it_needs_of_the_environment() {
+        let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let given = Options { environment, ..Options::default() }.environment_of_git();
+        assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
+    }
 }

@@ -1,45 +1,16 @@
 //! `Host::perform`: gate, budget, service, record, for every call of every face.
 
-use std::{fmt, mem};
+use std::mem;
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Options, Sink, budget::Cost, reply, reply::Answered};
+use super::{Event, Host, Options, Position, Sink, budget::Cost, reply, reply::Answered};
 use crate::{
     call::Call,
     clock::Stopwatch,
     error::{Code, Error},
     gate::{self, Decision, Subject, Verdict},
 };
-
-/// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position(String);
-
-impl Position {
-    /// The n-th call of the run itself.
-    pub fn nth(n: u64) -> Self {
-        Position(n.to_string())
-    }
-
-    /// The position as records keep it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Position {
-    /// The position that a record names.
-    fn from(text: String) -> Self {
-        Position(text)
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl Host<'_> {
     /// Answers a call, whoever makes it: judged, paid for, served and recorded.
@@ -124,6 +95,10 @@ impl Host<'_> {
             | Call::ApplyWrite { .. }
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
+            Call::CommitAdd { .. } => self.add_commitment(position, call),
+            Call::ExecRun(run) => self.exec(position, call, run, sink),
+            Call::AttemptBegin {} => Ok(self.begin_attempt(position)),
+            Call::AttemptEnd { keep } => self.end_attempt(*keep, sink),
             Call::DtaList {} => Ok(self.approved_adapters()),
             Call::DtaDescribe { tool } => self.schemas(tool),
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
@@ -167,6 +142,7 @@ impl Host<'_> {
             "files_changed": self.budget.files(),
             "diff_lines": self.budget.lines(),
             "tools": self.tools,
+            "attempts": self.attempts.tally(),
             "own": self.metrics,
         })
     }

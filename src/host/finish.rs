@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Host, Preview,
+    Commitment, Host, Preview, Sink,
     evaluator::{Evaluated, Evaluation},
     outcome::listed,
     resume,
@@ -67,6 +67,9 @@ pub struct Finished {
     pub diff_lines: u64,
     /// How many files were brought back, by steps that failed or in the end.
     pub undone: usize,
+    /// How many files of an open attempt were set aside until the run goes on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub set_aside: usize,
     /// The path of a dry run's patch, relative to the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
@@ -75,6 +78,8 @@ pub struct Finished {
     pub patch_redacted: bool,
     /// What a dry run would have asked.
     pub would_ask: Vec<Value>,
+    /// What it committed to, and what was seen of that.
+    pub commitments: Vec<Commitment>,
     /// What evaluators say of it as a whole; none if it goes on.
     pub evaluations: Vec<Evaluation>,
     /// How long it took, in milliseconds.
@@ -82,6 +87,10 @@ pub struct Finished {
     /// What a dry run would change, of which a plan is made.
     #[serde(skip)]
     pub preview: Option<Preview>,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl Finished {
@@ -104,6 +113,10 @@ impl Finished {
             }
             (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
             (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Suspended, _) if self.set_aside > 0 => format!(
+                "The run is suspended inside an attempt, whose changes ({}) are set aside until it goes on; others stay.",
+                files(self.set_aside)
+            ),
             (State::Suspended, _) if self.files_changed == 0 => {
                 "The run is suspended; nothing was changed yet.".to_owned()
             }
@@ -126,11 +139,15 @@ impl Finished {
 }
 
 impl Host<'_> {
-    /// Ends the run: undoes a failed one, writes the summary, seals the record, frees the locks.
-    pub fn finish(mut self, outcome: Result<Value, Error>) -> Result<Finished, Error> {
+    /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
+    /// locks.
+    pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
         // A run that goes on and comes to its end before what it did already has done something else.
         let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
+        let goes_on = outcome.as_ref().is_err_and(|error| self.goes_on(error));
+        let outcome = if goes_on { outcome } else { self.leave_attempts(outcome) };
+        let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
     }
@@ -152,13 +169,14 @@ impl Host<'_> {
             Err(error) => (outcome.and(Err(error)), None, None),
         };
         let state = state.unwrap_or_else(|| self.state_of(&outcome));
+        let outcome = if state == State::Suspended { outcome.map_err(|error| self.step_back(error)) } else { outcome };
         let (result, error) = match outcome {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
         let (files_changed, diff_lines) = match &preview {
             Some(preview) => preview.size(),
-            None => (self.changed_files(), self.budget.lines()),
+            None => (self.changed_files(0), self.budget.lines()),
         };
         let finished = Finished {
             run: self.folder.id().to_owned(),
@@ -168,12 +186,14 @@ impl Host<'_> {
             files_changed,
             diff_lines,
             undone: self.undone,
+            set_aside: self.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
             patch_redacted: match (&preview, &patch) {
                 (Some(preview), Some(patch)) => Sha256::of(&preview.patch.bytes) != patch.sha256,
                 _ => false,
             },
             would_ask: self.confirmations.would_ask().to_vec(),
+            commitments: self.told_commitments(),
             evaluations: evaluated.evaluations.clone(),
             duration_ms: self.watch.elapsed_ms(),
             error,
@@ -258,9 +278,22 @@ impl Host<'_> {
         }
     }
 
-    /// Files that the run's standing transactions changed.
-    fn changed_files(&self) -> usize {
-        let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
+    /// The error of a run that stops, once the changes of its open attempts are set aside.
+    fn step_back(&mut self, error: Error) -> Error {
+        match self.set_aside() {
+            Ok(files) => {
+                self.set_aside = files;
+                error
+            }
+            // They stand, and the run can go on if the files are as it left them.
+            Err(refused) => error.detail("set_aside_error", refused.message()),
+        }
+    }
+
+    /// Files that the run's standing transactions changed, from this one on.
+    pub(super) fn changed_files(&self, from: usize) -> usize {
+        let standing = self.transactions.get(from..).unwrap_or_default();
+        let entries = standing.iter().flat_map(|transaction| &transaction.entries);
         entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
     }
 
@@ -292,9 +325,15 @@ impl Host<'_> {
             "metrics": self.metrics,
             "violations": self.violations,
         });
+        if finished.set_aside > 0 {
+            data["set_aside"] = json!(finished.set_aside);
+        }
         // A suspended run goes on: nothing is to be said of it as a whole yet.
         let is_over = finished.state != State::Suspended;
         if is_over {
+            if let Some(tally) = self.attempts.final_tally() {
+                data["attempts"] = tally;
+            }
             data["changes"] = json!(evaluated.changes);
             data["evaluations"] = json!(evaluated.evaluations);
         }

@@ -5,15 +5,18 @@
 mod adapter;
 mod apply;
 mod approve;
+mod attempt;
 mod budget;
 mod clean;
 mod commit;
+mod commitment;
 mod confirm;
 mod context;
 mod custom;
 mod door;
 mod evaluate;
 mod evaluator;
+mod exec;
 mod files;
 mod finish;
 mod fresh;
@@ -22,6 +25,7 @@ mod outcome;
 mod past;
 mod patch;
 mod plan;
+mod position;
 mod preview;
 mod probe;
 mod recover;
@@ -53,8 +57,10 @@ use serde_json::Value;
 
 use self::{
     adapter::StoredProposal,
+    attempt::Attempts,
     budget::{Budget, Cost, Deadline},
     commit::Committed,
+    commitment::Pledge,
     past::Past,
     preview::Previewed,
     start::Origin,
@@ -63,14 +69,15 @@ use self::{
 pub use self::{
     adapter::describe_adapter,
     budget::Demand,
+    commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
     context::{Context, Flags, Options, Progress},
     custom::{Calls, CustomCall, CustomContext},
-    door::Position,
     evaluator::Evaluation,
     finish::{Finished, State},
     init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
     outcome::{Overview, overview, overviews, summary},
     plan::{Plan, Preview},
+    position::{Position, Positions},
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
     recover::{Recovery, recover},
     replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
@@ -81,7 +88,7 @@ pub use self::{
     sink::{Answer, Event, Question, Silent, Sink, Work},
     start::{Asked, Input, Request, Source},
     started::Started,
-    stats::{Broken, Rates, Spread, Stats, stats},
+    stats::{Broken, Rates, Spread, Stats, Tries, stats},
     verifier::{Verified, verify_again},
     waiting::{Waiting, waiting},
 };
@@ -126,10 +133,16 @@ pub struct Host<'a> {
     /// True if a call of the program was made that may have had an effect elsewhere.
     acted: bool,
     confirmations: Confirmations,
+    /// What has to hold for it to be done.
+    commitments: Vec<Pledge>,
     transactions: Vec<Committed>,
+    /// The attempts that are open, and what became of the others.
+    attempts: Attempts,
     transaction_count: u64,
     /// How many files were brought back.
     undone: usize,
+    /// How many were, until the run goes on.
+    set_aside: usize,
     tools: BTreeSet<String>,
     violations: Vec<GateResult>,
     metrics: BTreeMap<String, Value>,

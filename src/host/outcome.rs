@@ -1,6 +1,6 @@
 //! What is known of past runs, for listings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,7 +108,7 @@ fn of_record(context: &Context, folder: &RunFolder, lock: Option<Holder>) -> Ove
         is_rollback: started.is_some_and(|record| record.data["asked"]["kind"] == "rollback"),
         mode: started.map(|record| text(&record.data["mode"])).unwrap_or_default(),
         started: started.map(|record| record.at.clone()).unwrap_or_default(),
-        files_changed: count("files_changed").unwrap_or_else(|| committed_files(&records)),
+        files_changed: count("files_changed").unwrap_or_else(|| changed_files(&records)),
         exit_code: count("exit_code"),
         duration_ms: ended.and_then(|record| record.volatile["duration_ms"].as_u64()),
         unverified: is_unverified(&records),
@@ -117,9 +117,16 @@ fn of_record(context: &Context, folder: &RunFolder, lock: Option<Holder>) -> Ove
     }
 }
 
-fn committed_files(records: &[Record]) -> u64 {
-    let committed = records.iter().filter(|record| record.kind == "committed");
-    committed.map(|record| record.data["entries"].as_array().map_or(0, Vec::len) as u64).sum()
+/// Files that are otherwise than they were before the run.
+fn changed_files(records: &[Record]) -> u64 {
+    let mut files: BTreeMap<&str, (&Value, &Value)> = BTreeMap::new();
+    for record in records.iter().filter(|record| matches!(record.kind.as_str(), "committed" | "undone")) {
+        for entry in record.data["entries"].as_array().into_iter().flatten() {
+            let path = entry["path"].as_str().unwrap_or_default();
+            files.entry(path).or_insert((&entry["before"], &entry["after"])).1 = &entry["after"];
+        }
+    }
+    files.values().filter(|(before, after)| before != after).count() as u64
 }
 
 /// True if the last change was not followed by a verification or by its undoing.
@@ -155,6 +162,7 @@ pub fn summary(record: &Record) -> String {
         &data["args"]["name"],
         &data["tool"],
         &data["transaction"],
+        &data["attempt"],
         &data["label"],
         &data["asked"]["kind"],
     ];
@@ -162,5 +170,10 @@ pub fn summary(record: &Record) -> String {
     words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
     words.extend(data["error"]["message"].as_str().map(crate::text::escape));
     words.extend(data["state"].as_str().map(str::to_owned));
+    if record.kind.starts_with("commitment_") {
+        words.extend(
+            ["id", "description", "reason"].iter().filter_map(|key| data[*key].as_str().map(crate::text::escape)),
+        );
+    }
     words.join(" ")
 }

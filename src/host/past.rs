@@ -1,11 +1,12 @@
 //! What a record says of a run that goes on: which calls were answered and with what, and how far one came that was not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::{
     Position,
+    attempt::{Aside, AttemptState, Taken},
     budget::Spent,
     commit::Committed,
     reply::{self, Recorded, answer_of},
@@ -31,8 +32,8 @@ pub(super) struct Past {
     answered: BTreeMap<String, usize>,
     /// All records of each position.
     events: BTreeMap<String, Vec<usize>>,
-    /// Transactions that do not stand, since the run took them back itself.
-    undone: BTreeSet<String>,
+    /// What became of transactions that the run took back itself.
+    taken: Taken,
     /// How many answered calls have not been made again yet.
     ahead: usize,
     /// What a person says that the call which nobody knows about replied.
@@ -45,26 +46,14 @@ impl Past {
             pack: folder.pack()?,
             answered: answered(&records),
             events: BTreeMap::new(),
-            undone: BTreeSet::new(),
+            taken: Taken::of(&records)?,
             ahead: 0,
             reply: None,
             records,
         };
         past.ahead = past.answered.len();
-        let mut undoing = BTreeMap::new();
         for (at, record) in past.records.iter().enumerate() {
             past.events.entry(record.position.clone()).or_default().push(at);
-            let transaction = &record.data["transaction"];
-            let names = match record.kind.as_str() {
-                "undoing" => {
-                    undoing.insert(transaction.to_string(), record.data["of"].as_array().cloned().unwrap_or_default());
-                    continue;
-                }
-                "undone" => undoing.remove(&transaction.to_string()).unwrap_or_default(),
-                "revoked" => vec![transaction.clone()],
-                _ => continue,
-            };
-            past.undone.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned)));
         }
         Ok(past)
     }
@@ -93,6 +82,7 @@ impl Past {
                     &["reply", "error_exact"]
                 }
                 "prepared" | "confirmation_granted" => &["reply"],
+                "commitment_made" => &["assertion", "baseline"],
                 "judged" | "dta_proposed" => &["files"],
                 _ => &[],
             };
@@ -151,7 +141,38 @@ impl Past {
     }
 
     fn stands(&self, committed: &Record) -> bool {
-        committed.data["transaction"].as_str().is_some_and(|name| !self.undone.contains(name))
+        committed.data["transaction"].as_str().is_some_and(|name| !self.taken.is_back(name))
+    }
+
+    /// The attempts that were begun and not ended, outermost first, each with how many of the standing changes came before it.
+    pub(super) fn open_attempts(&self) -> Vec<(String, usize)> {
+        let standing = |begun: &Record| {
+            let before = |record: &&Record| record.kind == "committed" && record.seq < begun.seq && self.stands(record);
+            self.records.iter().filter(before).count()
+        };
+        let open = AttemptState::of(self.calls()).open;
+        open.into_iter().map(|begun| (begun.position.clone(), standing(begun))).collect()
+    }
+
+    /// How many attempts were kept, and how many undone.
+    pub(super) fn ended_attempts(&self) -> (u64, u64) {
+        let AttemptState { kept, undone, .. } = AttemptState::of(self.calls());
+        (kept, undone)
+    }
+
+    /// What was set aside when the run stopped; none if nothing was, or if it was put back.
+    pub(super) fn aside(&self) -> Option<&Aside> {
+        self.taken.aside.as_ref()
+    }
+
+    /// How many files were brought back when an attempt ended, if the run died before it could say so.
+    pub(super) fn brought_back(&self, attempt: &str) -> usize {
+        self.taken.files.get(attempt).copied().unwrap_or_default()
+    }
+
+    /// What was set aside stands again.
+    pub(super) fn put_back(&mut self) {
+        self.taken.put_back();
     }
 
     /// True if the run had failed, or was rejected, and its changes were being taken back when it died.
@@ -159,7 +180,10 @@ impl Past {
         let resumed = self.records.iter().rfind(|record| record.kind == "run_resumed");
         let taken_back = self.answered.values().map(|at| &self.records[*at]).any(|call| {
             let committed = self.last(&call.position, "committed");
-            call.data.get("reply").is_some() && committed.is_some_and(|committed| !self.stands(committed))
+            let is_gone = |committed: &Record| {
+                committed.data["transaction"].as_str().is_some_and(|name| self.taken.is_gone(name))
+            };
+            call.data.get("reply").is_some() && committed.is_some_and(is_gone)
         });
         taken_back || resumed.is_some_and(|record| record.data.get("rejected").is_some())
     }
@@ -232,7 +256,7 @@ impl Past {
                 _ => {}
             }
             if record.kind == "call" && self.is_answer(at, record) {
-                let cost = |kind: &str| record.data["cost"][kind].as_u64().unwrap_or_default();
+                let cost = |kind: &str| reply::cost_of(record, kind).unwrap_or_default();
                 spent.calls += 1;
                 spent.diff_lines += cost("diff_lines");
                 spent.bytes += cost("bytes");
@@ -309,7 +333,7 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
     answered
 }
 
-fn committed_of(record: &Record) -> Result<Committed, Error> {
+pub(super) fn committed_of(record: &Record) -> Result<Committed, Error> {
     let entries: Vec<Entry> = serde_json::from_value(record.data["entries"].clone())
         .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
     let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();

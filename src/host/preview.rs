@@ -1,5 +1,7 @@
 //! What a dry run proposes, laid over the tree: later steps see it, and together it is the run's patch.
 
+use std::sync::Arc;
+
 use super::{Host, patch::Patch};
 use crate::{
     change::{ChangeSet, Content, Stamp},
@@ -11,14 +13,14 @@ use crate::{
 };
 
 /// A file of a dry run's patch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Previewed {
     /// What it is on the disk.
     pub(super) before: Option<Stamp>,
     /// What the latest step would make of it.
     pub(super) after: Option<Content>,
     /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
-    pub(super) part: Option<(Vec<u8>, Stat)>,
+    pub(super) part: Option<(Arc<[u8]>, Stat)>,
 }
 
 impl Host<'_> {
@@ -42,7 +44,7 @@ impl Host<'_> {
             let mut previewed = Previewed {
                 before: change.before,
                 after: change.after.clone(),
-                part: Some((part.to_vec(), stat.clone())),
+                part: Some((Arc::from(part), stat.clone())),
             };
             if let Some(earlier) = self.proposed.remove(&change.path) {
                 previewed = Previewed { before: earlier.before, part: None, ..previewed };

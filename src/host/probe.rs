@@ -6,14 +6,14 @@ use super::{Context, Options, recover::leftovers, verifier::ask};
 use crate::{
     dta::{
         self,
-        verify::{ArtifactRef, Contents, Proposed, Request},
+        verify::{ArtifactRef, Contents, Request},
     },
     error::{Code, Error},
     hash::Sha256,
     journal::{self, FileSystem},
     ledger::{RunFolder, Runs},
     path::{RepoPath, protected::RUNS},
-    workspace::{Kind, Workspace},
+    workspace::{Kind, Proposed, Workspace},
 };
 
 /// How long a verifier of nothing may take.

@@ -3,9 +3,15 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Context, State, commit::pack_files, outcome::listed};
+use super::{
+    Context, State,
+    attempt::{PUT_BACK, SET_ASIDE, set_aside_dead},
+    commit::pack_files,
+    outcome::listed,
+};
 use crate::{
     error::{Code, Error},
+    exec,
     journal::{self, Journal},
     ledger::{Chain, Head, Note, Record, Runs},
     lock::{Lease, Locks},
@@ -23,7 +29,9 @@ pub struct Recovery {
     pub finished: usize,
     /// How many undid an earlier change and were stopped, so that the earlier change stands.
     pub standing: usize,
-    /// How many files were in them.
+    /// How many files of an open attempt were set aside until the run goes on.
+    pub set_aside: usize,
+    /// How many files were in the transactions.
     pub files: usize,
     /// Files that somebody else changed meanwhile, left alone.
     pub foreign: Vec<RepoPath>,
@@ -99,8 +107,9 @@ impl Recovery {
         let journal = Journal::new(&context.workspace, folder.path());
         for name in &journal::open_transactions(folder.path())? {
             let outcome = journal.recover(name)?;
-            recovery.count(&outcome);
-            if let Some(kind) = missing_outcome(&folder.records()?, name, &outcome) {
+            let records = folder.records()?;
+            recovery.count(&outcome, is_detour(&records, name));
+            if let Some(kind) = missing_outcome(&records, name, &outcome) {
                 let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
                 let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
                 let position = outcome.position.clone();
@@ -114,6 +123,7 @@ impl Recovery {
             recovery.foreign.extend(outcome.foreign);
         }
         journal::sweep(folder.path())?;
+        exec::clear(run, &context.options.environment)?;
         // A run that had gone on after it stopped is not what it was when it stopped.
         let went_on = |head: &Head| {
             let records = folder.records()?;
@@ -125,6 +135,12 @@ impl Recovery {
             Some(head) => chain.tip().0 > head.seq && went_on(head)?,
         };
         if died {
+            match set_aside_dead(context, &folder, &mut chain, &lease) {
+                Ok(files) => recovery.set_aside = files,
+                // Somebody else has changed the files: the attempt's changes stand.
+                Err(error) if error.code() == Code::UndoRefused => recovery.foreign.extend(named_files(&error)),
+                Err(error) => return Err(error),
+            }
             let data = json!({"state": State::Interrupted});
             chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
             chain.sync()?;
@@ -140,7 +156,11 @@ impl Recovery {
         Ok(recovery)
     }
 
-    fn count(&mut self, outcome: &journal::Recovered) {
+    /// Counts what became of a transaction; one that only sets changes aside or puts them back changes nothing for good.
+    fn count(&mut self, outcome: &journal::Recovered, is_detour: bool) {
+        if is_detour {
+            return;
+        }
         self.files += outcome.entries.len();
         match (outcome.committed, outcome.undoes) {
             (true, _) => self.finished += 1,
@@ -161,7 +181,13 @@ impl Recovery {
 
     /// What a person wants to know, in one sentence.
     pub fn sentence(&self) -> String {
-        let Recovery { run, files, .. } = self;
+        let Recovery { run, files, set_aside, .. } = self;
+        if *set_aside > 0 {
+            let files = if *set_aside == 1 { "1 file".to_owned() } else { format!("{set_aside} files") };
+            return format!(
+                "Run {run} had died inside an attempt, whose changes ({files}) are set aside; `nrv resume {run}` goes on."
+            );
+        }
         match (self.undone, self.finished, self.standing) {
             (0, 0, 0) => format!("Run {run} had died between its changes; its record is closed."),
             (_, _, n) if n > 0 => format!(
@@ -172,6 +198,18 @@ impl Recovery {
             _ => format!("Run {run} had died; its changes of {files} files were undone or finished."),
         }
     }
+}
+
+/// The files that an error names.
+fn named_files(error: &Error) -> Vec<RepoPath> {
+    let files = error.details().get("files").and_then(serde_json::Value::as_array).into_iter().flatten();
+    files.filter_map(|file| RepoPath::parse(file.as_str()?).ok()).collect()
+}
+
+/// True for a transaction that sets changes aside or puts them back.
+fn is_detour(records: &[Record], transaction: &str) -> bool {
+    let says = |record: &Record| matches!(record.kind.as_str(), SET_ASIDE | PUT_BACK);
+    records.iter().any(|record| says(record) && record.data["transaction"] == transaction)
 }
 
 /// What a crash before the commit mark is recorded as.

@@ -5,7 +5,7 @@ use std::{path::Path, sync::LazyLock};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position, budget::Cost, start::Origin};
+use super::{Host, Position, budget::Cost, exec, position, start::Origin};
 use crate::{
     call::Call,
     clock::Stopwatch,
@@ -54,7 +54,7 @@ impl Recorded {
 pub(super) fn answer_of(record: &Record, pack: &Pack) -> Result<Result<Value, Error>, Error> {
     let data = &record.data;
     if let Some(reply) = data.get("reply") {
-        return pack.value(reply).map(Ok);
+        return pack.value(reply).map(|reply| Ok(exec::joined(reply, &record.volatile["reply"])));
     }
     let error = match data.get("error_exact") {
         Some(exact) => pack.value(exact)?,
@@ -63,6 +63,11 @@ pub(super) fn answer_of(record: &Record, pack: &Pack) -> Result<Result<Value, Er
     serde_json::from_value(error).map(Err).map_err(|error| {
         Error::new(Code::RecordDamaged, format!("the record {} has neither a reply nor an error: {error}", record.seq))
     })
+}
+
+/// What a record of the kind `call` says that it took of a budget; none if that is nothing.
+pub(super) fn cost_of(record: &Record, kind: &str) -> Option<u64> {
+    [&record.data, &record.volatile].into_iter().find_map(|part| part["cost"][kind].as_u64())
 }
 
 /// A call as it was made; what does not stand in the record itself is taken from the pack.
@@ -90,7 +95,7 @@ impl Host<'_> {
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
         let mut data = json!({"call": call.name()});
         // Of an adapter's call the record says more before anything is written; of these nothing else would be known.
-        if matches!(call, Call::Custom { .. }) || self.origin == Origin::Person && call.applies() {
+        if matches!(call, Call::Custom { .. } | Call::ExecRun(_)) || self.origin == Origin::Person && call.applies() {
             data["args"] = self.recorded(call)?.args;
         }
         self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })
@@ -101,20 +106,33 @@ impl Host<'_> {
         let Answered { call, verdict, result, cost, watch } = answered;
         let Recorded { name, args } = self.recorded(call)?;
         let is_content = replies_with_contents(call);
+        let mut volatile = json!({"duration_ms": watch.elapsed_ms()});
+        let mut cost = cost.describe();
         let outcome = match result {
+            // How long a command took is of this time only.
+            Ok(reply) if matches!(call, Call::ExecRun(_)) => {
+                let (stable, apart) = exec::parted(reply);
+                volatile["reply"] = apart;
+                json!({"reply": self.packed(&stable, is_content)?})
+            }
             Ok(reply) => json!({"reply": self.packed(reply, is_content)?}),
             Err(error) => self.recorded_error(error)?,
         };
+        if matches!(call, Call::ExecRun(_))
+            && let Some(time) = cost.as_mut().and_then(|cost| cost.as_object_mut()?.remove_entry("exec_ms"))
+        {
+            volatile["cost"] = Map::from_iter([time]).into();
+            cost = cost.filter(|cost| cost.as_object().is_some_and(|cost| !cost.is_empty()));
+        }
         let told: Vec<_> = verdict.remarks().collect();
         let told = self.redacted(json!(told));
         let mut data = json!({"call": name, "args": args, "decision": verdict.decision, "results": told});
-        if let Some(cost) = cost.describe() {
+        if let Some(cost) = cost {
             data["cost"] = cost;
         }
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
             data.extend(outcome);
         }
-        let volatile = json!({"duration_ms": watch.elapsed_ms()});
         self.note_as_is(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
     }
 
@@ -186,7 +204,7 @@ fn pack_with(
 /// `root` is the workspace's, which differs from machine to machine.
 pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Vec<Value> {
     let mut sorted: Vec<&Record> = records.iter().collect();
-    sorted.sort_by_key(|record| (position_key(&record.position), record.seq));
+    sorted.sort_by_key(|record| (position::key(&record.position), record.seq));
     let root = machine_path(root);
     let scrub = |text: &str| {
         let text = RUN_ID.replace_all(text, "<run>");
@@ -208,15 +226,6 @@ static RUN_ID: LazyLock<Regex> =
 fn machine_path(folder: &Path) -> Regex {
     let folder = regex::escape(&folder.display().to_string());
     Regex::new(&format!(r"{folder}(?P<end>[^\w.-]|$)")).expect("the path is escaped")
-}
-
-/// Components compare as numbers where both are.
-fn position_key(position: &str) -> Vec<(u64, String)> {
-    let part = |part: &str| match part.parse() {
-        Ok(number) => (number, String::new()),
-        Err(_) => (u64::MAX, part.to_owned()),
-    };
-    position.split('.').filter(|text| !text.is_empty()).map(part).collect()
 }
 
 fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
@@ -264,12 +273,5 @@ mod tests {
         assert_eq!((&data["parent"], &data["artifact"]), (&json!("<run>"), &json!("dta/<time>.1-x.json")));
         let other = canonical(86_400_000, "/a/b", "20251121T202000Z-0001", 41);
         assert_eq!(one, other);
-    }
-
-    #[test]
-    fn positions_compare_as_people_count() {
-        let mut positions = ["10", "9", "7.b.2", "7", "", "7.b.10", "7.a"];
-        positions.sort_by_key(|position| position_key(position));
-        assert_eq!(positions, ["", "7", "7.a", "7.b.2", "7.b.10", "9", "10"]);
     }
 }

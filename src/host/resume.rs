@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State,
+    attempt::Attempts,
     budget::{Budget, Cost, Deadline, Spent},
+    commit::Committed,
+    commitment,
     past::Past,
     recover::{self, Round},
     retention::check_contents,
@@ -81,14 +84,22 @@ impl<'a> Host<'a> {
         if ended {
             let error = host.taken_back();
             return Err(host
-                .finish(Err(error))
+                .finish(Err(error), sink)
                 .map_or_else(|error| error, |finished| finished.error.unwrap_or_else(ended_early)));
         }
         if let Err(error) = host.begin(&recorded, &resumption, sink) {
             return Err(host.give_up(error));
         }
+        // The policy of now may ask for more.
+        if let Err(error) = host.commit_to_policy() {
+            return Err(host.wait_on(error));
+        }
         if let Some(past) = &mut host.past {
             past.reply = resumption.reply;
+        }
+        // What was set aside is what a confirmation may be about.
+        if let Err(error) = host.put_back() {
+            return Err(host.wait_on(error));
         }
         if let Some(Ruling { id, by, reason }) = &resumption.approve
             && let Err(error) = host.approve(id, by.as_deref(), reason.as_deref())
@@ -110,21 +121,13 @@ impl<'a> Host<'a> {
         let Opened { folder, lease, started, past } = opened;
         let prepared = prepare(&started, current, yes).and_then(|prepared| {
             folder.mend_pack()?;
-            let confirmations = Confirmations::restore(past.records(), &folder)?;
-            Ok((
-                prepared,
-                confirmations,
-                Chain::open(&folder)?,
-                past.transactions(&folder)?,
-                past.standing()?,
-                past.spent()?,
-            ))
+            let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
+            Ok((prepared, kept, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?, past.spent()?))
         });
-        let ((recorded, policy, rules, flags), confirmations, chain, transaction_count, transactions, spent) =
-            match prepared {
-                Ok(prepared) => prepared,
-                Err(error) => return lease.retire().and(Err(error)),
-            };
+        let ((recorded, policy, rules, flags), kept, chain, transaction_count, transactions, spent) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return lease.retire().and(Err(error)),
+        };
         let budget = Budget::new(policy.settings().budget.clone());
         let mut host = Host {
             context,
@@ -143,13 +146,16 @@ impl<'a> Host<'a> {
             overlay: Overlay::default(),
             proposed: BTreeMap::new(),
             proposals: BTreeMap::new(),
+            attempts: Attempts::restore(&past),
             past: Some(past),
             rejected: false,
             acted: false,
-            confirmations,
+            confirmations: kept.0,
+            commitments: kept.1,
             transactions,
             transaction_count,
             undone: 0,
+            set_aside: 0,
             tools: std::collections::BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),
@@ -232,16 +238,19 @@ impl<'a> Host<'a> {
 
     /// Claims the files that the run has changed: until it ends they are nobody else's.
     fn claim_changed(&mut self) -> Result<(), Error> {
-        let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
+        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| &aside.undo);
+        let entries = self.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
         let mut paths: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
         paths.sort();
         paths.dedup();
         if paths.is_empty() { Ok(()) } else { self.lock(&paths) }
     }
 
-    /// Checks that every file that the run changed is as it left it.
+    /// Checks that every file that the run changed is as it left it, those that it set aside among them.
     fn check_left(&self) -> Result<(), Error> {
-        let changed = restore_targets(&self.folder, &self.transactions, false)?.changed_since(self.context, false)?;
+        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
+        let left: Vec<Committed> = self.transactions.iter().cloned().chain(aside).collect();
+        let changed = restore_targets(&self.folder, &left, false)?.changed_since(self.context, false)?;
         let Some(first) = changed.first() else { return Ok(()) };
         let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
         let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
@@ -320,7 +329,7 @@ pub fn resume_call(
     let started = Started::load(&context.runs.open(run)?)?;
     let mut host = Host::resume(context, run, &context.policy, resumption, sink)?;
     let outcome = host.only_call(&started.asked).and_then(|call| host.perform(&Position::nth(1), call, sink));
-    host.finish(outcome)
+    host.finish(outcome, sink)
 }
 
 /// Undoes a run that waits, since a person refuses what it waits for.
@@ -345,7 +354,7 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
     }
     host.rejected = true;
     let error = Error::new(Code::NotApproved, format!("the confirmation `{id}` was refused, and the run undone"));
-    host.finish(Err(error.detail("confirmation", id.as_str()).hint("start the run again to be asked again")))
+    host.finish(Err(error.detail("confirmation", id.as_str()).hint("start the run again to be asked again")), sink)
 }
 
 /// The error of a run that came to its end before it had made the calls that its record holds.

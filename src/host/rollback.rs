@@ -190,7 +190,7 @@ pub fn rollback(
     let mut restored = Vec::new();
     let outcome = host.bring_back(&folder, keep_later, &mut restored, &mut kept);
     let outcome = outcome.map(|()| json!({"parent": folder.id(), "restored": restored, "kept": kept}));
-    let finished = host.finish(outcome)?;
+    let finished = host.finish(outcome, sink)?;
     Ok(RolledBack { parent: folder.id().to_owned(), restored, kept, finished })
 }
 
@@ -222,7 +222,7 @@ impl Host<'_> {
         if self.flags.dry_run || done.is_empty() {
             return Ok(());
         }
-        let restored = self.undo_targets(&restored, &[])?;
+        let restored = self.undo_targets(&restored, None)?;
         self.transactions.push(restored);
         Ok(())
     }

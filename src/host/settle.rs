@@ -6,10 +6,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    Host, Position, Sink, budget::Spent, commit::Committed, confirm::Subject, custom::Effect, past::check_same,
+    Host, Position, Sink, budget::Spent, commit::Committed, confirm::Subject, custom::Effect, exec, past::check_same,
     patch::Patch, remake::From, reply::recorded_form,
 };
 use crate::{
+    apply,
     call::Call,
     error::{Code, Error},
     gate::{Decision, GateResult},
@@ -49,15 +50,30 @@ impl Host<'_> {
         let Some(past) = &self.past else { return Ok(None) };
         let Some(intent) = past.in_flight(position) else { return Ok(None) };
         check_same(intent, position, &recorded_form(call, self.rules.secrets())?)?;
-        if let Call::Custom { name, .. } = call {
-            let seq = intent.seq;
-            return self.settle_custom(position, call, (name, seq));
+        let intent = intent.seq;
+        let standing = past.standing_at(position)?;
+        match (call, &standing) {
+            (Call::Custom { name, .. }, _) => {
+                let effect = self.context.options.calls.effect(name);
+                return self.settle_outside(position, call, (name, intent), effect != Some(Effect::Unknown));
+            }
+            (Call::ExecRun(run), None) => {
+                let started = past.last(position.as_str(), "exec_started").filter(|record| record.seq > intent);
+                let may = started.is_none_or(|record| record.data["repeatable"] == true);
+                return self.settle_outside(position, call, (&run.argv().join(" "), intent), may);
+            }
+            _ => {}
         }
-        let Some(standing) = past.standing_at(position)? else { return Ok(None) };
+        let Some(standing) = standing else { return Ok(None) };
         self.count(position, &standing)?;
-        let reply = match call.applies() {
-            true => self.settle_apply(position, &standing)?,
-            false => self.settle_adapter(position, call, &standing, sink)?,
+        let reply = match call {
+            Call::DtaApply { .. } | Call::DtaRun { .. } => self.settle_adapter(position, call, &standing, sink)?,
+            _ => {
+                if call.applies() {
+                    self.commit_to_plan(position, &apply::Request::of(call)?)?;
+                }
+                self.settle_apply(position, &standing)?
+            }
         };
         self.note_settled(position, "stands")?;
         Ok(Some(reply))
@@ -74,6 +90,9 @@ impl Host<'_> {
                 |row: &Value| row["added"].as_u64().unwrap_or_default() + row["removed"].as_u64().unwrap_or_default();
             spent.diff_lines = rows.as_array().into_iter().flatten().map(lines).sum();
             self.violations.extend(objections(&judged.data["results"]));
+        }
+        if let Some(ended) = past.last(position.as_str(), "exec_ended") {
+            spent.demand.exec_ms = ended.volatile["duration_ms"].as_u64().unwrap_or_default();
         }
         spent.files = standing.entries.iter().map(|entry| entry.path.clone()).collect();
         self.reserved = self.budget.take_in(spent, 0);
@@ -93,6 +112,11 @@ impl Host<'_> {
             );
         };
         let reply = past.pack().value(&prepared.data["reply"])?;
+        // Of a command's reply, what differs each time is recorded when it has ended.
+        let reply = match past.last(position.as_str(), "exec_ended") {
+            Some(ended) => exec::joined(reply, &ended.volatile),
+            None => reply,
+        };
         let checked = past.last(position.as_str(), "checked");
         if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
             let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
@@ -138,15 +162,15 @@ impl Host<'_> {
         Ok(reply)
     }
 
-    /// A program's call: made again if it may be, else a person has to say what became of it.
-    fn settle_custom(
+    /// A call with effects that nobody can see from here: made again if it may be, else a person has to say what became of it.
+    fn settle_outside(
         &mut self,
         position: &Position,
         call: &Call,
         (name, intent): (&str, u64),
+        may_be_made_again: bool,
     ) -> Result<Option<Value>, Error> {
-        let effect = self.context.options.calls.effect(name);
-        if effect != Some(Effect::Unknown) {
+        if may_be_made_again {
             self.note_settled(position, "made_again")?;
             return Ok(None);
         }

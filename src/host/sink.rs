@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Commitment;
 use crate::{diff::Stat, gate::GateResult};
 
 /// Something that a run tells.
@@ -49,6 +50,20 @@ pub enum Event {
         files: usize,
         /// False in a dry run, or if only a preview was asked for.
         written: bool,
+    },
+    /// A command is about to start.
+    CommandStarted {
+        /// The program and its arguments.
+        argv: Vec<String>,
+    },
+    /// A command has ended, with all that it started.
+    CommandEnded {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// The exit code; none if a signal ended it.
+        status: Option<i32>,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
     },
     /// An adapter started.
     DtaStarted {
@@ -97,6 +112,11 @@ pub enum Event {
         tool: String,
         /// Why.
         reason: String,
+    },
+    /// A commitment was looked at.
+    CommitmentVerified {
+        /// What was seen.
+        commitment: Commitment,
     },
     /// A gate has something to say that does not stop the run.
     Warning {

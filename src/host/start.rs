@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Context, Event, Flags, Host, Sink,
+    attempt::Attempts,
     budget::{Budget, Cost, Deadline},
     clean,
     recover::{self, Round},
@@ -213,9 +214,12 @@ impl<'a> Host<'a> {
             rejected: false,
             acted: false,
             confirmations: Confirmations::default(),
+            commitments: Vec::new(),
             transactions: Vec::new(),
+            attempts: Attempts::default(),
             transaction_count: 0,
             undone: 0,
+            set_aside: 0,
             tools: std::collections::BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),
@@ -223,7 +227,12 @@ impl<'a> Host<'a> {
         };
         host.note_start(&request.asked, &text, git.head.as_deref())?;
         sink.event(Event::RunStarted { run: host.run_id().to_owned() });
-        Ok(host)
+        // What is brought back was there before anybody committed to anything.
+        let is_rollback = matches!(request.asked, Asked::Rollback { .. });
+        match if is_rollback { Ok(()) } else { host.commit_to_policy() } {
+            Ok(()) => Ok(host),
+            Err(error) => Err(host.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
+        }
     }
 
     fn note_start(&mut self, asked: &Asked, text: &[u8], head: Option<&str>) -> Result<(), Error> {

@@ -25,6 +25,8 @@ pub struct Stats {
     pub violations: Vec<Broken>,
     /// How changes went.
     pub changes: Rates,
+    /// What became of attempts.
+    pub attempts: Tries,
     /// Metrics that scripts gave, by name.
     pub metrics: BTreeMap<String, Spread>,
 }
@@ -44,6 +46,19 @@ pub struct Broken {
     pub rework: f64,
     /// `count` × `rework`: what the list is sorted by.
     pub score: f64,
+}
+
+/// What became of the attempts of runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tries {
+    /// How many there were.
+    pub count: u64,
+    /// Those whose changes were kept, whatever became of the run then.
+    pub kept: u64,
+    /// Those that were undone.
+    pub undone: u64,
+    /// The share that was kept; none without attempts.
+    pub kept_share: Option<f64>,
 }
 
 /// Shares and means; none where nothing was counted.
@@ -86,6 +101,7 @@ struct Sums {
     tests_passed: u64,
     calls: u64,
     committed: u64,
+    attempts: (u64, u64),
     rework: Vec<f64>,
     broken: BTreeMap<(String, String), (u64, Vec<f64>)>,
     metrics: BTreeMap<String, Vec<f64>>,
@@ -145,6 +161,8 @@ impl Sums {
             self.committed += number(&changes["committed"]);
             self.calls += number(&end["calls"]);
         }
+        self.attempts.0 += number(&end["attempts"]["kept"]);
+        self.attempts.1 += number(&end["attempts"]["undone"]);
         if let Some(passed) = evaluation("tests-pass")["passed"].as_bool() {
             self.tested += 1;
             self.tests_passed += u64::from(passed);
@@ -186,6 +204,8 @@ impl Sums {
             rollback_frequency: share(stats.rolled_back, stats.changed),
             rework: (!self.rework.is_empty()).then(|| mean(&self.rework)),
         };
+        let (kept, undone) = self.attempts;
+        let attempts = Tries { count: kept + undone, kept, undone, kept_share: share(kept, kept + undone) };
         let broken = |((rule, gate), (count, rework)): ((String, String), (u64, Vec<f64>))| {
             let (runs, rework) = (rework.len() as u64, mean(&rework));
             Broken { rule, gate, count, runs, rework, score: rounded(count as f64 * rework) }
@@ -193,7 +213,7 @@ impl Sums {
         let mut violations: Vec<Broken> = self.broken.into_iter().map(broken).collect();
         violations.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.count.cmp(&a.count)));
         let metrics = self.metrics.into_iter().filter_map(|(name, values)| Some((name, spread(&values)?)));
-        Stats { violations, changes, metrics: metrics.collect(), ..stats }
+        Stats { violations, changes, attempts, metrics: metrics.collect(), ..stats }
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::sync::atomic::AtomicBool;
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Context, Host, Position, adapter::StoredProposal, context::check_stop, samples};
+use super::{Context, Host, Position, adapter::StoredProposal, attempt::detours, context::check_stop, samples};
 use crate::{
     dta::{
         contract::{BaselineRecord, Failure, Verdict},
-        verify::{ArtifactRef, Contents, Proposed, Report, Request},
+        verify::{ArtifactRef, Contents, Report, Request},
     },
     error::{Code, Error},
     ledger::{FileRef, Record, RunFolder},
     process::{Command, capture_with},
+    workspace::Proposed,
 };
 
 /// The hidden subcommand that verifies.
@@ -66,8 +67,8 @@ impl Host<'_> {
 }
 
 impl Host<'_> {
-    /// Writes what earlier steps of this dry run proposed to where the verifier can read it.
-    fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
+    /// Writes what earlier steps of this dry run proposed to where a process of its own can read it.
+    pub(super) fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
         let mut all = Vec::new();
         for (index, (path, previewed)) in self.proposed.iter().enumerate() {
             let mut file = None;
@@ -99,9 +100,26 @@ fn ask_with(
     timeout_ms: u64,
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
+    let report = ask_process(context, SUBCOMMAND, request, timeout_ms, stop)?;
+    Ok(report.unwrap_or_else(|reason| Report {
+        failures: vec![Failure::new("verifier_ran", reason)],
+        checks: vec!["verifier_ran".to_owned()],
+        ..Report::default()
+    }))
+}
+
+/// Asks a process of nrv's own, which a hidden subcommand makes. The inner error says why it gave no answer: it died, hung or
+/// said something else.
+pub(super) fn ask_process<Q: Serialize, A: DeserializeOwned>(
+    context: &Context,
+    subcommand: &str,
+    request: impl FnOnce() -> Result<Q, Error>,
+    timeout_ms: u64,
+    stop: &AtomicBool,
+) -> Result<Result<A, String>, Error> {
     let command = Command {
         program: context.options.program.clone(),
-        args: vec![SUBCOMMAND.into()],
+        args: vec![subcommand.into()],
         cwd: None,
         env: std::collections::BTreeMap::new(),
         stdin: Vec::new(),
@@ -112,23 +130,18 @@ fn ask_with(
         serde_json::to_vec(&request()?).map_err(|error| Error::new(Code::Internal, error.to_string()))
     })?;
     check_stop(stop)?;
-    let failed = |reason: String| Report {
-        failures: vec![Failure::new("verifier_ran", reason)],
-        checks: vec!["verifier_ran".to_owned()],
-        ..Report::default()
-    };
     if captured.timed_out {
-        return Ok(failed(format!("it took longer than {timeout_ms} ms")));
+        return Ok(Err(format!("it took longer than {timeout_ms} ms")));
     }
-    match serde_json::from_slice::<Report>(&captured.stdout) {
-        Ok(report) if captured.status.is_some() => Ok(report),
+    match serde_json::from_slice::<A>(&captured.stdout) {
+        Ok(answer) if captured.status.is_some() => Ok(Ok(answer)),
         _ => {
             let said = String::from_utf8_lossy(&captured.stderr);
             let how = match (captured.status, captured.signal) {
                 (Some(code), _) => format!("it exited with code {code}"),
                 (None, signal) => format!("signal {} ended it", signal.unwrap_or_default()),
             };
-            Ok(failed(format!("{how} without a report: {}", said.trim())))
+            Ok(Err(format!("{how} without a report: {}", said.trim())))
         }
     }
 }
@@ -197,7 +210,9 @@ fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<Str
     };
     let mine = all.iter().find(|record| record.kind == "committed" && record.data["transaction"] == json!(own))?;
     let mine = paths(mine);
-    let changes = |record: &Record| matches!(record.kind.as_str(), "committed" | "undone");
+    let detours = detours(all);
+    let passes = |record: &Record| record.data["transaction"].as_str().is_some_and(|name| detours.contains(name));
+    let changes = |record: &Record| matches!(record.kind.as_str(), "committed" | "undone") && !passes(record);
     let replaced = |record: &&Record| changes(record) && paths(record).iter().any(|path| mine.contains(path));
     later.iter().find(replaced).map(|record| text(&record.data, "transaction"))
 }

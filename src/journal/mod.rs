@@ -28,7 +28,13 @@ pub use recovery::Recovered;
 pub use set_up::set_up;
 pub use transaction::{BeforeCommit, Target, Transaction, preflight};
 
-use crate::{error::Error, workspace::Workspace};
+use crate::{error::Error, path::RepoPath, workspace::Workspace};
+
+/// Makes a folder whose contents are no part of the tree, with those above it. No transaction takes it back.
+pub fn make_scratch(workspace: &Workspace, path: &RepoPath) -> Result<(), Error> {
+    let above: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+    above.iter().rev().try_for_each(|folder| tree::make_folder(workspace, folder, &NoFaults))
+}
 
 /// The transactions of one run.
 #[derive(Clone, Copy)]

@@ -194,6 +194,11 @@ impl RunFolder {
         self.id.split('-').next().unwrap_or(&self.id)
     }
 
+    /// Makes a folder of the run's, if there is none.
+    pub fn make_folder(&self, name: &str) -> Result<(), Error> {
+        make_folder(&self.folder.join(name))
+    }
+
     /// Writes a record file whole: a temporary file, then a rename. Mode 0600; folders on the way are made.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_parts(name, &[bytes])

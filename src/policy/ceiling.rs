@@ -16,7 +16,7 @@ use crate::error::{self, Code, Error};
 /// The permissions of a header, with why the later ones do not exist yet.
 const PERMISSIONS: &[(&str, Option<&str>)] = &[
     ("calls", None),
-    ("exec", Some("runs can't start commands")),
+    ("exec", None),
     ("llm", Some("model requests do not exist")),
     ("network", None),
     ("write", None),
@@ -30,6 +30,9 @@ pub struct Ceiling {
     pub write: Vec<String>,
     /// Names of the calls that it may make beside nrv's own.
     pub calls: Vec<String>,
+    /// Programs that may be started, as calls write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exec: Vec<String>,
     /// Hosts that may be asked whether links work.
     pub network: Vec<String>,
     /// Budgets, where the header has one.
@@ -72,6 +75,7 @@ impl Ceiling {
             match PERMISSIONS.iter().find(|(known, _)| known == name) {
                 None => return Err(unknown(&place, name, PERMISSIONS.iter().map(|(known, _)| *known))),
                 Some(("calls", None)) => ceiling.calls = texts(&read(Form::Names, value, &place)?),
+                Some(("exec", None)) => ceiling.exec = texts(&read(Form::Names, value, &place)?),
                 Some(("network", None)) => ceiling.network = texts(&read(Form::Hosts, value, &place)?),
                 Some((_, None)) => ceiling.write = texts(&read(Form::Globs, value, &place)?),
                 Some((_, Some(feature))) => match value.as_array().map(Vec::as_slice) {
@@ -118,7 +122,7 @@ impl BudgetCeiling {
 }
 
 impl Policy {
-    /// This policy under a header's ceiling: what both allow may be written, called and reached, and each budget is the smaller one.
+    /// This policy under a header's ceiling: what both allow may be written, called, started and reached, and each budget is the smaller one.
     ///
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.
     pub fn tightened(&self, ceiling: &Ceiling) -> Result<Policy, Error> {
@@ -130,6 +134,7 @@ impl Policy {
             net: HostSet::new(&ceiling.network).map_err(|why| wrong("network", format!("has a host that {why}")))?,
             write: ceiling.write.clone(),
             calls: ceiling.calls.clone(),
+            exec: ceiling.exec.clone(),
             network: ceiling.network.clone(),
         });
         policy.headers.push(ceiling.clone());
@@ -211,13 +216,14 @@ mod tests {
     fn a_header_is_read_with_the_forms_of_the_policy() {
         let header = json!({
             "name": "x", "args": {},
-            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "network": ["a.com:80"], "exec": [], "llm": []},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["cargo"], "network": ["a.com:80"], "llm": []},
             "budget": {"files": 7, "bytes": "1KiB"},
             "on_failure": "keep",
         });
         let budget = BudgetCeiling { files: Some(7), bytes: Some(1024), ..BudgetCeiling::default() };
-        let [write, calls, network] = ["site/**", "tickets.create", "a.com:80"].map(|text| vec![text.to_owned()]);
-        let expected = Ceiling { write, calls, network, budget, on_failure: Some(OnFailure::Keep) };
+        let [write, calls, exec, network] =
+            ["site/**", "tickets.create", "cargo", "a.com:80"].map(|text| vec![text.to_owned()]);
+        let expected = Ceiling { write, calls, exec, network, budget, on_failure: Some(OnFailure::Keep) };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }
@@ -249,8 +255,8 @@ mod tests {
             "",
         );
         refused(
-            json!({"permissions": {"exec": ["cargo"]}}),
-            "`permissions.exec` of the script's header can't be used: runs can't start commands in this version of nrv",
+            json!({"permissions": {"llm": ["any"]}}),
+            "`permissions.llm` of the script's header can't be used: model requests do not exist in this version of nrv",
             "",
         );
         refused(

@@ -114,6 +114,10 @@ mod tests {
                 "[{id = \"a\", prefix = [\"b\"], reason = \"c\"}]",
                 "[{id = \"a\", regex = \"b\"}]",
                 "[{rule = \"a\", path = \"b\"}]",
+                "[{prefix = [\"make\"]}]",
+                "[{description = \"a\", assertion = {file_exists = \"b\"}}]",
+                "[\"~/.cargo\"]",
+                "\"require\"",
             ];
             let changed = samples.iter().any(|sample| {
                 let policy = Policy::parse(&format!("{path} = {sample}"), FILE);

@@ -50,6 +50,10 @@ pub(super) enum Form {
     Names,
     /// A list of hosts.
     Hosts,
+    /// A list of folders and files outside of the workspace.
+    Folders,
+    /// A table with exactly one of these keys.
+    OneOf(&'static [&'static str]),
     /// A list of rules on dependencies.
     Dependencies,
     /// A list of some of these words.
@@ -121,6 +125,11 @@ impl Form {
             })?
             .ok_or_else(expected),
             Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
+            Form::Folders => list(value, folder)?.ok_or_else(expected),
+            Form::OneOf(keys) => {
+                let is_one = |map: &&Map<String, Value>| map.len() == 1 && map.keys().all(|key| keys.contains(&&**key));
+                value.as_object().filter(is_one).map(|_| value.clone()).ok_or_else(expected)
+            }
             Form::Dependencies => list(value, |item| DependencyRule::parse(item).map(drop))?.ok_or_else(expected),
             Form::Some(words) => list(value, |item| match words.contains(&item) {
                 true => Ok(()),
@@ -167,6 +176,8 @@ impl Form {
             Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
+            Form::Folders => "a list of folders such as [\"~/.cargo\"]".to_owned(),
+            Form::OneOf(keys) => format!("a table with exactly one of {}", quoted(keys, ", ")),
             Form::Dependencies => "a list of dependencies such as [\"left-pad\", \"openssl@<1\"]".to_owned(),
             Form::Some(words) => format!("a list of some of {}", quoted(words, ", ")),
             Form::Word(words) => quoted(words, " or "),
@@ -192,6 +203,10 @@ impl Form {
             Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
+            Form::Folders => json!({"type": "array", "items": {"type": "string", "pattern": "^(/|~(/|$))"}}),
+            Form::OneOf(keys) => json!({
+                "type": "object", "propertyNames": {"enum": keys}, "minProperties": 1, "maxProperties": 1,
+            }),
             Form::Dependencies => json!({"type": "array", "items": {"type": "string", "pattern": "^[^ ]+( .*)?$"}}),
             Form::Some(words) => json!({"type": "array", "items": {"enum": words}}),
             Form::Word(words) => json!({"enum": words}),
@@ -305,6 +320,17 @@ fn list(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Result<Opt
     Ok(Some(value.clone()))
 }
 
+/// Checks a folder of the machine; an error is a phrase that goes on after "which".
+fn folder(text: &str) -> Result<(), String> {
+    if text.split('/').any(|part| part == "..") {
+        return Err("has a `..`: write where it leads".to_owned());
+    }
+    match text.starts_with('/') || text == "~" || text.starts_with("~/") {
+        true => Ok(()),
+        false => Err("is neither an absolute path nor one that begins with `~/`".to_owned()),
+    }
+}
+
 /// A wrong value, short enough for a message.
 fn shown(value: &Value) -> String {
     match value {
@@ -362,6 +388,25 @@ mod tests {
         let wrong = "holds `x@new`, which has versions that can't be read: write `name@<1.2`, with <, <=, =, >= or >";
         check(Form::Dependencies, json!(["x@new"]), Err(wrong));
         check(Form::Names, json!("x"), Err("must be a list of names such as [\"link_updater\"], not \"x\""));
+    }
+
+    #[test]
+    fn folders_are_absolute_or_in_the_home() {
+        check(Form::Folders, json!(["/opt/x", "~", "~/.cargo"]), Ok(json!(["/opt/x", "~", "~/.cargo"])));
+        let phrase = "which is neither an absolute path nor one that begins with `~/`";
+        for bad in ["", "x", "./x", "~me/x"] {
+            check(Form::Folders, json!([bad]), Err(&format!("holds `{bad}`, {phrase}")));
+        }
+        check(Form::Folders, json!(["~/../x"]), Err("holds `~/../x`, which has a `..`: write where it leads"));
+    }
+
+    #[test]
+    fn a_table_of_one_key_has_one_that_is_known() {
+        const KEYS: Form = Form::OneOf(&["a", "b"]);
+        check(KEYS, json!({"a": 1}), Ok(json!({"a": 1})));
+        for bad in [json!({}), json!({"a": 1, "b": 2}), json!({"c": 1})] {
+            check(KEYS, bad, Err("must be a table with exactly one of \"a\", \"b\", not a table"));
+        }
     }
 
     #[test]

@@ -30,6 +30,45 @@ const OBJECTIONS: Form = Form::Word(&["warn", "require-confirmation", "block"]);
 pub const EVALUATORS: &[&str] =
     &["diff-quality", "forbidden-command-scan", "forbidden-dependency-scan", "tests-pass", "violation-rate"];
 
+/// The forms of an assertion, as the host can check them.
+pub const ASSERTIONS: &[&str] = &["command", "count", "file_exists", "json_valid", "tree_unchanged"];
+
+/// The keys of a rule on which commands may be started.
+const ALLOWED_COMMAND: &[Column] = &[
+    column(
+        "prefix",
+        Form::Words,
+        true,
+        "The program as calls write it, and the words that follow it; a list stands for alternatives, as in [\"cargo\", [\"test\", \"build\"]]. What comes after them is free.",
+    ),
+    column(
+        "writes",
+        Form::Globs,
+        false,
+        "Globs of what such a command may change at most; without it, what the call says and the run may write.",
+    ),
+    column("from_workspace", Form::Flag, false, "Whether the program may be a file of the workspace."),
+    column(
+        "match",
+        Form::Names,
+        false,
+        "Commands, words between blanks, that the rule must allow; checked when the policy is read.",
+    ),
+    column("not_match", Form::Names, false, "Commands that the rule must not allow; checked when the policy is read."),
+];
+
+/// The keys of a commitment.
+const COMMITMENT: &[Column] = &[
+    column("description", Form::Text, true, "What holds, in words."),
+    column(
+        "assertion",
+        Form::OneOf(ASSERTIONS),
+        true,
+        "How that is seen: a table with exactly one of `command`, `count`, `file_exists`, `json_valid`, `tree_unchanged`.",
+    ),
+    column("timeout_ms", Form::Count(1), false, "How long seeing it may take, in milliseconds."),
+];
+
 /// The keys of a rule on commands.
 const COMMAND_RULE: &[Column] = &[
     column("id", Form::Text, true, "The rule's name in results."),
@@ -108,6 +147,11 @@ pub(super) const KEYS: &[Key] = &[
         "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.",
     ),
     key(
+        "commitments",
+        Form::Rows(COMMITMENT),
+        "What every run must meet when it ends, beside what it commits itself to; else it is not done.",
+    ),
+    key(
         "confirm.approvers",
         Form::Names,
         "Names of `.nrv/allowed_signers` of which one must sign what is confirmed; without it, no signature is asked for.",
@@ -145,6 +189,51 @@ pub(super) const KEYS: &[Key] = &[
         Form::Number,
         "Objections of gates per call that a run may have; without it, they are only counted.",
     ),
+    key(
+        "exec.allow",
+        Form::Rows(ALLOWED_COMMAND),
+        "The commands that runs may start: those that begin so. Of several rules the first counts; without any, no command is started.",
+    ),
+    key(
+        "exec.env",
+        Form::Names,
+        "Names of the variables that commands get of nrv's own environment; all others are kept from them.",
+    ),
+    key("exec.file_size", Form::Size, "Bytes that a file which a command writes may have; without it, no limit."),
+    key(
+        "exec.grace_ms",
+        Form::Count(0),
+        "How long a command that has to end may take for that before it is killed, in milliseconds.",
+    ),
+    key(
+        "exec.memory",
+        Form::Size,
+        "Bytes of address space that each process of a command may have; without it, no limit.",
+    ),
+    key("exec.network", Form::Flag, "Whether commands may use the network."),
+    key(
+        "exec.output",
+        Form::Size,
+        "Bytes of each stream of output that a reply has in full; of a longer one it has the head and the tail.",
+    ),
+    key("exec.processes", Form::Count(1), "How many processes a command may have at once; without it, no limit."),
+    key(
+        "exec.read",
+        Form::Folders,
+        "Folders and files outside of the workspace that commands may read beside those of the system, such as a toolchain's; `~` is the home.",
+    ),
+    key(
+        "exec.sandbox",
+        Form::Word(&["auto", "require", "off"]),
+        "How commands are confined: as far as the machine can, in full or not started, or not at all.",
+    ),
+    key(
+        "exec.scratch",
+        Form::Globs,
+        "Globs of what commands write that is no part of the tree, such as `target/**`: it stays, and is not recorded; `!` excludes.",
+    ),
+    key("exec.stored", Form::Size, "Bytes of each stream of output that the record keeps."),
+    key("exec.timeout_ms", Form::Count(1), "How long a command may take, in milliseconds; a call may ask for less."),
     key(
         "gates.destructive.decision",
         OBJECTIONS,
@@ -227,8 +316,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("adapters.*.program", "adapters of your own do not exist"),
     ("adapters.*.script", "adapters of your own do not exist"),
     ("ci", "settings for CI do not exist"),
-    ("commitments", "commitments do not exist"),
-    ("exec", "runs can't start commands"),
     ("llm", "model requests do not exist"),
 ];
 
@@ -240,6 +327,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
     ("confirm", "How confirmations are answered."),
     ("evaluators", "What is asked of a run as a whole when it ends."),
+    ("exec", "Which commands runs may start, and how. Without a rule in `exec.allow` they start none."),
     ("gates", "Settings of the gates."),
     ("gates.destructive", "Commands that destroy what can't be brought back."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
@@ -284,7 +372,7 @@ mod tests {
         assert!(KEYS.is_sorted_by(|a, b| a.path < b.path));
         assert!(MISSING.is_sorted_by(|a, b| a.0 < b.0) && TABLES.is_sorted_by(|a, b| a.0 < b.0));
         for key in KEYS {
-            assert!(is_table(key.path.rsplit_once('.').unwrap().0), "{}", key.path);
+            assert!(key.path.rsplit_once('.').is_none_or(|(table, _)| is_table(table)), "{}", key.path);
             assert!(missing(key.path).is_none());
         }
     }

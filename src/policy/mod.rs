@@ -5,8 +5,10 @@
 mod ceiling;
 mod dependency;
 mod describe;
+mod exec;
 mod form;
 mod glob;
+mod hidden;
 mod key;
 mod network;
 mod parse;
@@ -23,11 +25,14 @@ pub use self::{
     ceiling::{BudgetCeiling, Ceiling},
     dependency::DependencyRule,
     describe::json_schema,
-    key::EVALUATORS,
+    exec::Allowance,
+    hidden::Hidden,
+    key::{ASSERTIONS, EVALUATORS},
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, AllowedSecret, Budget, Calls, CommandRule, Confirm, ConfirmMode, Destructive, DiffSize,
-        Evaluators, Gates, Net, Objection, OnFailure, Paths, Run, Script, SecretRule, Secrets, Settings, Tools,
+        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, CommandRule, Commitment, Confirm, ConfirmMode,
+        Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run, Sandbox, Script,
+        SecretRule, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};
@@ -53,6 +58,8 @@ pub struct Policy {
     adapters: BTreeMap<String, PathSet>,
     /// For each of `gates.secrets.allow` its files; none: whatever file it is.
     allowed_secrets: Vec<Option<PathSet>>,
+    /// For each of `exec.allow` what it may change; none: it says nothing of that.
+    allowed_commands: Vec<Option<PathSet>>,
     net: HostSet,
     /// What headers permit; all must.
     ceilings: Vec<Permissions>,
@@ -75,6 +82,8 @@ struct Permissions {
     set: PathSet,
     /// Names of the calls that may be made beside nrv's own.
     calls: Vec<String>,
+    /// Programs that may be started, as calls write them.
+    exec: Vec<String>,
     /// Hosts that may be reached, as they are in the header.
     network: Vec<String>,
     /// The same, compiled.
@@ -142,10 +151,12 @@ impl Policy {
             }
         });
         let allowed_secrets = allowed_secrets.collect::<Result<_, _>>()?;
+        let allowed_commands = exec::compile(&settings.exec.allow, &lines, file)?;
         let sha256 = hash(&settings, &[])?;
         Ok(Policy {
             sha256,
             allowed_secrets,
+            allowed_commands,
             write: PathSet::new(&settings.paths.write).map_err(wrong)?,
             deny: PathSet::denied(&settings.paths.deny).map_err(wrong)?,
             read_deny: PathSet::denied(&settings.paths.read_deny).map_err(wrong)?,
@@ -274,9 +285,9 @@ impl Policy {
         Some(self.origin(&format!("gates.secrets.allow.{at}")))
     }
 
-    /// What each header permits to write, to call and to reach.
-    fn permissions(&self) -> Vec<[&[String]; 3]> {
-        self.ceilings.iter().map(|header| [&header.write[..], &header.calls, &header.network]).collect()
+    /// What each header permits to write, to call, to start and to reach.
+    fn permissions(&self) -> Vec<[&[String]; 4]> {
+        self.ceilings.iter().map(|header| [&header.write[..], &header.calls, &header.exec, &header.network]).collect()
     }
 }
 
@@ -286,7 +297,7 @@ fn is_prefix(one: &str, other: &str) -> bool {
     length >= 8 && one.as_bytes()[..length].eq_ignore_ascii_case(&other.as_bytes()[..length])
 }
 
-fn hash(settings: &Settings, ceilings: &[[&[String]; 3]]) -> Result<Sha256, Error> {
+fn hash(settings: &Settings, ceilings: &[[&[String]; 4]]) -> Result<Sha256, Error> {
     json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
 }
 
@@ -320,12 +331,14 @@ mod tests {
         assert_eq!(hash("[budget]\ncalls = 10000"), Policy::default().sha256());
         assert_ne!(hash("[budget]\ncalls = 1"), hash("[budget]\ncalls = 2"));
         assert_ne!(hash("[adapters]\napproved = []"), hash(""));
+        assert_ne!(hash("[[exec.allow]]\nprefix = ['a']"), hash("[[exec.allow]]\nprefix = ['b']"));
+        assert_ne!(hash("commitments = [{description = 'a', assertion = {file_exists = 'b'}}]"), hash(""));
     }
 
     #[test]
     fn a_policy_is_made_again_of_what_a_record_says_of_it() {
         let header = serde_json::json!({
-            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "network": ["example.com"]},
+            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "exec": ["make"], "network": ["example.com"]},
             "budget": {"files": 3}, "on_failure": "keep",
         });
         let header = Ceiling::from_header(&header).unwrap();

@@ -230,7 +230,10 @@ fn plain_table(table: &dyn TableLike) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::settings::Objection, *};
+    use super::{
+        super::settings::{Objection, Sandbox},
+        *,
+    };
 
     #[track_caller]
     fn refused(text: &str, line: usize, column: usize, message: &str, hint: &str) {
@@ -279,6 +282,25 @@ mod tests {
         let parsed = parse(inline, "nrv.toml").unwrap();
         assert_eq!(parsed.settings.gates.secrets.allow[1].path.as_deref(), Some("x"));
         assert_eq!(parsed.lines["gates.secrets.allow.1"], 4);
+    }
+
+    #[test]
+    fn commands_and_commitments_are_read() {
+        let text = "[exec]\nsandbox = 'require'\noutput = '1MiB'\nread = ['~/.cargo']\n\
+                    [[exec.allow]]\nprefix = ['cargo', ['test', 'fmt']]\nwrites = ['**/*.rs']\nmatch = ['cargo fmt']\n\
+                    [[commitments]]\ndescription = 'no tabs'\ntimeout_ms = 9\n\
+                    assertion = {count = {pattern = '\\t', glob = '**/*.rs', equals = 0}}\n";
+        let parsed = parse(text, "nrv.toml").unwrap();
+        let (exec, commitment) = (&parsed.settings.exec, &parsed.settings.commitments[0]);
+        assert_eq!((exec.sandbox, exec.output, exec.grace_ms), (Sandbox::Require, 1 << 20, 2000));
+        assert_eq!(exec.allow[0].prefix, [vec!["cargo"], vec!["test", "fmt"]]);
+        assert_eq!((commitment.timeout_ms, &commitment.assertion["count"]["equals"]), (Some(9), &0.into()));
+        assert_eq!((parsed.lines["exec.allow.0"], parsed.lines["commitments.0"]), (5, 9));
+        let start =
+            "is refused: `commitments` has a rule 1 that is wrong: `assertion` must be a table with exactly one of";
+        let known = "\"command\", \"count\", \"file_exists\", \"json_valid\", \"tree_unchanged\"";
+        let wrong = "[[commitments]]\ndescription = 'x'\nassertion = {file_exits = 'a'}";
+        refused(wrong, 1, 1, &format!("{start} {known}, not a table"), "");
     }
 
     #[test]
@@ -375,10 +397,10 @@ mod tests {
     #[test]
     fn what_does_not_exist_yet_is_refused_with_a_sentence() {
         refused(
-            "[exec]\nnetwork = true",
+            "[llm]\ndefault = 'x'",
             1,
             2,
-            "is refused: `exec` can't be used: runs can't start commands in this version of nrv",
+            "is refused: `llm` can't be used: model requests do not exist in this version of nrv",
             "remove it",
         );
         for (path, _) in key::MISSING {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::frame::Limits;
 
@@ -24,6 +25,12 @@ pub struct Settings {
     pub evaluators: Evaluators,
     /// `[calls]`.
     pub calls: Calls,
+    /// `[[commitments]]`.
+    #[serde(default)]
+    pub commitments: Vec<Commitment>,
+    /// `[exec]` and `[[exec.allow]]`.
+    #[serde(default)]
+    pub exec: Exec,
     /// `[net]`.
     pub net: Net,
     /// `[script.*]`.
@@ -323,6 +330,100 @@ impl Default for Evaluators {
             max_violation_rate: None,
         }
     }
+}
+
+/// What every run must meet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Commitment {
+    /// What holds, in words.
+    pub description: String,
+    /// How that is seen.
+    pub assertion: Value,
+    /// How long seeing it may take, in milliseconds.
+    pub timeout_ms: Option<u64>,
+}
+
+/// How commands are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// Not at all; they still work on a view of the tree.
+    Off,
+    /// As far as the machine can.
+    #[default]
+    Auto,
+    /// In full, or they are not started.
+    Require,
+}
+
+/// Which commands runs may start, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Exec {
+    /// How they are confined.
+    pub sandbox: Sandbox,
+    /// True if they may use the network.
+    pub network: bool,
+    /// Folders and files outside of the workspace that they may read; `~` is the home.
+    pub read: Vec<String>,
+    /// How long one may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// How long one that has to end may take for that before it is killed, in milliseconds.
+    pub grace_ms: u64,
+    /// Names of the variables of nrv's own environment that are passed on.
+    pub env: Vec<String>,
+    /// Bytes of each stream of output that a reply shows in full; of a longer one it has the head and the tail.
+    pub output: u64,
+    /// Bytes of each stream of output that the record keeps.
+    pub stored: u64,
+    /// Bytes of address space that each of its processes may have; none: no limit.
+    pub memory: Option<u64>,
+    /// Bytes that a file which it writes may have; none: no limit.
+    pub file_size: Option<u64>,
+    /// How many processes it may have at once; none: no limit.
+    pub processes: Option<u64>,
+    /// Globs of what commands write that is not part of the tree, such as `target/**`.
+    pub scratch: Vec<String>,
+    /// The commands that may be started; none of them: none may.
+    pub allow: Vec<AllowedCommand>,
+}
+
+impl Default for Exec {
+    fn default() -> Self {
+        let env = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER"];
+        Exec {
+            sandbox: Sandbox::Auto,
+            network: false,
+            read: Vec::new(),
+            timeout_ms: 600_000,
+            grace_ms: 2000,
+            env: env.map(str::to_owned).to_vec(),
+            output: 10 << 20,
+            stored: 1 << 30,
+            memory: None,
+            file_size: None,
+            processes: None,
+            scratch: Vec::new(),
+            allow: Vec::new(),
+        }
+    }
+}
+
+/// Commands that may be started: those that begin so.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AllowedCommand {
+    /// The program and the words that follow it, of each the alternatives.
+    pub prefix: Vec<Vec<String>>,
+    /// Globs of what they may change at most; none: what the call says and the run may write.
+    pub writes: Option<Vec<String>>,
+    /// True if the program may be a file of the workspace.
+    pub from_workspace: bool,
+    /// Commands that the rule must allow.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// Commands that it must not allow.
+    pub not_match: Vec<String>,
 }
 
 /// Which calls of a program that embeds nrv may be made.

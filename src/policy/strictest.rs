@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
-    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Gates, Net, OnFailure,
-    Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
+    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net,
+    OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
 };
 use crate::{error::Error, frame::Limits, json};
 
@@ -44,6 +44,8 @@ fn settings(one: &Settings, other: &Settings) -> Settings {
         confirm: confirm(&one.confirm, &other.confirm),
         budget: budget(&one.budget, &other.budget),
         evaluators: evaluators(&one.evaluators, &other.evaluators),
+        commitments: either(&one.commitments, &other.commitments),
+        exec: exec(&one.exec, &other.exec),
         calls: Calls { approved: both_allow(one.calls.approved.as_ref(), other.calls.approved.as_ref()) },
         net: Net { hosts: common(&one.net.hosts, &other.net.hosts) },
         script: Script { limits: limits(&one.script.limits, &other.script.limits) },
@@ -77,10 +79,6 @@ fn adapters(one: &Adapters, other: &Adapters) -> Adapters {
 }
 
 fn evaluators(one: &Evaluators, other: &Evaluators) -> Evaluators {
-    let either = |one: &[String], other: &[String]| {
-        let more = other.iter().filter(|text| !one.contains(text));
-        one.iter().chain(more).cloned().collect()
-    };
     let rates = [one.max_violation_rate, other.max_violation_rate].into_iter().flatten();
     Evaluators {
         fail: either(&one.fail, &other.fail),
@@ -88,6 +86,25 @@ fn evaluators(one: &Evaluators, other: &Evaluators) -> Evaluators {
         forbidden_dependencies: either(&one.forbidden_dependencies, &other.forbidden_dependencies),
         max_rework: one.max_rework.min(other.max_rework),
         max_violation_rate: rates.reduce(f64::min),
+    }
+}
+
+fn exec(one: &Exec, other: &Exec) -> Exec {
+    Exec {
+        sandbox: one.sandbox.max(other.sandbox),
+        network: one.network && other.network,
+        read: common(&one.read, &other.read),
+        timeout_ms: one.timeout_ms.min(other.timeout_ms),
+        grace_ms: one.grace_ms.min(other.grace_ms),
+        env: common(&one.env, &other.env),
+        output: one.output.min(other.output),
+        stored: one.stored.min(other.stored),
+        memory: smaller(one.memory, other.memory),
+        file_size: smaller(one.file_size, other.file_size),
+        processes: smaller(one.processes, other.processes),
+        scratch: common(&one.scratch, &other.scratch),
+        // Each policy allows by its own.
+        allow: Vec::new(),
     }
 }
 
@@ -192,6 +209,10 @@ fn both_allow(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> Option<
         (Some(one), Some(other)) => Some(common(one, other)),
         (one, other) => one.or(other).cloned(),
     }
+}
+
+fn either<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {
+    one.iter().chain(other.iter().filter(|item| !one.contains(item))).cloned().collect()
 }
 
 fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {

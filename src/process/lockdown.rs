@@ -5,8 +5,8 @@
 use std::{fs::File, io::Read, path::PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
-const COMPLETE: ABI = ABI::V6;
+pub(super) const COMPLETE: ABI = ABI::V6;
 
 /// Folders that a program needs to load its libraries from.
 const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
@@ -26,6 +26,9 @@ const LAST_STANDARD: i32 = 2;
 
 /// Open files that a worker may have; it has stdin, stdout and stderr.
 const OPEN_FILES: u64 = 8;
+
+/// Paths, and what may be done beneath them.
+pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
 
 /// Confines the process of a script: no file, no network, no other process, bounded memory and processor time.
 ///
@@ -71,7 +74,7 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
 ///
 /// The kernel tells it to whoever confines itself, which a thread does that then ends.
 pub(super) fn landlock_abi() -> Option<i32> {
-    let status = std::thread::spawn(|| restrict(&[])).join().ok()?.ok()?;
+    let status = std::thread::spawn(|| restrict(&[], false)).join().ok()?.ok()?;
     match status.landlock {
         LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
@@ -83,7 +86,7 @@ pub(super) fn landlock_abi() -> Option<i32> {
 /// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not look at files that are
 /// open already. Here nothing of the process's own is open yet, so nothing is closed under anybody's hands; that is also why
 /// it is done here and not in the host, where other threads have files.
-fn close_inherited(missing: &mut Vec<String>) {
+pub(super) fn close_inherited(missing: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
         missing.push("`/proc` is not readable: files that the caller had open stay open".to_owned());
         return;
@@ -108,7 +111,18 @@ fn tie_to_parent(missing: &mut Vec<String>) {
 
 /// Denies all files but those beneath the roots, which may be read; all TCP ports; signals to others.
 fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
-    let (enforced, abi) = match restrict(roots) {
+    if roots.is_empty() {
+        return enforce(&[], false, missing);
+    }
+    let readable = AccessFs::ReadFile | AccessFs::ReadDir;
+    let libraries = SYSTEM_LIBRARIES.iter().map(PathBuf::from).collect();
+    enforce(&[(roots.to_vec(), readable), (libraries, readable | AccessFs::Execute)], false, missing)
+}
+
+/// Denies everything that is done to files but these accesses beneath these paths; all TCP ports, unless the network is
+/// permitted; signals to others. A path that does not exist permits nothing.
+pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) -> bool {
+    let (enforced, abi) = match restrict(rules, network) {
         Ok(RestrictionStatus { ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, .. }) => {
             (ruleset != RulesetStatus::NotEnforced, effective_abi)
         }
@@ -118,7 +132,7 @@ fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
         missing.push("Landlock is not available: the kernel does not deny files to the process".to_owned());
         return false;
     }
-    if abi < ABI::V4 {
+    if abi < ABI::V4 && !network {
         missing.push("this kernel's Landlock is too old to deny TCP connections".to_owned());
     }
     if abi < COMPLETE {
@@ -127,20 +141,17 @@ fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
     true
 }
 
-fn restrict(roots: &[PathBuf]) -> Result<RestrictionStatus, RulesetError> {
-    let ruleset: RulesetCreated = Ruleset::default()
-        .handle_access(AccessFs::from_all(COMPLETE))?
-        .handle_access(AccessNet::from_all(COMPLETE))?
-        .scope(Scope::from_all(COMPLETE))?
-        .create()?;
-    if roots.is_empty() {
-        return ruleset.restrict_self();
+fn restrict(rules: &[Rule], network: bool) -> Result<RestrictionStatus, RulesetError> {
+    let mut ruleset =
+        Ruleset::default().handle_access(AccessFs::from_all(COMPLETE))?.scope(Scope::from_all(COMPLETE))?;
+    if !network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(COMPLETE))?;
     }
-    let readable = AccessFs::ReadFile | AccessFs::ReadDir;
-    ruleset
-        .add_rules(path_beneath_rules(roots, readable))?
-        .add_rules(path_beneath_rules(SYSTEM_LIBRARIES, readable | AccessFs::Execute))?
-        .restrict_self()
+    let mut ruleset: RulesetCreated = ruleset.create()?;
+    for (paths, access) in rules {
+        ruleset = ruleset.add_rules(path_beneath_rules(paths, *access))?;
+    }
+    ruleset.restrict_self()
 }
 
 /// The file that says how large the process is, to be read when no file can be opened any more.

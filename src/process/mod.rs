@@ -9,6 +9,7 @@ mod child;
 mod kernel;
 pub mod lockdown;
 mod pager;
+pub mod sandbox;
 mod system_calls;
 
 use std::{
@@ -73,10 +74,17 @@ impl Program {
 }
 
 /// A command with an empty environment in its own process group.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
 fn native(program: &Program) -> Native {
+    let mut command = bare(program);
+    command.process_group(0);
+    command
+}
+
+/// A command with an empty environment in the process group of this process, which it leaves by itself.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
+fn bare(program: &Program) -> Native {
     let mut command = Native::new(program.path());
-    command.env_clear().process_group(0);
+    command.env_clear();
     if *program == Program::ReExec {
         command.arg0("nrv");
     }

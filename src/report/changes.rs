@@ -11,6 +11,10 @@ use super::{
 };
 use crate::{diff, ledger::Record};
 
+/// The kinds of records by which changes of an attempt are taken back until the run goes on.
+const SET_ASIDE: &str = "attempt_set_aside";
+const PUT_BACK: &str = "attempt_put_back";
+
 /// How many lines of diffs are shown in all.
 const MOST_LINES: usize = 20_000;
 
@@ -29,13 +33,21 @@ struct Gathered<'m, 'a> {
 pub(super) fn of(material: &Material<'_>) -> Changes {
     let mut gathered =
         Gathered { material, files: Vec::new(), standing: BTreeMap::new(), judged: None, room: MOST_LINES };
+    let says = |record: &&Record| matches!(record.kind.as_str(), SET_ASIDE | PUT_BACK);
+    let detours: BTreeMap<&str, &Record> =
+        material.records.iter().filter(says).map(|record| (name(record), record)).collect();
     for record in &material.records {
         match record.kind.as_str() {
             "judged" => gathered.judged = Some(record),
             "committed" => gathered.commit(record),
+            "undone" if detours.contains_key(name(record)) => gathered.detour(detours[name(record)]),
             "undone" | "undone_after_crash" => gathered.undo(record),
             _ => {}
         }
+    }
+    // What was set aside when the run came to its end is not put back any more.
+    if material.end().is_some_and(|end| end.kind == "run_finished") {
+        gathered.settle();
     }
     let would = material.end().and_then(|record| record.files.iter().find(|file| file.path == "artifacts/run.patch"));
     match would {
@@ -45,7 +57,7 @@ pub(super) fn of(material: &Material<'_>) -> Changes {
         }
         None => gathered.propose(),
     }
-    let counted = |change: &&Change| !matches!(change.fate, Fate::Undone | Fate::Proposed);
+    let counted = |change: &&Change| !matches!(change.fate, Fate::Undone | Fate::Proposed | Fate::SetAside);
     let stands = gathered.files.iter().any(|change| counted(&change));
     let counted = || gathered.files.iter().filter(|change| !stands || counted(change));
     let added = counted().map(|change| change.added).sum();
@@ -56,7 +68,7 @@ pub(super) fn of(material: &Material<'_>) -> Changes {
 impl Gathered<'_, '_> {
     /// A transaction was committed: its files, with the diffs of its patch.
     fn commit(&mut self, record: &Record) {
-        let transaction = record.data["transaction"].as_str().unwrap_or_default();
+        let transaction = name(record);
         let patch = self.material.pack_patch(transaction);
         let parts: BTreeMap<String, diff::Part<'_>> = diff::parts(patch.as_deref().unwrap_or_default())
             .into_iter()
@@ -87,6 +99,19 @@ impl Gathered<'_, '_> {
             Some((row["path"].as_str()?.to_owned(), (number("added")?, number("removed")?)))
         };
         rows.as_array().into_iter().flatten().filter_map(row).collect()
+    }
+
+    /// The changes of an attempt were set aside, or put back.
+    fn detour(&mut self, record: &Record) {
+        let of: Vec<&str> = record.data["of"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let fate = if record.kind == SET_ASIDE { Fate::SetAside } else { Fate::Changed };
+        let is_of = |change: &&mut Change| change.transaction.as_deref().is_some_and(|name| of.contains(&name));
+        self.files.iter_mut().filter(is_of).for_each(|change| change.fate = fate);
+    }
+
+    fn settle(&mut self) {
+        let aside = self.files.iter_mut().filter(|change| change.fate == Fate::SetAside);
+        aside.for_each(|change| change.fate = Fate::Undone);
     }
 
     /// Files were brought back: what stood of them is undone, or it was another run's.
@@ -166,6 +191,11 @@ impl Gathered<'_, '_> {
             note: None,
         }
     }
+}
+
+/// The transaction that a record is about.
+fn name(record: &Record) -> &str {
+    record.data["transaction"].as_str().unwrap_or_default()
 }
 
 /// What an entry says beside the contents.

@@ -1,13 +1,13 @@
 //! What was counted: by adapters before and after, by their verifiers, and by evaluators of the finished run.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     format::{self, some_text, text, texts, words},
     material::Material,
-    model::{Check, Count, Evaluation, Failure, Verification},
+    model::{Check, Commitment, Count, Evaluation, Failure, Verification},
 };
-use crate::ledger::Record;
+use crate::{host, ledger::Record};
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
@@ -64,6 +64,19 @@ fn of_apply(material: &Material<'_>) -> Option<Verification> {
         failures: Vec::new(),
         remarks: Vec::new(),
     })
+}
+
+/// What the run committed to, and what was seen of it when it ended.
+pub(super) fn commitments(material: &Material<'_>) -> Vec<Commitment> {
+    let row = |one: host::Commitment| Commitment {
+        id: one.id,
+        source: text(&json!(one.source)),
+        description: one.description,
+        ok: one.ok,
+        reason: one.reason,
+        duration_ms: one.duration_ms,
+    };
+    host::commitments(&material.records).into_iter().map(row).collect()
 }
 
 /// What evaluators said of the finished run.

@@ -63,9 +63,11 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         files_changed: usize::try_from(overview.files_changed).unwrap_or(usize::MAX),
         diff_lines: number("diff_lines"),
         undone: usize::try_from(number("undone")).unwrap_or(usize::MAX),
+        set_aside: usize::try_from(number("set_aside")).unwrap_or(usize::MAX),
         patch: None,
         patch_redacted: false,
         would_ask: Vec::new(),
+        commitments: Vec::new(),
         evaluations: Vec::new(),
         duration_ms: 0,
         preview: None,
@@ -113,8 +115,9 @@ pub(super) fn next(report: &Report, material: &Material<'_>) -> Vec<Command> {
     if is_script && report.state != "interrupted" {
         add("Run the script against the record", format!("nrv replay {run}"));
     }
-    if stands && report.verifications.iter().any(|one| one.tool != "apply") {
-        add("Ask the verifiers again", format!("nrv dta verify {run}"));
+    let is_verified = !report.commitments.is_empty() || report.verifications.iter().any(|one| one.tool != "apply");
+    if stands && is_verified {
+        add("Look again whether all holds", format!("nrv verify {run}"));
     }
     add("Check the record", format!("nrv runs verify {run}"));
     add("See every event", format!("nrv runs show {run}"));

@@ -21,8 +21,8 @@ mod timeline;
 use self::material::Material;
 pub use self::{
     model::{
-        Change, Changes, Check, Command, Confirmation, Count, Decision, Evaluation, Fact, Failure, Fate, Hunk, Kind,
-        Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,
+        Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure, Fate,
+        Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,
     },
     page::page,
     text::text,
@@ -68,6 +68,7 @@ impl Report {
             confirmations: decisions::confirmations(&material),
             would_ask: decisions::would_ask(&material),
             verifications: counts::verifications(&material),
+            commitments: counts::commitments(&material),
             evaluations: counts::evaluations(&material),
             metrics: material.ended()["metrics"].as_object().cloned().unwrap_or_default().into_iter().collect(),
             changes: changes::of(&material),

@@ -48,6 +48,8 @@ pub struct Report {
     pub would_ask: Vec<String>,
     /// Counts before and after, and what the verifier checked.
     pub verifications: Vec<Verification>,
+    /// What it committed to.
+    pub commitments: Vec<Commitment>,
     /// What was asked of the finished run.
     pub evaluations: Vec<Evaluation>,
     /// The script's own numbers.
@@ -236,6 +238,26 @@ pub struct Failure {
     pub reason: String,
 }
 
+/// Something that the run committed to, and what was seen of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Commitment {
+    /// Its name in the run.
+    pub id: String,
+    /// Who made it: `policy`, `plan`, `program` or `script`.
+    pub source: String,
+    /// What holds, in words.
+    pub description: String,
+    /// Whether it held when it was last looked at; none if nobody has looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// What was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How long that took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
 /// What an evaluator said of the finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Evaluation {
@@ -277,6 +299,8 @@ pub enum Fate {
     Proposed,
     /// The file was brought back to what it was before another run, or before a crash.
     BroughtBack,
+    /// It was made inside an attempt, and waits until the run goes on.
+    SetAside,
 }
 
 impl Fate {
@@ -288,6 +312,7 @@ impl Fate {
             Fate::WouldChange => "would change",
             Fate::Proposed => "proposed",
             Fate::BroughtBack => "brought back",
+            Fate::SetAside => "set aside",
         }
     }
 }

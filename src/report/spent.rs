@@ -31,7 +31,8 @@ fn used<'m>(material: &'m Material<'_>) -> BTreeMap<&'m str, f64> {
     used.insert("wall_s", material.duration_ms().unwrap_or(0) as f64 / 1000.0);
     let costs: Vec<&Value> =
         material.of("call").map(|record| &record.data["cost"]).filter(|cost| cost.is_object()).collect();
-    for (name, cost) in costs.iter().filter_map(|cost| cost.as_object()).flatten() {
+    let apart = material.of("call").map(|record| &record.volatile["cost"]);
+    for (name, cost) in costs.iter().copied().chain(apart).filter_map(Value::as_object).flatten() {
         // What programs took is counted finer than it is limited.
         let (name, unit) = if name == "exec_ms" { ("exec_s", 1000.0) } else { (name.as_str(), 1.0) };
         *used.entry(name).or_default() += cost.as_f64().unwrap_or(0.0) / unit;

@@ -23,6 +23,7 @@ pub fn text(report: &Report) -> String {
     section(&mut out, "Asked", &facts(report));
     section(&mut out, "Decisions", &decisions(report));
     section(&mut out, "Counts and checks", &report.verifications.iter().map(verification).collect::<String>());
+    section(&mut out, "Commitments", &commitments(report));
     section(&mut out, "Evaluations", &evaluations(report));
     section(&mut out, "Changes", &changes(report));
     section(&mut out, "Calls to the outside", &outside(report));
@@ -107,6 +108,20 @@ fn verification(one: &Verification) -> String {
         wrap(&mut out, &format!("{}{path}: {}", words(&failure.check), failure.reason), "  ");
     }
     one.remarks.iter().for_each(|remark| wrap(&mut out, remark, "  "));
+    out
+}
+
+fn commitments(report: &Report) -> String {
+    let mut out = String::new();
+    for one in &report.commitments {
+        let verdict = match one.ok {
+            Some(true) => "holds",
+            Some(false) => "does NOT hold",
+            None => "was not looked at",
+        };
+        wrap(&mut out, &format!("{} of the {} {verdict}: {}", one.id, one.source, one.description), "");
+        one.reason.iter().for_each(|reason| wrap(&mut out, reason, "    "));
+    }
     out
 }
 

@@ -110,8 +110,20 @@ pub(super) fn rows(material: &Material<'_>) -> Vec<Row> {
 
 fn matters(record: &Record) -> bool {
     let kind = record.kind.as_str();
-    let listed =
-        ["call", "committed", "undone", "undone_after_crash", "revoked", "dta_verified", "dta_failed", "settled"];
+    let listed = [
+        "call",
+        "committed",
+        "undone",
+        "undone_after_crash",
+        "revoked",
+        "attempt_set_aside",
+        "attempt_put_back",
+        "dta_verified",
+        "dta_failed",
+        "exec_ended",
+        "settled",
+        "commitment_verified",
+    ];
     // That a confirmation is used stands among the decisions, and here the call that used it.
     let asks = kind.starts_with("confirmation_") && kind != "confirmation_used";
     asks || kind.starts_with("run_") || listed.contains(&kind)
@@ -120,7 +132,8 @@ fn matters(record: &Record) -> bool {
 /// True for a call of which there is nothing to say but that it was made.
 fn is_dull(record: &Record) -> bool {
     let data = &record.data;
-    let works = data["call"].as_str().is_some_and(|call| call.starts_with("dta.") || call.starts_with("apply."));
+    let telling = ["apply.", "attempt.", "dta."];
+    let works = data["call"].as_str().is_some_and(|call| telling.iter().any(|name| call.starts_with(name)));
     went_well(record) && record.kind == "call" && !works && !is_outside(data) && !data["cost"].is_object()
 }
 
@@ -161,7 +174,8 @@ fn folded(records: &[&Record]) -> Row {
         n += 1;
         positions.push(record.position.as_str());
         *names.entry(text(&record.data["call"])).or_default() += 1;
-        for (name, cost) in record.data["cost"].as_object().into_iter().flatten() {
+        let parts = [&record.data, &record.volatile].into_iter();
+        for (name, cost) in parts.filter_map(|part| part["cost"].as_object()).flatten() {
             *costs.entry(name.clone()).or_default() += cost.as_f64().unwrap_or(0.0);
         }
     }
@@ -240,12 +254,23 @@ fn row(record: &Record) -> Row {
         "revoked" => {
             event("a change was taken back: it could not be recorded".to_owned(), some_text(&data["transaction"]), true)
         }
+        "attempt_set_aside" => event("an attempt is set aside until the run goes on".to_owned(), attempt(data), false),
+        "attempt_put_back" => event("an attempt is put back".to_owned(), attempt(data), false),
         "dta_verified" => {
             let passed = data["output"]["verifier"]["passed"] == true;
             let what = if passed { "verifier passed" } else { "verifier failed" };
             event(what.to_owned(), some_text(&data["tool"]), !passed)
         }
         "dta_failed" => event(format!("{} failed", text(&data["tool"])), some_text(&data["reason"]), true),
+        "exec_ended" => {
+            let (what, failed) = exec_ended(data);
+            event(what, confinement(&record.volatile["confinement"]), failed)
+        }
+        "commitment_verified" => {
+            let ok = data["ok"] == true;
+            let seen = if ok { "holds" } else { "does not hold" };
+            event(format!("commitment {} {seen}", text(&data["id"])), some_text(&data["reason"]), !ok)
+        }
         "settled" => event(format!("settled after a crash: {}", format::words(&text(&data["how"]))), None, false),
         "run_started" => session("run started", None),
         "run_resumed" => session("run resumed", Some(resumed(data).join("; "))),
@@ -270,9 +295,9 @@ fn call(record: &Record) -> Row {
     let data = &record.data;
     let code = some_text(&data["error"]["code"]);
     let decision = some_text(&data["decision"]).filter(|decision| decision != "allow");
-    let costs = data["cost"].as_object().into_iter().flatten();
+    let costs = [data, &record.volatile].into_iter().filter_map(|part| part["cost"].as_object()).flatten();
     let costs = costs.map(|(name, cost)| (name.clone(), cost.as_f64().unwrap_or(0.0))).collect();
-    let said = [subject(&data["args"]), decision, code.clone()];
+    let said = [subject(&data["args"]), ended(data), decision, code.clone()];
     Row {
         what: text(&data["call"]),
         detail: Some(said.into_iter().flatten().collect::<Vec<_>>().join(" · ")).filter(|text| !text.is_empty()),
@@ -283,9 +308,47 @@ fn call(record: &Record) -> Row {
     }
 }
 
+/// How a command ended, and whether that is no good end.
+fn exec_ended(data: &Value) -> (String, bool) {
+    let changed = data["changed"].as_u64().filter(|n| *n > 0).map(|n| format!(", {} changed", count(n, "file")));
+    let how = match (data["status"].as_i64(), data["signal"].as_i64()) {
+        _ if data["timed_out"] == true => "the command took too long and was ended".to_owned(),
+        _ if data["cancelled"] == true => "the command was ended, since the run was cancelled".to_owned(),
+        (Some(status), _) => format!("the command ended with status {status}"),
+        (None, Some(signal)) => format!("the command was ended by signal {signal}"),
+        (None, None) => "the command did not end".to_owned(),
+    };
+    (how + changed.as_deref().unwrap_or_default(), data["status"] != 0)
+}
+
+/// What confined a command, and what is missing.
+fn confinement(confinement: &Value) -> Option<String> {
+    let state = confinement["state"].as_str()?;
+    let missing = confinement["missing"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let missing = missing.collect::<Vec<_>>().join("; ");
+    Some(if missing.is_empty() { format!("sandbox {state}") } else { format!("sandbox {state}: {missing}") })
+}
+
+/// Where the attempt was begun that a record is about.
+fn attempt(data: &Value) -> Option<String> {
+    some_text(&data["attempt"]).map(|at| format!("begun at {at}"))
+}
+
+/// What became of an attempt, if that is the call by which it ended.
+fn ended(data: &Value) -> Option<String> {
+    let reply = data.get("reply").filter(|_| data["call"] == "attempt.end")?;
+    let how = if reply["kept"] == true { "kept" } else { "undone" };
+    Some(format!("{how}, {}", count(reply["files"].as_u64().unwrap_or(0), "file")))
+}
+
 /// What of its arguments tells a call from others of its name.
 fn subject(args: &Value) -> Option<String> {
-    let telling = ["path", "from", "label", "tool", "name", "message", "patterns", "regex", "command"];
+    if let Some(program) = args["program"].as_str() {
+        let words = args["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let argv: Vec<&str> = std::iter::once(program).chain(words).collect();
+        return Some(format::shortened(&argv.join(" "), 100));
+    }
+    let telling = ["description", "path", "from", "label", "tool", "name", "message", "patterns", "regex", "command"];
     let value = telling.iter().map(|key| &args[*key]).find(|value| value.is_string() || value.is_array())?;
     Some(format::shortened(&format::value(value), 100)).filter(|text| !text.is_empty())
 }

@@ -8,7 +8,7 @@ use crate::{
     call::Call,
     error::{Code, Error, Location},
     frame::RunRequest,
-    host::{Asked, Context, Opened, Position, Replay, Replayed, Started, Trial},
+    host::{Asked, Context, Opened, Positions, Replay, Replayed, Started, Trial},
     script::{Loaded, complete, run::origin, session},
 };
 
@@ -38,7 +38,7 @@ pub fn replay(context: &Context, run: &str, variation: Variation<'_>) -> Result<
     let sources = request.sources.clone();
     let limits = replay.policy().settings().script.limits.clone();
     let worker = session::Worker::start(origin(context), &limits, &|| context.cancelled())?;
-    let mut door = RecordDoor { context, replay: &mut replay, calls: 0 };
+    let mut door = RecordDoor { context, replay: &mut replay, positions: Positions::default() };
     let outcome = session::run(worker, request, &mut door);
     Ok(Replayed { sources, ..replay.finish(Some(outcome))? })
 }
@@ -74,13 +74,16 @@ fn request(started: &Started, against: Option<&Loaded>) -> Result<Option<RunRequ
 struct RecordDoor<'a, 'r> {
     context: &'a Context,
     replay: &'a mut Replay<'r>,
-    calls: u64,
+    positions: Positions,
 }
 
 impl session::Door for RecordDoor<'_, '_> {
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
-        self.calls += 1;
-        let result = self.replay.perform(&Position::nth(self.calls), at, &call);
+        let position = self.positions.take();
+        let result = self.replay.perform(&position, at, &call);
+        if result.is_ok() {
+            self.positions = self.positions.after(&call);
+        }
         result.map_err(|error| match at {
             Some(at) => error.at(at.clone()),
             None => error,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     call::Call,
     error::{Code, Error, Location},
-    host::{Asked, Context, Event, Finished, Flags, Host, Position, Request, Sink, Source},
+    host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     path::RepoPath,
     script::{Loaded, Loader, Rejected, complete, load, session},
 };
@@ -98,10 +98,10 @@ pub(super) fn go(
     };
     let outcome = worker.and_then(|worker| {
         host.note_isolation(worker.isolation())?;
-        let mut door = HostDoor { host: &mut host, sink, calls: 0 };
+        let mut door = HostDoor { host: &mut host, sink, positions: Positions::default() };
         session::run(worker, request, &mut door)
     });
-    host.finish(outcome)
+    host.finish(outcome, sink)
 }
 
 /// Where the workers of a workspace's scripts come from.
@@ -113,13 +113,17 @@ pub(super) fn origin(context: &Context) -> session::Origin<'_> {
 struct HostDoor<'a, 'h> {
     host: &'a mut Host<'h>,
     sink: &'a mut dyn Sink,
-    calls: u64,
+    positions: Positions,
 }
 
 impl session::Door for HostDoor<'_, '_> {
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
-        self.calls += 1;
-        let result = self.host.perform(&Position::nth(self.calls), call, self.sink);
+        let position = self.positions.take();
+        let after = self.positions.after(&call);
+        let result = self.host.perform(&position, call, self.sink);
+        if result.is_ok() {
+            self.positions = after;
+        }
         result.map_err(|error| match at {
             Some(at) => error.at(at.clone()),
             None => error,
@@ -127,7 +131,7 @@ impl session::Door for HostDoor<'_, '_> {
     }
 
     fn print(&mut self, text: &str) {
-        if !self.host.has_reached(&Position::nth(self.calls + 1)) {
+        if !self.host.has_reached(&self.positions.next()) {
             self.sink.event(Event::Print { text: text.to_owned() });
         }
     }

@@ -5,6 +5,8 @@
 mod glob;
 mod ignored;
 mod parallel;
+mod proposed;
+mod survey;
 mod view;
 mod walk;
 
@@ -29,6 +31,8 @@ use crate::{
 
 pub use glob::Globs;
 pub use parallel::{parallel_map, parallel_map_with};
+pub use proposed::Proposed;
+pub use survey::{Seen, Survey, Visit};
 pub use view::{Overlay, View};
 pub use walk::{Listing, ignore_files_above};
 
@@ -81,6 +85,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    fn of(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        }
+    }
+
     /// The name that scripts see.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,14 +108,8 @@ impl Kind {
 impl Metadata {
     /// What the system says of a file.
     pub fn of(stat: &Stat) -> Self {
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
-        };
         Metadata {
-            kind,
+            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             mode: stat.st_mode & 0o7777,
             length: u64::try_from(stat.st_size).unwrap_or(0),
             links: stat.st_nlink,
@@ -242,6 +249,13 @@ impl Workspace {
             return Err(too_large(path, MAX_HASHED));
         }
         Ok(Stamp { sha256, mode: metadata.mode, length })
+    }
+
+    /// Copies a regular file's bytes into a file outside of the tree; they are not held in memory.
+    pub fn copy_into(&self, path: &RepoPath, to: &mut File) -> Result<Metadata, Error> {
+        let (mut file, metadata) = self.open_file(path)?;
+        std::io::copy(&mut file, to).map_err(|error| Error::io(format!("`{path}` can't be copied"), &error))?;
+        Ok(metadata)
     }
 
     /// Opens a regular file.

@@ -36,6 +36,11 @@ impl Overlay {
         self.0.remove(path);
     }
 
+    /// What is proposed, in the order of the paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&RepoPath, Option<&Content>)> {
+        self.0.iter().map(|(path, content)| (path, content.as_ref()))
+    }
+
     /// The proposed content of a path; the outer none if nothing is proposed for it.
     pub fn get(&self, path: &RepoPath) -> Option<Option<&Content>> {
         self.0.get(path).map(Option::as_ref)

@@ -393,7 +393,7 @@ fn a_dry_run_names_each_question_as_often_as_it_would_be_asked() {
 
 /// What a run came to whose outcome is known.
 fn ended(host: Host<'_>, error: Error) -> Finished {
-    host.finish(Err(error)).unwrap()
+    host.finish(Err(error), &mut Silent).unwrap()
 }
 
 #[test]
@@ -563,4 +563,14 @@ fn a_signature_is_made_and_counts_on_another_machine() {
     assert_eq!(resume(&context(&there), Some("c1")).unwrap().error, None);
     assert!(there.tree() == there.moved(&before, OLD, NEW));
     there.last_ended("done");
+}
+
+#[test]
+fn a_destructive_command_of_a_run_waits_for_a_confirmation_though_a_rule_allows_it() {
+    let site = Site::new(1).policy("[[exec.allow]]\nprefix = [\"git\"]\n");
+    let context = context(&site);
+    let run =
+        nrv::call::Run { program: "git".to_owned(), args: vec!["reset".into(), "--hard".into()], ..Default::default() };
+    let error = suspend(&mut started(&context), Call::ExecRun(Box::new(run)));
+    assert!(error.message().contains("destructive-ops: `git reset --hard`"), "{error}");
 }

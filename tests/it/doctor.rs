@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Everything that is looked at, in this order.
-const CHECKS: [&str; 18] = [
+const CHECKS: [&str; 19] = [
     "nrv",
     "kernel",
     "landlock",
@@ -30,6 +30,7 @@ const CHECKS: [&str; 18] = [
     "space",
     "leftovers",
     "policy",
+    "commands",
     "worker",
     "verifier",
 ];
@@ -85,11 +86,20 @@ fn the_processes_of_scripts_and_verifiers_are_started_for_real() {
 }
 
 #[test]
+fn a_rule_that_allows_every_command_is_told() {
+    let site = Site::new(1).policy("[[exec.allow]]\nprefix = [\"env\"]\n");
+    finds(&site, 0, "commands", "warn", "`env` (line 1 of `nrv.toml`) runs whatever follows it");
+    let site = site.policy("[[exec.allow]]\nprefix = [\"env\", \"cargo\"]\n");
+    finds(&site, 0, "commands", "ok", "1 rule");
+}
+
+#[test]
 fn a_policy_that_can_not_be_read_fails_and_the_rest_is_still_told() {
     let site = Site::new(1);
     site.write("nrv.toml", "[budget]\nfile = 1\n");
     finds(&site, 1, "policy", "fail", "did you mean");
-    assert_eq!(doctor(&site).json()["checks"].as_array().unwrap().len(), CHECKS.len());
+    // What its rules allow nobody can say.
+    assert_eq!(doctor(&site).json()["checks"].as_array().unwrap().len(), CHECKS.len() - 1);
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn apply(context: &Context) -> Finished {
     let input = json!({"target": {"glob": "docs/**"}, "params": {}});
     let call = Call::DtaRun { tool: "final_newline".to_owned(), input };
     let outcome = host.perform(&Position::nth(1), call, &mut Silent);
-    host.finish(outcome).unwrap()
+    host.finish(outcome, &mut Silent).unwrap()
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn a_policy_may_be_given_in_place_of_the_files() {
     let look = || Call::FilesExists { path: "nrv.toml".to_owned() };
     assert_eq!(host.perform(&Position::nth(1), look(), &mut Silent), Ok(json!(true)));
     let outcome = host.perform(&Position::nth(2), look(), &mut Silent);
-    let finished = host.finish(outcome).unwrap();
+    let finished = host.finish(outcome, &mut Silent).unwrap();
     assert_eq!(finished.error.unwrap().code(), Code::BudgetExhausted);
     assert_eq!(site.runs()[0]["subject"], "look");
 }

@@ -11,7 +11,7 @@ use std::{
 use nrv::{
     gate::{Decision, GateResult},
     hash::Sha256,
-    host::{Event, Work},
+    host::{Commitment, Event, Maker, Work},
     schema::Schema,
 };
 use serde_json::{Value, json};
@@ -57,6 +57,15 @@ fn one_of_each() -> Vec<Event> {
         config_sha256: sha256,
         input_sha256: sha256,
     };
+    let commitment = Commitment {
+        id: "k1".to_owned(),
+        source: Maker::Script,
+        description: label.clone(),
+        ok: Some(true),
+        reason: Some(text.clone()),
+        output: None,
+        duration_ms: Some(1),
+    };
     vec![
         Event::RunStarted { run: "20261121T202000Z-7f3a".to_owned() },
         Event::Step { label: label.clone() },
@@ -74,6 +83,7 @@ fn one_of_each() -> Vec<Event> {
         Event::DtaApplied { tool: tool(), files: 1 },
         Event::DtaVerified { tool: tool(), output: json!({}), after: json!({}) },
         Event::DtaFailed { tool: tool(), reason: text.clone() },
+        Event::CommitmentVerified { commitment },
         Event::Warning { result },
         Event::Notice { text },
     ]

@@ -19,7 +19,7 @@ const PRIMITIVES: &[&str] =
     &["diff", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
-const SERVICES: &[&str] = &["apply", "dta", "edit", "exec", "gate", "llm"];
+const SERVICES: &[&str] = &["apply", "assertion", "dta", "edit", "exec", "gate", "llm"];
 
 /// The other rooms, from below, each with what it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
@@ -38,8 +38,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("repl", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
     ("review", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
     ("cli", &[PRIMITIVES, SERVICES, &["host", "report", "flow", "script", "mcp", "repl", "review"]]),
-    // It becomes a process of nrv's own, before there is a command line.
-    ("entry", &[&["process", "dta", "guest"]]),
+    // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or sees what holds.
+    ("entry", &[&["process", "assertion", "dta", "guest"]]),
 ];
 
 /// What may use the methods that `clippy.toml` bans, in code that is not a test.
@@ -48,6 +48,8 @@ const CHOKE_POINTS: &[&str] = &[
     "clock.rs",
     "dta/record.rs",
     "entry.rs",
+    // Private folders outside of the tree, and programs of the system; the tree itself is read through `workspace`.
+    "exec/",
     "journal/entry.rs",
     "ledger/folder.rs",
     "lock/mod.rs",
@@ -61,7 +63,8 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
-    ("rustix", &["cli", "guest", "journal", "process", "workspace"]),
+    // `exec` asks for the attributes by which an overlay marks its folders.
+    ("rustix", &["cli", "exec", "guest", "journal", "process", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
     ("ureq", &["net"]),

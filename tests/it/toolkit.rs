@@ -217,7 +217,7 @@ fn perform(site: &Site, call: Call, flags: Flags, sink: &mut dyn Sink) -> Finish
     let flags = Flags { allow_dirty: true, ..flags };
     let mut host = Host::start(&context, Request::apply(&context, asked, &call, flags), sink).unwrap();
     let outcome = host.perform(&Position::nth(1), call, sink);
-    host.finish(outcome).unwrap()
+    host.finish(outcome, &mut Silent).unwrap()
 }
 
 fn patch() -> Call {

@@ -106,6 +106,25 @@ pub fn examine(command: Command<'_>, rules: &Rules) -> Examined {
     walk.settle()
 }
 
+/// Whether words are the beginning of a command that runs whatever follows them, such as `env`, `sh -c` or `npx`.
+pub fn runs_what_follows(words: &[String]) -> bool {
+    let Some(first) = words.first() else { return true };
+    let name = program(first);
+    let is_bare = words.iter().skip(1).all(|word| word.starts_with('-'));
+    if run::is_shell(&name) || code::language(&name).is_some() || name == "xargs" || name == "parallel" {
+        return is_bare;
+    }
+    // `find . -exec`: what it runs may stand anywhere.
+    if name == "find" || is_bare && wrapper::is_known(&name) {
+        return true;
+    }
+    match wrapper::runs(&name, words) {
+        Some((wrapper::Runs::Argv(from), _)) => words.get(from..).is_none_or(runs_what_follows),
+        Some((wrapper::Runs::Input, _)) => true,
+        Some((wrapper::Runs::Line(_), _)) | None => false,
+    }
+}
+
 /// The name of a program without its folder, and as Windows has it, without its ending.
 fn program(word: &str) -> Cow<'_, str> {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);

@@ -372,6 +372,56 @@ const GROUPS: &[(&str, &str)] = &[
     ("f() { ", "; }; f"),
 ];
 
+#[test]
+fn programs_that_run_whatever_follows_them_are_known() {
+    let runs = |line: &str| runs_what_follows(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    for open in [
+        "",
+        "env",
+        "env FOO=1",
+        "sh",
+        "/bin/sh -c",
+        "bash -l",
+        "sudo",
+        "sudo env",
+        "npx",
+        "npx --yes",
+        "npm exec",
+        "npm",
+        "python3",
+        "python -m",
+        "node -e",
+        "xargs",
+        "find .",
+        "timeout 5",
+        "poetry run",
+        "docker run image",
+        "git",
+    ] {
+        assert!(runs(open), "{open}");
+    }
+    for closed in [
+        "cargo",
+        "cargo test",
+        "npm test",
+        "npm run",
+        "npx eslint",
+        "env cargo",
+        "python -m pytest",
+        "bash scripts/x.sh",
+        "sh -c make",
+        "make",
+        "ruff",
+        "git status",
+        "poetry run pytest",
+        "timeout 5 make",
+        "sudo ls",
+        "pytest",
+    ] {
+        assert!(!runs(closed), "{closed}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

@@ -39,8 +39,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         diff(request: "map") -> "map";
         /// Applies the diffs of a plan in their order, all or none; gives a list of outcomes. Several diffs of one file compose.
         ///
-        /// The plan is `#{diffs: [#{path, checksum, unified_diff}], post: #{commands: []}}`; `checksum` and `post` may be left out, and
-        /// commands are not run. The strategy is one of those of `diff`; `()` is a dry run.
+        /// The plan is `#{diffs: [#{path, checksum, unified_diff}], post: #{commands: []}, commitments: []}`; `checksum`, `post` and
+        /// `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those of `diff`; `()` is a dry run.
         ///
         /// ```rhai
         /// let diff = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n";

@@ -8,19 +8,21 @@ use std::{
     },
 };
 
-use rhai::{Dynamic, Engine, EvalAltResult, NativeCallContext, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, NativeCallContext, Position};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     call,
     error::{Code, Error},
-    frame::RunRequest,
+    frame::{Limits, RunRequest},
     guest::{
-        bindings::{Namespace, dta::Adapter, registry},
+        bindings::{Namespace, attempt::attempt, dta::Adapter, registry},
         fault,
         link::Link,
         value,
     },
+    json::Keyed,
     seed::Stream,
 };
 
@@ -29,6 +31,35 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "The host: everything that a script learns from the world or does to it.",
     calls: registry! {
         "nrv";
+        /// Runs a closure, and keeps or undoes as one whatever it changes: `#{kept, value, error}`.
+        ///
+        /// If the closure throws or gives `false`, everything that it changed is undone, also by adapters. `value` is what it gives, which is
+        /// that of its last statement even with a semicolon; `error` is what it threw, of the host and the language a map with `code` and
+        /// `message`, else `()`. Attempts nest, and one that is kept
+        /// goes with the one around it. In a dry run what is undone is not proposed. Budgets stay spent and confirmations used, and what
+        /// `nrv.custom` did elsewhere is not undone. What can't be caught ends the run here too, as does a lock that is not to be had
+        /// (`lock_timeout`) unless the closure catches it.
+        ///
+        /// ```rhai
+        /// let tried = nrv.attempt(|| {
+        ///     nrv.apply.create("docs/new.md", "# New\n");
+        ///     nrv.files.exists("docs/index.md")
+        /// });
+        /// if !tried.kept { print("it was undone"); }
+        /// ```
+        attempt(closure: "function") -> "map";
+        /// Makes a commitment of the run, `#{description, assertion, timeout_ms}`, and gives its id; the last may be left out.
+        ///
+        /// The host looks at all commitments by processes of its own when the script has ended, and the run is done only if
+        /// all hold; what a script says changes nothing. An assertion is a map with one key: `file_exists` (a path), `count`
+        /// (`#{pattern, glob, equals}`, or `at_least`, `at_most`), `json_valid`, `tree_unchanged` (globs), or `command`
+        /// (`#{program, args, cwd, env, status}`).
+        ///
+        /// ```rhai
+        /// nrv.commit(#{ description: "no page links to the old host",
+        ///     assertion: #{ count: #{ pattern: "old\\.example\\.com", glob: "**/*.html", equals: 0 } } });
+        /// ```
+        commit(commitment: "map") -> "string";
         /// Makes a call that the program which embeds nrv adds, by its name; gives its reply.
         ///
         /// Its params are checked against its schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
@@ -81,14 +112,43 @@ struct State {
     run: String,
     seed: u64,
     mode: String,
+    limits: Limits,
+}
+
+/// The argument of `nrv.commit`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Commitment {
+    description: String,
+    assertion: Value,
+    timeout_ms: Option<u64>,
+}
+
+impl Commitment {
+    fn call(commitment: Value) -> Result<call::Call, Error> {
+        let Keyed(commitment): Keyed<Commitment> = serde_json::from_value(commitment).map_err(|error| {
+            Error::new(Code::InvalidInput, format!("the commitment can't be made: {error}"))
+                .hint("its form is `#{description, assertion, timeout_ms}`; the last may be left out")
+        })?;
+        let Commitment { description, assertion, timeout_ms } = commitment;
+        Ok(call::Call::CommitAdd { description, assertion, timeout_ms })
+    }
 }
 
 fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Nrv>("nrv");
+    engine.register_fn("attempt", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, closure: FnPtr| {
+        attempt(&ctx, &nrv.0, &closure)
+    });
     // Not `call`: the engine takes that name for its own, whatever the type.
     engine.register_fn("custom", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, name: &str, params: Dynamic| {
         let params = nrv.0.json(&ctx, &params)?;
         nrv.0.call(&ctx, call::Call::Custom { name: name.to_owned(), params })
+    });
+    engine.register_fn("commit", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, commitment: Dynamic| {
+        let commitment = nrv.0.json(&ctx, &commitment)?;
+        let call = Commitment::call(commitment).map_err(|error| nrv.0.raise(&ctx, error))?;
+        nrv.0.call(&ctx, call)
     });
     engine.register_fn("dta", |nrv: &mut Nrv, name: &str| Adapter::new(&nrv.0, name));
     engine.register_fn("dtas", |ctx: NativeCallContext<'_>, nrv: &mut Nrv| nrv.0.call(&ctx, call::Call::DtaList {}));
@@ -96,7 +156,7 @@ fn register(engine: &mut Engine) {
 
 impl Host {
     /// The host of one run.
-    pub(in crate::guest) fn new(request: &RunRequest, link: Box<dyn Link>) -> Self {
+    pub(in crate::guest) fn new(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> Self {
         Host(Arc::new(State {
             link: Mutex::new(link),
             ended: AtomicBool::new(false),
@@ -107,6 +167,7 @@ impl Host {
             run: request.run.clone(),
             seed: request.seed,
             mode: request.mode.clone(),
+            limits: limits.clone(),
         }))
     }
 
@@ -122,6 +183,34 @@ impl Host {
         }
         let reply = lock(&self.0.link).call(fault::place_of(ctx), call);
         reply.map_err(|error| self.raise(ctx, error))
+    }
+
+    /// Makes a call and gives its reply or its error as JSON, unless that ends the script.
+    pub(super) fn try_ask(
+        &self,
+        ctx: &NativeCallContext<'_>,
+        call: call::Call,
+    ) -> Result<Result<Value, Error>, Box<EvalAltResult>> {
+        if self.has_ended() {
+            return Err(terminated());
+        }
+        match lock(&self.0.link).call(fault::place_of(ctx), call) {
+            Err(error) if error.code().is_final() => Err(self.raise(ctx, error)),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Makes a call whose failure ends the script, whatever the code.
+    pub(super) fn ask_finally(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<(), Box<EvalAltResult>> {
+        let place = fault::place_of(ctx);
+        let reply = lock(&self.0.link).call(place.clone(), call);
+        reply.map(drop).map_err(|error| {
+            self.end(match place {
+                Some(place) => error.at(place),
+                None => error,
+            });
+            terminated()
+        })
     }
 
     /// An argument as JSON.
@@ -208,6 +297,11 @@ impl Host {
         self.0.seed
     }
 
+    /// The script's limits.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
     /// `dry-run` or `apply`.
     pub(super) fn mode(&self) -> &str {
         &self.0.mode
@@ -219,6 +313,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What the engine does not let a script catch.
-fn terminated() -> Box<EvalAltResult> {
+pub(super) fn terminated() -> Box<EvalAltResult> {
     EvalAltResult::ErrorTerminated(Dynamic::UNIT, Position::NONE).into()
 }

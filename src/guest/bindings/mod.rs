@@ -3,8 +3,10 @@
 //! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
 
 mod apply;
+mod attempt;
 mod diff;
 mod dta;
+mod exec;
 mod files;
 mod gate;
 mod host;
@@ -46,6 +48,9 @@ pub struct Call {
     pub property: bool,
 }
 
+/// The call that takes a closure.
+pub(super) const ATTEMPT: &str = "nrv.attempt";
+
 /// What `nrv.dta(name)` gives, as a receiver.
 pub(super) const HANDLE: &str = "nrv.dta(name)";
 
@@ -55,6 +60,7 @@ pub const NAMESPACES: &[Namespace] = &[
     apply::NAMESPACE,
     diff::NAMESPACE,
     dta::NAMESPACE,
+    exec::NAMESPACE,
     files::NAMESPACE,
     gate::NAMESPACE,
     json::NAMESPACE,

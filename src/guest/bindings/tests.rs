@@ -215,6 +215,74 @@ fn a_final_error_can_not_be_caught_or_swallowed() {
     }
 }
 
+/// What a script asked for, by name; of the end of an attempt also whether it is kept.
+fn names(asked: &[(Option<Location>, call::Call)]) -> Vec<String> {
+    let name = |call: &call::Call| match call {
+        call::Call::AttemptEnd { keep } => format!("{} {keep}", call.name()),
+        other => other.name().to_owned(),
+    };
+    asked.iter().map(|(_, call)| name(call)).collect()
+}
+
+#[test]
+fn an_attempt_is_two_calls_around_a_closure() {
+    let check = |body: &str, kept: bool, value: Value, error: Value| {
+        let (result, asked) = script(&format!("let n = 2; nrv.attempt(|| {{ nrv.ui.step(\"s\"); {body} }})"));
+        assert_eq!(result, Ok(json!({"kept": kept, "value": value, "error": error})), "{body}");
+        assert_eq!(names(&asked), ["attempt.begin", "ui.step", &format!("attempt.end {kept}")], "{body}");
+    };
+    check("", true, json!({"size": 1}), Value::Null);
+    check("let m = 1;", true, Value::Null, Value::Null);
+    check("n += 1; [n]", true, json!([3]), Value::Null);
+    check("0", true, json!(0), Value::Null);
+    check("n > 2", false, json!(false), Value::Null);
+    check("return n == 2; false", true, json!(true), Value::Null);
+    check("throw 5", false, Value::Null, json!(5));
+    check("throw #{ code: \"blocked\" }", false, Value::Null, json!({"code": "blocked"}));
+    gives("let n = 1; nrv.attempt(|| { n = 2; false }); n", &json!(2));
+    gives("fn f() { nrv.attempt(|| throw args.n).error } f()", &json!(3));
+    let place = json!({"path": "main.rhai", "line": 1, "column": 20});
+    let error = json!({"code": "script_failed", "message": "division by zero: 1 / 0", "details": {}, "hint": null, "script": place});
+    gives("nrv.attempt(|| { 1 / 0 }).error", &error);
+}
+
+#[test]
+fn attempts_nest_and_an_error_goes_no_further_than_the_innermost() {
+    let text = "nrv.attempt(|| { let i = nrv.attempt(|| { throw 1 }); if !i.kept { nrv.attempt(|| 2).value } else { 3 } }).value";
+    let (result, asked) = script(text);
+    assert_eq!(result, Ok(json!(2)));
+    let ends = ["attempt.begin", "attempt.end false", "attempt.begin", "attempt.end true", "attempt.end true"];
+    assert_eq!(names(&asked), [&["attempt.begin"][..], &ends].concat());
+}
+
+#[test]
+fn what_ends_a_script_ends_it_in_an_attempt_too() {
+    fn fails(call: &call::Call) -> Result<Value, Error> {
+        match call {
+            call::Call::FilesRead { path } if path == "blocked" => Err(Error::new(Code::Blocked, "no")),
+            call::Call::FilesRead { .. } => Err(Error::new(Code::LockTimeout, "held")),
+            call::Call::AttemptEnd { keep: false } => Err(Error::new(Code::UndoRefused, "changed")),
+            _ => Ok(Value::Null),
+        }
+    }
+    for (body, code, n_calls) in [
+        ("nrv.files.read(\"blocked\")", Code::Blocked, 2),
+        ("nrv.files.read(\"locked\")", Code::LockTimeout, 2),
+        ("let e = (); try { nrv.files.read(\"locked\") } catch (x) { e = x; } throw e", Code::LockTimeout, 2),
+        ("false", Code::UndoRefused, 2),
+        ("fn_that_is_not()", Code::UndoRefused, 2),
+        ("loop { }", Code::ScriptLimit, 1),
+    ] {
+        let text = format!("try {{ nrv.attempt(|| {{ {body} }}); }} catch {{ }} nrv.ui.step(\"on\");");
+        let (result, asked) = with(fails, &[("main.rhai", &text)]);
+        assert_eq!(result.unwrap_err().code(), code, "{body}");
+        assert_eq!(asked.len(), n_calls, "{body}: {:?}", names(&asked));
+    }
+    // A closure may do something about a lock itself.
+    let text = "nrv.attempt(|| { let n = 0; try { nrv.files.read(\"locked\"); } catch { n = 7; } n }).value";
+    assert_eq!(with(fails, &[("main.rhai", text)]).0, Ok(json!(7)));
+}
+
 #[test]
 fn errors_of_the_script_say_where() {
     fails("let a = 1;\n  nowhere(a)", Code::ScriptFailed, (2, 3), "`nowhere` does not exist");

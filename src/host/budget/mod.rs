@@ -189,6 +189,13 @@ impl Budget {
         Ok(())
     }
 
+    /// Reserves time for a program: what it may take, or what is left if that is less. Without anything left, none.
+    pub(super) fn reserve_exec(&self, timeout_ms: u64) -> Result<Demand, Error> {
+        let left = self.limits.exec_s.saturating_mul(1000).saturating_sub(self.spent().demand.exec_ms);
+        let demand = Demand { exec_ms: timeout_ms.min(left).max(1), ..Demand::default() };
+        self.reserve(demand).map(|()| demand)
+    }
+
     /// Replaces what was reserved by what it came to, which may be less, or more if a call took more than it said.
     pub(super) fn settle(&self, reserved: Demand, actual: Demand) {
         let settle = |sum: u64, reserved: u64, actual: u64| sum.saturating_sub(reserved).saturating_add(actual);

@@ -88,6 +88,11 @@ impl Deadline {
     pub(in crate::host) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
+
+    /// The same, for what works while the run is changed.
+    pub(in crate::host) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
 }
 
 #[cfg(test)]

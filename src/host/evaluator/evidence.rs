@@ -15,7 +15,7 @@ use crate::{
     diff::{self, FilePatch, Lines, ParseOptions, Strip},
     error::{Code, Error},
     hash::Sha256,
-    host::Host,
+    host::{Host, attempt::detours},
     ledger::{Pack, Record, RunFolder},
     path::RepoPath,
 };
@@ -41,6 +41,7 @@ const LOOKED_AT: &[&str] = &[
     r#""kind":"committed""#,
     r#""kind":"undone""#,
     r#""kind":"revoked""#,
+    r#""kind":"attempt_put_back""#,
     r#""call":"exec.run""#,
     r#""call":"gate.evaluate_command""#,
     r#""call":"custom""#,
@@ -146,6 +147,7 @@ impl<'r> Steps<'r> {
     fn read(&self, records: &[Record]) -> Result<Vec<Step>, Error> {
         let mut known: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
         let mut steps = Vec::new();
+        let detours = detours(records);
         for record in records {
             let name = record.data["transaction"].as_str().unwrap_or_default();
             match record.kind.as_str() {
@@ -154,6 +156,7 @@ impl<'r> Steps<'r> {
                     steps.push(Step::Changed(self.changed(record, name, &entries)?));
                     known.insert(name, entries);
                 }
+                "undone" if detours.contains(name) => {}
                 "undone" => steps.push(Step::Back(states(&entries(record), |entry| entry.after))),
                 // A change that could not be recorded as it should be was taken back.
                 "revoked" => {

@@ -2,8 +2,13 @@
 //!
 //! What to write is proposed here as plain data and written by the journal; what is there already is never overwritten.
 
+mod commands;
+
+use std::path::Path;
+
 use serde::Serialize;
 
+use self::commands::Found;
 use super::patch::render;
 use crate::{
     change::{Change, ChangeSet, Content},
@@ -42,11 +47,12 @@ pub struct Kept {
     pub reason: String,
 }
 
-/// Looks at what is there and proposes the rest.
-pub fn propose_set_up(workspace: &Workspace) -> Result<SetUp, Error> {
+/// Looks at what is there, and in the user's home for toolchains, and proposes the rest.
+pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetUp, Error> {
     let mut changes = Vec::new();
     let mut kept = Vec::new();
-    for (name, text) in [(policy::FILE, POLICY), (FIRST_SCRIPT, SCRIPT)] {
+    let policy = format!("{POLICY}\n{}", Found::look(workspace, home).section());
+    for (name, text) in [(policy::FILE, policy.as_str()), (FIRST_SCRIPT, SCRIPT)] {
         let path = RepoPath::parse(name)?;
         match obstacle(workspace, &path)? {
             Some(reason) => kept.push(Kept { path, reason }),
@@ -138,7 +144,8 @@ mod tests {
 
     #[test]
     fn the_policy_says_what_holds_anyway() {
-        let written = Policy::parse(POLICY, FILE).unwrap();
+        let text = format!("{POLICY}\n{}", Found::default().section());
+        let written = Policy::parse(&text, FILE).unwrap();
         assert_eq!(written.settings(), Policy::default().settings());
     }
 

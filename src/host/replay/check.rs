@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Position,
+        Position, attempt,
         budget::{Cost, Demand},
         evaluate,
         past::is_same,
@@ -171,10 +171,7 @@ impl Replay<'_> {
     /// What a call took of the budgets, as the record has it.
     fn cost(&self, made: &Made, changes: &[Change]) -> Result<Cost, Stop> {
         let cost = &made.record.data["cost"];
-        if cost.is_null() {
-            return Ok(Cost::default());
-        }
-        let number = |key: &str| cost[key].as_u64().unwrap_or_default();
+        let number = |key: &str| reply::cost_of(&made.record, key).unwrap_or_default();
         let demand = Demand { exec_ms: number("exec_ms"), tokens: number("tokens"), cost: number("cost") };
         if number("files") + number("diff_lines") + number("bytes") == 0 {
             return Ok(Cost { demand, ..Cost::default() });
@@ -217,8 +214,13 @@ impl Replay<'_> {
                 "files_changed": self.budget.files(),
                 "diff_lines": self.budget.lines(),
                 "tools": self.tools,
+                "attempts": attempt::tally(self.attempts.0, self.attempts.1),
                 "own": self.metrics,
             }),
+            Call::AttemptEnd { keep } => {
+                *(if *keep { &mut self.attempts.0 } else { &mut self.attempts.1 }) += 1;
+                return Ok(reply);
+            }
             Call::RunMetric { name, value } => {
                 self.metrics.insert(name.clone(), value.clone());
                 return Ok(reply);

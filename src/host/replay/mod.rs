@@ -141,6 +141,8 @@ pub struct Replay<'a> {
     session: usize,
     tools: BTreeSet<String>,
     metrics: BTreeMap<String, Value>,
+    /// How many attempts were kept, and how many undone.
+    attempts: (u64, u64),
     positions: u64,
     not_judged: u64,
     differences: Vec<Difference>,
@@ -209,6 +211,7 @@ impl<'a> Replay<'a> {
             tried_budget: tried.as_ref().map(|law| Budget::new(limits(law))),
             tools: BTreeSet::new(),
             metrics: BTreeMap::new(),
+            attempts: (0, 0),
             differences: Vec::new(),
             positions: 0,
             not_judged: 0,

@@ -42,7 +42,7 @@ pub(super) fn changes(report: &Report) -> Markup {
 
 /// What became of the files, if it is not the same for all or not the usual.
 fn fates(files: &[Change]) -> String {
-    let all = [Fate::Changed, Fate::WouldChange, Fate::Proposed, Fate::Undone, Fate::BroughtBack];
+    let all = [Fate::Changed, Fate::WouldChange, Fate::Proposed, Fate::SetAside, Fate::Undone, Fate::BroughtBack];
     let n = |fate: Fate| files.iter().filter(|change| change.fate == fate).count();
     let told: Vec<String> = all
         .into_iter()
@@ -85,7 +85,7 @@ fn path(path: &str) -> Markup {
 fn file(number: usize, change: &Change, open: bool) -> Markup {
     let tone = match change.fate {
         Fate::Changed | Fate::WouldChange | Fate::BroughtBack => "",
-        Fate::Proposed => "waiting",
+        Fate::Proposed | Fate::SetAside => "waiting",
         Fate::Undone => "bad",
     };
     html! {

@@ -87,6 +87,9 @@ fn sections(report: &Report) -> Vec<Section> {
     if !report.verifications.is_empty() {
         sections.push(section("counts", "Counts and checks", summary::verifications(report)));
     }
+    if !report.commitments.is_empty() {
+        sections.push(section("commitments", "Commitments", summary::commitments(report)));
+    }
     if !report.evaluations.is_empty() || !report.metrics.is_empty() {
         sections.push(section("evaluations", "Evaluations", summary::evaluations(report)));
     }

@@ -163,6 +163,33 @@ fn verification(one: &Verification) -> Markup {
     }
 }
 
+pub(super) fn commitments(report: &Report) -> Markup {
+    html! {
+        table.list {
+            caption.hidden { "What the run committed to" }
+            thead { tr { th scope="col" { "Commitment" } th scope="col" { "Result" } th scope="col" { "What was seen" } } }
+            tbody {
+                @for one in &report.commitments {
+                    tr {
+                        th scope="row" {
+                            (lines(&one.description))
+                            small.block { (escape(&one.id)) " of the " (word(&one.source)) }
+                        }
+                        td {
+                            @match one.ok {
+                                Some(true) => span.tag.good { span aria-hidden="true" { "✓" } " holds" },
+                                Some(false) => span.tag.bad { span aria-hidden="true" { "✕" } " does not hold" },
+                                None => span.tag { "not looked at" },
+                            }
+                        }
+                        td { @if let Some(reason) = &one.reason { (lines(reason)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
 pub(super) fn evaluations(report: &Report) -> Markup {
     html! {
         @if !report.evaluations.is_empty() {

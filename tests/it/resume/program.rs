@@ -55,7 +55,7 @@ fn a_program_goes_on_with_its_own_calls() {
     host.perform(&Position::nth(1), send(), &mut Silent).unwrap();
     assert_eq!(host.perform(&Position::nth(2), create("a.txt"), &mut Silent).unwrap(), first);
     assert_eq!(host.perform(&Position::nth(3), send(), &mut Silent).unwrap(), json!(1));
-    let finished = host.finish(Ok(json!("end"))).unwrap();
+    let finished = host.finish(Ok(json!("end")), &mut Silent).unwrap();
     assert_eq!((finished.state, made.load(Ordering::Relaxed)), (State::Done, 2));
     site.last_ended("done");
 }
@@ -70,7 +70,7 @@ fn a_run_that_ends_before_it_has_done_what_it_did_is_no_success() {
     host.perform(&Position::nth(1), create, &mut Silent).unwrap();
     drop(host);
     let host = opened_again(&context, &run);
-    let finished = host.finish(Ok(json!(1))).unwrap();
+    let finished = host.finish(Ok(json!(1)), &mut Silent).unwrap();
     assert_eq!(finished.error.unwrap().code(), Code::Diverged);
     assert!(!site.path("a.txt").exists(), "what nobody stands for is undone");
 }
@@ -96,6 +96,6 @@ fn another_call_than_the_one_that_it_died_in_leaves_that_unanswered() {
     drop(host);
     let mut host = opened_again(&context, &run);
     host.perform(&Position::nth(1), create(), &mut Silent).unwrap();
-    assert_eq!(host.finish(Ok(json!(1))).unwrap().state, State::Done);
+    assert_eq!(host.finish(Ok(json!(1)), &mut Silent).unwrap().state, State::Done);
     assert_eq!(site.read("a.txt"), b"x\n");
 }

@@ -1,6 +1,7 @@
 //! What several areas' tests share.
 
 pub(crate) mod browser;
+pub(crate) mod chance;
 pub(crate) mod hold;
 pub(crate) mod keys;
 pub(crate) mod record;

@@ -1,0 +1,117 @@
+//! A command that has to succeed: judged like any other, run on a view of the tree, and what it changes there is thrown away.
+
+use std::sync::atomic::AtomicBool;
+
+use serde_json::json;
+
+use super::verify::Seen;
+use crate::{
+    assertion::{Command, Verdict},
+    call::{Call, Run},
+    error::{Code, Error},
+    exec,
+    gate::{self, Decision, Rules, Subject},
+    host::{Context, context::check_stop},
+    policy::Policy,
+    process::sandbox::Stream,
+    workspace::View,
+};
+
+/// How many bytes of the end of its output are told.
+const TOLD: usize = 2000;
+
+/// What commands are run with.
+pub(super) struct Bench<'a> {
+    pub(super) context: &'a Context,
+    pub(super) judges: (&'a Policy, &'a Rules),
+    pub(super) view: View<'a>,
+    pub(super) run: &'a str,
+    pub(super) dry_run: bool,
+    pub(super) timeout_ms: u64,
+    /// True if that is only what is left of the run's budget.
+    pub(super) short: bool,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// Checks that a command may be run without asking: nobody is there to be asked when it is.
+pub(super) fn permitted(context: &Context, (policy, rules): (&Policy, &Rules), command: &Command) -> Result<(), Error> {
+    let call = Call::ExecRun(Box::new(run(command, None)));
+    let subject = Subject::Call { call: &call, adapters: &[], calls: &context.options.calls.offered() };
+    let verdict = gate::decide(&subject, policy, rules);
+    let reasons: Vec<String> = verdict.remarks().map(|result| result.reason.clone()).collect();
+    match verdict.decision {
+        Decision::Allow | Decision::Warn => Ok(()),
+        Decision::RequireConfirmation => Err(Error::new(
+            Code::PermissionDenied,
+            format!(
+                "the command of a commitment is run without asking, and this one may not be: {}",
+                reasons.join("; ")
+            ),
+        )
+        .hint("commit to a command that needs no confirmation")),
+        Decision::Block => Err(verdict
+            .into_error()
+            .unwrap_or_else(|| Error::new(Code::Blocked, "a gate blocks the command of a commitment"))),
+    }
+}
+
+fn run(command: &Command, timeout_ms: Option<u64>) -> Run {
+    let Command { program, args, cwd, env, status: _ } = command.clone();
+    Run { program, args, cwd, env, timeout_ms, ..Run::default() }
+}
+
+impl Bench<'_> {
+    /// Runs the command and compares its status. An error means that everything has to stop.
+    pub(super) fn see(&self, command: &Command) -> Result<Seen, Error> {
+        if let Err(error) = permitted(self.context, self.judges, command) {
+            return Ok(Verdict::fails(error.message()).into());
+        }
+        let options = &self.context.options;
+        let ctx = exec::Context {
+            view: self.view,
+            exec: &self.judges.0.settings().exec,
+            environment: &options.environment,
+            supervisor: &options.program,
+            run: self.run,
+            discard: true,
+            from_workspace: self.judges.0.exec_rule(&run(command, None).argv()).is_ok_and(|rule| rule.from_workspace),
+            dry_run: self.dry_run,
+            timeout_ms: self.timeout_ms,
+            threads: options.threads,
+            cancel: self.stop,
+            output: None,
+        };
+        let done = exec::prepare(ctx, &run(command, Some(self.timeout_ms))).and_then(|ready| {
+            let program = ready.program().clone();
+            ready.run(&mut |_| Ok(())).map(|done| (program, done.ended))
+        });
+        check_stop(self.stop)?;
+        let (program, ended) = match done {
+            Ok(done) => done,
+            Err(error) => return Ok(Verdict::fails(format!("it can't be run: {}", error.message())).into()),
+        };
+        let ran = Some(json!({"program": program, "confinement": ended.confinement}));
+        let verdict = match (ended.timed_out, ended.status, ended.signal) {
+            (true, ..) if self.short => Verdict::fails("it took what was left of the budget `exec_s`"),
+            (true, ..) => Verdict::fails(format!("it took longer than {} ms", self.timeout_ms)),
+            (false, Some(status), _) if status == command.status => {
+                let verdict = Verdict::holds(format!("it ended with status {status}"));
+                return Ok(Seen { verdict, output: None, ran });
+            }
+            (false, Some(status), _) => {
+                Verdict::fails(format!("it ended with status {status}, not {}", command.status))
+            }
+            (false, None, Some(signal)) => Verdict::fails(format!("signal {signal} ended it")),
+            (false, None, None) => Verdict::fails("nobody knows how it ended"),
+        };
+        let said = if ended.stderr.length > 0 { &ended.stderr } else { &ended.stdout };
+        Ok(Seen { verdict, output: Some(tail(said)).filter(|text| !text.is_empty()), ran })
+    }
+}
+
+/// The end of what was said, as text.
+fn tail(stream: &Stream) -> String {
+    let bytes = stream.tail.as_deref().unwrap_or(&stream.head);
+    let from = bytes.len().saturating_sub(TOLD);
+    String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+}

@@ -1,0 +1,292 @@
+//! Commitments: what has to hold for a run to be done. Made by the policy, scripts and plans, kept in the record, and seen to by
+//! others when the run ends. What the run itself says of them changes nothing.
+
+mod again;
+mod command;
+mod stated;
+mod verify;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub use self::{
+    again::{VerifiedRun, verify_run},
+    stated::{commitments, count_sentence},
+};
+use super::{Context, Host, Position, files::unprotected, past::Past, start::Origin};
+use crate::{
+    apply,
+    assertion::{self, Assertion, Baseline, Sight},
+    call::Call,
+    error::{Code, Error},
+    json,
+    ledger::{Note, Pack, Record},
+    path::RepoPath,
+    policy::{self, Hidden, Policy},
+    workspace::Globs,
+};
+
+/// How many characters a description may have.
+const MOST_WORDS: usize = 1000;
+
+/// Who made a commitment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Maker {
+    /// The policy, of every run.
+    Policy,
+    /// A plan of diffs that was applied.
+    Plan,
+    /// The program that embeds nrv.
+    Program,
+    /// The script.
+    Script,
+}
+
+/// A commitment, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commitment {
+    /// Its name in the run, such as `k1`.
+    pub id: String,
+    /// Who made it.
+    pub source: Maker,
+    /// What holds, in words.
+    pub description: String,
+    /// True if it held when it was last looked at; none if nobody has looked.
+    pub ok: Option<bool>,
+    /// What was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The end of what a command said that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// How long that took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// A commitment with what it takes to see whether it holds.
+#[derive(Clone, Debug)]
+pub(super) struct Pledge {
+    told: Commitment,
+    assertion: Value,
+    timeout_ms: Option<u64>,
+    /// What `tree_unchanged` compares with.
+    baseline: Option<Baseline>,
+}
+
+impl Pledge {
+    /// What a record of the kind `commitment_made` says.
+    fn of(record: &Record, pack: &Pack) -> Result<Self, Error> {
+        let data = &record.data;
+        let damaged = |error: serde_json::Error| {
+            Error::new(Code::RecordDamaged, format!("the commitment of record {} can't be read: {error}", record.seq))
+        };
+        let baseline = match data.get("baseline") {
+            Some(kept) => serde_json::from_value(pack.value(kept)?).map(Some).map_err(damaged)?,
+            None => None,
+        };
+        let told = stated::made(record)
+            .ok_or_else(|| Error::new(Code::RecordDamaged, format!("record {} makes no commitment", record.seq)))?;
+        let (assertion, timeout_ms) = (pack.value(&data["assertion"])?, data["timeout_ms"].as_u64());
+        Ok(Pledge { told, assertion, timeout_ms, baseline })
+    }
+
+    /// How long seeing to it may take.
+    fn timeout_ms(&self, policy: &Policy) -> u64 {
+        self.timeout_ms.unwrap_or(policy.settings().exec.timeout_ms)
+    }
+}
+
+/// Checks that the assertions of a policy can be used, which the policy itself can't tell.
+pub(super) fn check_policy(policy: &Policy) -> Result<(), Error> {
+    for (at, wanted) in policy.settings().commitments.iter().enumerate() {
+        well_formed(wanted).map_err(|error| {
+            let key = format!("commitments.{at}");
+            let wrong = Error::new(Code::InvalidPolicy, format!("{} ({})", error.message(), policy.origin(&key)));
+            let wrong = error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()));
+            wrong.detail("key", key).hint(error.hint_text().unwrap_or("change the commitment").to_owned())
+        })?;
+    }
+    Ok(())
+}
+
+/// The assertion of a commitment that says what it has to say.
+fn well_formed(wanted: &policy::Commitment) -> Result<Assertion, Error> {
+    let wrong = |at: &str, why: String| {
+        Err(Error::new(Code::InvalidInput, format!("the commitment can't be made: {why}")).detail("at", at))
+    };
+    if wanted.description.trim().is_empty() {
+        return wrong("/description", "`description` says nothing".to_owned());
+    }
+    if wanted.description.chars().count() > MOST_WORDS {
+        return wrong("/description", format!("`description` has more than {MOST_WORDS} characters"));
+    }
+    if wanted.timeout_ms == Some(0) {
+        return wrong("/timeout_ms", "nothing is seen in 0 milliseconds".to_owned());
+    }
+    assertion::parse(&wanted.assertion).map_err(|error| {
+        let at = format!("/assertion{}", error.details().get("at").and_then(Value::as_str).unwrap_or_default());
+        error.detail("at", at.trim_end_matches('/'))
+    })
+}
+
+impl Host<'_> {
+    /// Answers `commit.add` with the commitment's id.
+    pub(super) fn add_commitment(&mut self, position: &Position, call: &Call) -> Result<Value, Error> {
+        let Call::CommitAdd { description, assertion, timeout_ms } = call else {
+            return Err(Error::new(Code::Internal, format!("`{}` makes no commitment", call.name())));
+        };
+        let source = if self.origin == Origin::Script { Maker::Script } else { Maker::Program };
+        let wanted = policy::Commitment {
+            description: description.clone(),
+            assertion: assertion.clone(),
+            timeout_ms: *timeout_ms,
+        };
+        self.commit_to(position.as_str(), source, &wanted).map(Value::from)
+    }
+
+    /// The commitments that were made, and what was seen of them.
+    pub(super) fn told_commitments(&self) -> Vec<Commitment> {
+        self.commitments.iter().map(|pledge| pledge.told.clone()).collect()
+    }
+
+    /// Makes the commitments of the policy in force, as far as they are not made yet.
+    pub(super) fn commit_to_policy(&mut self) -> Result<(), Error> {
+        for wanted in self.policy.settings().commitments.clone() {
+            self.commit_to("", Maker::Policy, &wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a plan whose commitments can't be made, before anything of it is done.
+    pub(super) fn check_plan(&self, request: &apply::Request) -> Result<(), Error> {
+        for (at, wanted) in request.commitments().iter().enumerate() {
+            self.admissible(Maker::Plan, wanted).map_err(|error| {
+                let place = error.details().get("at").and_then(Value::as_str).unwrap_or_default();
+                let place = format!("/commitments/{at}{place}");
+                error.within(format!("commitment {} of the plan", at + 1)).detail("at", place)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes the commitments of a plan that was applied.
+    pub(super) fn commit_to_plan(&mut self, position: &Position, request: &apply::Request) -> Result<(), Error> {
+        for wanted in request.commitments().iter().filter(|_| request.writes()) {
+            self.commit_to(position.as_str(), Maker::Plan, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a commitment, and keeps what it will be compared with. One that was made already is the same one.
+    fn commit_to(&mut self, position: &str, source: Maker, wanted: &policy::Commitment) -> Result<String, Error> {
+        let wanted = policy::Commitment { assertion: json::as_recorded(wanted.assertion.clone()), ..wanted.clone() };
+        let assertion = self.admissible(source, &wanted)?;
+        let description = self.without_secrets(wanted.description);
+        let is_same = |made: &&Pledge| {
+            made.told.description == description
+                && made.assertion == wanted.assertion
+                && made.timeout_ms == wanted.timeout_ms
+        };
+        if let Some(made) = self.commitments.iter().find(is_same) {
+            return Ok(made.told.id.clone());
+        }
+        let baseline = match &assertion {
+            Assertion::TreeUnchanged(globs) => Some(self.as_it_started(source, globs)?),
+            Assertion::FileExists(_) | Assertion::Count(_) | Assertion::JsonValid(_) | Assertion::Command(_) => None,
+        };
+        let id = format!("k{}", self.commitments.len() + 1);
+        let mut data = json!({
+            "id": id, "source": source, "description": description,
+            "assertion": self.packed(&wanted.assertion, false)?,
+        });
+        if let Some(timeout_ms) = wanted.timeout_ms {
+            data["timeout_ms"] = json!(timeout_ms);
+        }
+        if let Some(baseline) = &baseline {
+            data["baseline"] = self.packed(&json!(baseline), true)?;
+        }
+        self.note(Note { position: position.to_owned(), kind: "commitment_made", data, ..Note::default() })?;
+        let told =
+            Commitment { id: id.clone(), source, description, ok: None, reason: None, output: None, duration_ms: None };
+        let policy::Commitment { assertion, timeout_ms, .. } = wanted;
+        self.commitments.push(Pledge { told, assertion, timeout_ms, baseline });
+        Ok(id)
+    }
+
+    /// The assertion of a commitment that may be made: a count must not tell what is in a file that scripts may not read, and a
+    /// command must be one that may be run without asking.
+    fn admissible(&self, source: Maker, wanted: &policy::Commitment) -> Result<Assertion, Error> {
+        let assertion = well_formed(wanted)?;
+        match &assertion {
+            Assertion::Command(command) => {
+                let (policy, rules) = self.judges(source);
+                command::permitted(self.context, (policy, rules), command)?;
+            }
+            _ if source == Maker::Policy => {}
+            Assertion::FileExists(path) => self.policy.may_read(path)?,
+            Assertion::Count(assertion::Count { globs, .. })
+            | Assertion::JsonValid(globs)
+            | Assertion::TreeUnchanged(globs) => drop(unprotected(globs.clone())?),
+        }
+        Ok(assertion)
+    }
+
+    /// The policy by which the command of a commitment is judged: a script's header does not bind the policy.
+    fn judges(&self, source: Maker) -> (&Policy, &crate::gate::Rules) {
+        match source {
+            Maker::Policy => (&self.context.policy, &self.context.rules),
+            Maker::Plan | Maker::Program | Maker::Script => (&self.policy, &self.rules),
+        }
+    }
+
+    /// The files as they were when the run started: as they are, with what the run has changed taken back.
+    fn as_it_started(&self, source: Maker, globs: &Globs) -> Result<Baseline, Error> {
+        let hidden = hidden(source, &self.policy).as_deref().map(Hidden::new).transpose()?;
+        let threads = self.context.options.threads;
+        // What a dry run proposes is not there.
+        let sight = Sight { view: self.context.view(), hidden: hidden.as_ref(), threads };
+        let mut baseline = assertion::baseline(sight, globs)?;
+        let entries = self.transactions.iter().rev().flat_map(|transaction| transaction.entries.iter().rev());
+        let looked_at = |path: &RepoPath| globs.matches(path) && sight.sees(path);
+        for entry in entries.filter(|entry| looked_at(&entry.path)) {
+            match entry.before.filter(|before| !before.is_link()) {
+                Some(before) => drop(baseline.insert(entry.path.clone(), before.into())),
+                None => drop(baseline.remove(&entry.path)),
+            }
+        }
+        Ok(baseline)
+    }
+}
+
+/// Globs of the files that a commitment does not look at; none: it looks at all. Whoever writes a script would learn from its
+/// counts what is in files that it may not read.
+fn hidden(source: Maker, policy: &Policy) -> Option<Vec<String>> {
+    (source != Maker::Policy).then(|| policy.hidden())
+}
+
+/// The commitments that a record holds.
+pub(super) fn restore(past: &Past) -> Result<Vec<Pledge>, Error> {
+    let made = past.records().iter().filter(|record| record.kind == stated::MADE);
+    made.map(|record| Pledge::of(record, past.pack())).collect()
+}
+
+/// The context's threads, tree and program with which an assertion on the tree is looked at.
+fn request(
+    context: &Context,
+    folder: &crate::ledger::RunFolder,
+    pledge: &Pledge,
+    hidden: Option<Vec<String>>,
+) -> assertion::check::Request {
+    assertion::check::Request {
+        root: context.workspace.root().to_owned(),
+        run_folder: folder.path().to_owned(),
+        assertion: pledge.assertion.clone(),
+        hidden,
+        baseline: pledge.baseline.clone(),
+        overlay: Vec::new(),
+        threads: context.options.threads,
+    }
+}

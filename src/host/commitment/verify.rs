@@ -1,0 +1,140 @@
+//! When a script has ended well: every commitment is looked at, each by a process of its own, whatever becomes of the others.
+
+use serde_json::{Value, json};
+
+use super::{Commitment, Pledge, command, hidden, request, stated::VERIFIED};
+use crate::{
+    assertion::{self, Assertion, Verdict},
+    clock::Stopwatch,
+    error::{Code, Error},
+    host::{Demand, Event, Host, Sink, verifier::ask_process},
+    ledger::Note,
+    workspace::Proposed,
+};
+
+/// The hidden subcommand that looks at an assertion.
+pub(super) const SUBCOMMAND: &str = "__check";
+
+/// What was seen of a commitment.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) verdict: Verdict,
+    /// The end of what a command said that failed.
+    pub(super) output: Option<String>,
+    /// Which program that was, and what confined it.
+    pub(super) ran: Option<Value>,
+}
+
+impl From<Verdict> for Seen {
+    fn from(verdict: Verdict) -> Self {
+        Seen { verdict, output: None, ran: None }
+    }
+}
+
+impl Host<'_> {
+    /// Looks at every commitment, and tells of each. `verification_failed` names those that do not hold.
+    ///
+    /// Any other error means that they could not all be looked at, such as `cancelled`.
+    pub(in crate::host) fn verify_commitments(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        if self.commitments.is_empty() {
+            return Ok(());
+        }
+        let folder = "packs/commitments-proposed";
+        let overlay = self.write_overlay(folder)?;
+        let looked = (0..self.commitments.len()).try_for_each(|at| self.look_at(at, &overlay, sink));
+        self.folder.remove_folder(folder)?;
+        looked?;
+        self.sync()?;
+        refusal(self.commitments.iter().map(|pledge| &pledge.told)).map_or(Ok(()), Err)
+    }
+
+    fn look_at(&mut self, at: usize, overlay: &[Proposed], sink: &mut dyn Sink) -> Result<(), Error> {
+        self.check_cancelled()?;
+        let pledge = self.commitments[at].clone();
+        let watch = Stopwatch::start();
+        let Seen { verdict: Verdict { ok, reason }, output, ran } = self.see_to(&pledge, overlay)?;
+        let reason = self.without_secrets(reason);
+        let output = output.map(|output| self.without_secrets(output));
+        let duration_ms = watch.elapsed_ms();
+        let data = json!({"id": pledge.told.id, "ok": ok, "reason": reason});
+        let mut volatile = json!({"duration_ms": duration_ms});
+        if let Some(output) = &output {
+            volatile["output"] = json!(output);
+        }
+        if let Some(ran) = ran {
+            volatile["ran"] = ran;
+        }
+        self.note(Note { kind: VERIFIED, data, volatile, ..Note::default() })?;
+        let told =
+            Commitment { ok: Some(ok), reason: Some(reason), output, duration_ms: Some(duration_ms), ..pledge.told };
+        self.commitments[at].told = told.clone();
+        sink.event(Event::CommitmentVerified { commitment: told });
+        Ok(())
+    }
+
+    fn see_to(&mut self, pledge: &Pledge, overlay: &[Proposed]) -> Result<Seen, Error> {
+        let source = pledge.told.source;
+        match assertion::parse(&pledge.assertion)? {
+            Assertion::Command(command) => self.see_command(pledge, &command),
+            Assertion::FileExists(_) | Assertion::Count(_) | Assertion::JsonValid(_) | Assertion::TreeUnchanged(_) => {
+                let request = || {
+                    let request = request(self.context, &self.folder, pledge, hidden(source, &self.policy));
+                    Ok(assertion::check::Request { overlay: overlay.to_vec(), ..request })
+                };
+                let timeout_ms = pledge.timeout_ms(&self.policy);
+                let answer = ask_process(self.context, SUBCOMMAND, request, timeout_ms, self.deadline.stop())?;
+                Ok(answer.unwrap_or_else(Verdict::fails).into())
+            }
+        }
+    }
+
+    /// What a command says, on a view of the tree that is thrown away.
+    fn see_command(&mut self, pledge: &Pledge, command: &assertion::Command) -> Result<Seen, Error> {
+        let timeout_ms = pledge.timeout_ms(&self.policy);
+        let reserved = match self.budget.reserve_exec(timeout_ms) {
+            Ok(reserved) => reserved,
+            Err(error) => return Ok(Verdict::fails(error.message()).into()),
+        };
+        let (policy, rules) = self.judges(pledge.told.source);
+        let bench = command::Bench {
+            context: self.context,
+            judges: (policy, rules),
+            view: self.view(),
+            run: self.folder.id(),
+            dry_run: self.flags.dry_run,
+            timeout_ms: reserved.exec_ms,
+            short: reserved.exec_ms < timeout_ms,
+            stop: self.deadline.stop(),
+        };
+        let watch = Stopwatch::start();
+        let seen = bench.see(command);
+        self.budget.settle(reserved, Demand { exec_ms: watch.elapsed_ms(), ..Demand::default() });
+        seen
+    }
+
+    /// A text without secrets.
+    pub(super) fn without_secrets(&self, text: String) -> String {
+        match self.redacted(Value::from(text)) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The error that names the commitments that do not hold; none if all do.
+fn refusal<'c>(commitments: impl Iterator<Item = &'c Commitment> + Clone) -> Option<Error> {
+    let all = commitments.clone().count();
+    let failed: Vec<&Commitment> = commitments.filter(|one| one.ok != Some(true)).collect();
+    let first = failed.first()?;
+    let names: Vec<&str> = failed.iter().map(|one| one.id.as_str()).collect();
+    let what = match (failed.len(), all) {
+        (1, 1) => "what the run committed to does not hold".to_owned(),
+        (1, all) => format!("1 of {all} commitments does not hold"),
+        (n, all) => format!("{n} of {all} commitments do not hold"),
+    };
+    let reason = first.reason.as_deref().unwrap_or("nobody has looked");
+    let message = format!("{what}: `{}`, {}: {reason}", first.id, first.description);
+    Some(Error::new(Code::VerificationFailed, message).detail("commitments", names).hint(
+        "the run is not done until every commitment holds, whatever it says itself; mend what is wrong and run it again",
+    ))
+}

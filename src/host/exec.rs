@@ -1,0 +1,262 @@
+//! `exec.run` at the door: a command on a view of the tree, and what it changed there committed like any other change.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Event, Host, Position, Sink,
+    budget::{Cost, Demand},
+    commit::Submitted,
+    confirm::Leave,
+};
+use crate::{
+    apply::Proposed,
+    call::{Call, Run},
+    error::{Code, Error},
+    exec::{self, Done},
+    journal,
+    ledger::Note,
+    process::sandbox::{Confinement, Ended, State, Stream},
+    workspace::{Globs, View},
+};
+
+/// What of a reply differs each time: records keep it apart from what is compared.
+pub(super) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "peak_bytes"];
+
+/// Characters of output that an error shows.
+const SHOWN: usize = 2000;
+
+/// The folder of a run that has the whole output of its commands. It may show secrets, as packs do.
+const OUTPUT: &str = "packs/exec";
+
+impl Host<'_> {
+    /// Runs a command. Its program was judged; its changes are judged here.
+    pub(super) fn exec(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        run: &Run,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let globs = match run.writes.is_empty() {
+            true => None,
+            false => Some(Globs::parse(&run.writes)?),
+        };
+        // The gate has let it pass; what it may change is known from the same rule.
+        let allowance = self.policy.exec_rule(&run.argv())?;
+        let timeout_ms = run.timeout_ms.unwrap_or(self.policy.settings().exec.timeout_ms);
+        let reserved = self.budget.reserve_exec(timeout_ms)?;
+        let mut spent = Demand::default();
+        let ended = self.run_command(position, call, (run, globs.as_ref()), reserved.exec_ms, (&mut spent, sink));
+        self.budget.settle(reserved, spent);
+        self.reserved.demand = spent;
+        let done = ended?;
+        self.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
+        let reply = reply(&done);
+        if done.changes.is_empty() {
+            return Ok(reply);
+        }
+        for change in done.changes.changes() {
+            allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
+        }
+        self.keep(position, done, reply, sink)
+    }
+
+    /// Runs the command on a view of the tree. The files that it may change stay locked.
+    fn run_command(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        (run, globs): (&Run, Option<&Globs>),
+        timeout_ms: u64,
+        (spent, sink): (&mut Demand, &mut dyn Sink),
+    ) -> Result<Done, Error> {
+        if let Some(globs) = globs.filter(|_| !self.flags.dry_run) {
+            self.lock(&globs.prefixes())?;
+        }
+        self.note_intent(position, call)?;
+        let (overlay, settings) = (self.overlay.clone(), self.policy.settings().exec.clone());
+        let (stop, context) = (self.deadline.flag(), self.context);
+        // A command that is made again when the run goes on does not write over what the record names.
+        let output = format!("{OUTPUT}/{position}-{}", self.chain.tip().0);
+        self.folder.make_folder(OUTPUT)?;
+        let files = ["stdout", "stderr"].map(|stream| self.folder.path().join(format!("{output}.{stream}")));
+        let id = self.run_id().to_owned();
+        let ctx = exec::Context {
+            view: View::new(&context.workspace, &overlay),
+            exec: &settings,
+            environment: &context.options.environment,
+            supervisor: &context.options.program,
+            run: &id,
+            discard: false,
+            from_workspace: self.policy.exec_rule(&run.argv())?.from_workspace,
+            dry_run: self.flags.dry_run,
+            timeout_ms,
+            threads: context.options.threads,
+            cancel: &stop,
+            output: Some((&files[0], &files[1])),
+        };
+        let prepared = exec::prepare(ctx, run)?;
+        for folder in prepared.missing_scratch()? {
+            journal::make_scratch(&context.workspace, &folder)?;
+        }
+        let program = prepared.program().clone();
+        sink.event(Event::CommandStarted { argv: run.argv() });
+        let mut ready = |confinement: &Confinement| {
+            let is_repeatable = confinement.state == State::Enforced && !settings.network;
+            let data = json!({"repeatable": is_repeatable});
+            // Where programs stand, what they are and what the kernel offers differs from machine to machine.
+            let volatile = json!({"program": program, "confinement": confinement});
+            self.note(Note {
+                position: position.to_string(),
+                kind: "exec_started",
+                data,
+                volatile,
+                ..Note::default()
+            })?;
+            if is_repeatable {
+                return Ok(());
+            }
+            // Should the run die now, nobody knows what it did elsewhere.
+            self.acted = true;
+            self.sync()
+        };
+        let done = prepared.run(&mut ready)?;
+        spent.exec_ms = done.ended.duration_ms;
+        self.note_ended(position, &done, &output)?;
+        let Ended { status, duration_ms, .. } = done.ended;
+        sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms });
+        Ok(done)
+    }
+
+    fn note_ended(&mut self, position: &Position, done: &Done, output: &str) -> Result<(), Error> {
+        let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
+        let data = json!({
+            "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
+            "changed": done.changes.len(),
+        });
+        let mut files = Vec::new();
+        for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+            if stream.stored > 0 {
+                files.push(self.folder.file_ref(&format!("{output}.{name}"))?);
+            }
+        }
+        let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
+        let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
+        let volatile = json!({
+            "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
+            "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
+        });
+        self.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })
+    }
+
+    /// An error if a command did not come to an end of its own, or has failed and was to be checked.
+    fn heed_end(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
+        let name = &run.program;
+        if ended.cancelled {
+            self.check_cancelled()?;
+            return Err(Error::new(Code::Cancelled, format!("`{name}` was ended, since the run was cancelled")));
+        }
+        if ended.timed_out && short {
+            let limit = self.policy.settings().budget.exec_s;
+            return Err(Error::new(
+                Code::BudgetExhausted,
+                format!("`{name}` took what was left of the budget `exec_s`"),
+            )
+            .detail("budget", "exec_s")
+            .detail("limit", limit)
+            .hint("raise `exec_s` in `[budget]` of `nrv.toml` and in the script's header"));
+        }
+        if !run.check || ended.status == Some(0) {
+            return Ok(());
+        }
+        let how = match (ended.timed_out, ended.status, ended.signal) {
+            (true, ..) => format!("took longer than {} ms and was ended", ended.duration_ms),
+            (false, Some(status), _) => format!("ended with status {status}"),
+            (false, None, Some(signal)) => format!("was ended by signal {signal}"),
+            (false, None, None) => "did not end".to_owned(),
+        };
+        let reply = outcome(ended);
+        let error = Error::new(Code::CommandFailed, format!("`{}` {how}", run.argv().join(" ")));
+        let error =
+            ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
+        Err(error.detail("stdout", last(&reply["stdout"])).detail("stderr", last(&reply["stderr"])))
+    }
+
+    /// Judges and commits what a command changed.
+    fn keep(&mut self, position: &Position, done: Done, reply: Value, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let Done { changes, before, .. } = done;
+        let parts = before.iter().map(|_| None).collect();
+        let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
+        let patch = self.render_proposed(&proposed)?;
+        let verdict = self.admit(position, Submitted { adapter: None, patch: &patch, file: None }, sink)?;
+        let mut leave = Leave::default();
+        let change = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
+        self.reserved = Cost { demand: self.reserved.demand, ..change };
+        self.permit_gates(position, (&verdict, &proposed.changes, &patch), &mut leave, sink)?;
+        let files = proposed.changes.len();
+        if self.flags.dry_run {
+            self.check_targets(&proposed.changes)?;
+            self.preview(&proposed.changes, &patch);
+        } else {
+            let (stable, _) = parted(&reply);
+            self.write(position, &proposed, (&patch, &stable), leave)?;
+        }
+        sink.event(Event::Applied { files, written: !self.flags.dry_run });
+        Ok(reply)
+    }
+}
+
+/// What the script is told.
+fn reply(done: &Done) -> Value {
+    let mut reply = outcome(&done.ended);
+    reply["changed"] = done.changes.changes().iter().map(|change| json!(change.path)).collect();
+    reply
+}
+
+fn outcome(ended: &Ended) -> Value {
+    json!({
+        "status": ended.status, "signal": ended.signal, "timed_out": ended.timed_out,
+        "stdout": text(&ended.stdout), "stderr": text(&ended.stderr),
+        "truncated": ended.stdout.tail.is_some() || ended.stderr.tail.is_some(),
+        "duration_ms": ended.duration_ms, "cpu_ms": ended.cpu_ms, "peak_bytes": ended.peak_bytes,
+    })
+}
+
+/// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
+fn text(stream: &Stream) -> String {
+    let mut text = String::from_utf8_lossy(&stream.head).into_owned();
+    if let Some(tail) = &stream.tail {
+        let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);
+        let _ = write!(text, "\n[{left_out} bytes are left out here]\n");
+        text.push_str(&String::from_utf8_lossy(tail));
+    }
+    text
+}
+
+/// The end of an output, for an error.
+fn last(output: &Value) -> String {
+    let text = output.as_str().unwrap_or_default();
+    let from = text.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+/// A reply without what differs each time, and that.
+pub(super) fn parted(reply: &Value) -> (Value, Value) {
+    let mut stable = reply.clone();
+    let mut volatile = Map::new();
+    if let Some(map) = stable.as_object_mut() {
+        volatile.extend(VOLATILE.iter().filter_map(|key| map.remove_entry(*key)));
+    }
+    (stable, Value::Object(volatile))
+}
+
+/// A reply of which those parts were kept apart, as it was.
+pub(super) fn joined(mut reply: Value, volatile: &Value) -> Value {
+    if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.as_object()) {
+        let parts = VOLATILE.iter().filter_map(|key| volatile.get_key_value(*key));
+        reply.extend(parts.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    reply
+}

@@ -1,0 +1,136 @@
+//! How a process confines itself just before a program takes its place or is started by it: files, system calls, privileges, limits.
+
+use std::path::PathBuf;
+
+use landlock::{Access, AccessFs, BitFlags};
+use rustix::{
+    process::{DumpableBehavior, Resource, Rlimit},
+    thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets},
+};
+
+use super::{Confine, Launch, refused};
+use crate::process::lockdown;
+
+/// What every program may read and run.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/proc",
+    "/sys/devices/system",
+];
+
+/// What every program may read and write.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Where it says which servers know the names of machines.
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Processes of nrv's own that count as the program's: those that supervise.
+const OWN_PROCESSES: u64 = 2;
+
+/// Confines this process, which has no other thread. What the kernel lacks is told in `missing`.
+pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) {
+    let mut note = |result: rustix::io::Result<()>, what: &str| {
+        if let Err(error) = result {
+            missing.push(format!("the kernel refuses a limit ({error}): {what}"));
+        }
+    };
+    if launch.confine == Confine::Off {
+        return;
+    }
+    note(rustix::thread::set_no_new_privs(true), "a set-user-id program can gain privileges");
+    if namespaces {
+        note(drop_capabilities(), "the program has privileges in its namespaces");
+        // It is the parent of the program, which shall not look into its memory.
+        note(
+            rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
+            "the program can read the memory of who supervises it",
+        );
+    }
+    missing.extend(limit(launch, namespaces));
+    lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
+    if launch.network {
+        missing.push("the network is permitted: services of this machine can be reached by their sockets".to_owned());
+    }
+    if let Err(why) = refused::refuse(launch.network) {
+        missing.push(format!("seccomp is not available ({why}): the program may make any system call"));
+    }
+}
+
+/// Sets the limits that the program inherits; gives what can't be limited.
+pub(super) fn limit(launch: &Launch, namespaces: bool) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut set = |resource, most: u64, what: &str| {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        if let Err(error) = rustix::process::setrlimit(resource, limit) {
+            missing.push(format!("the kernel refuses a limit ({error}): {what}"));
+        }
+    };
+    set(Resource::Core, 0, "a crash may write a core file");
+    if let Some(most) = launch.limits.file_size {
+        set(Resource::Fsize, most, "the size of files is not bounded");
+    }
+    if let Some(most) = launch.limits.memory {
+        set(Resource::As, most, "memory is not bounded");
+    }
+    if let Some(most) = launch.limits.processes {
+        if namespaces && !rustix::process::getuid().is_root() {
+            set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "the number of processes is not bounded");
+        } else if namespaces {
+            missing
+                .push("the system administrator's processes are not counted: their number is not bounded".to_owned());
+        } else {
+            missing.push("without namespaces the number of processes is not bounded".to_owned());
+        }
+    }
+    missing
+}
+
+/// Gives up everything that the owner of a namespace may do in it, also for programs that are started.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    for capability in CapabilitySet::all().iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // One that the kernel does not know.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    rustix::thread::set_capabilities_secure_bits(
+        CapabilitiesSecureBits::NO_ROOT
+            | CapabilitiesSecureBits::NO_ROOT_LOCKED
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP
+            | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED,
+    )?;
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+}
+
+/// What the program may do with which files.
+fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<AccessFs>)> {
+    let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let read = AccessFs::from_read(lockdown::COMPLETE);
+    let write = AccessFs::from_all(lockdown::COMPLETE) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let mut readable = paths(SYSTEM);
+    readable.extend(launch.read.iter().chain([&launch.program]).cloned());
+    if launch.network {
+        readable.push(RESOLVER.into());
+    }
+    let mut writable = launch.write.clone();
+    writable.extend(launch.stage.as_ref().map(|stage| stage.root.clone()));
+    if namespaces {
+        writable.extend(super::mounts::temporary());
+    } else {
+        writable.push(launch.temporary.clone());
+    }
+    vec![(readable, read), (writable, write), (paths(DEVICES), AccessFs::ReadFile | AccessFs::WriteFile)]
+}

@@ -1,0 +1,339 @@
+//! The host's side: a program is started by way of its supervisor, watched, and ended when its time is over.
+
+use std::{
+    io::{self, Read, Write},
+    net::Shutdown,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    process::{Child, ChildStderr, ChildStdout, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::{
+    Confine, Confinement, Ended, Launch, NotStarted, SUPERVISOR, State,
+    order::{self, End, Order, Report},
+    output::Collector,
+    supervisor::Way,
+};
+use crate::{
+    clock::Stopwatch,
+    error::{Code, Error},
+    process::{self, Program},
+};
+
+/// How often a cancellation is looked for.
+const TICK: Duration = Duration::from_millis(25);
+
+/// How long preparing may take: mounts of a network may hang.
+const PREPARATION: Duration = Duration::from_secs(30);
+
+/// How long processes may take to be gone when they were killed.
+const FUNERAL: Duration = Duration::from_secs(5);
+
+/// How long the pipes of a program are waited for when all of its processes are gone.
+const PIPE_PATIENCE: Duration = Duration::from_millis(300);
+
+/// Bytes that are read at once.
+const CHUNK: usize = 256 << 10;
+
+/// Bytes of a pipe whose program writes more than usual pipes hold.
+const LARGE_PIPE: usize = 1 << 20;
+
+/// Runs a program to its end. Nothing that it started is left then.
+///
+/// `ready` is told what confines it when everything is prepared and nothing started yet; an error of it is given back, and the
+/// program is not started.
+pub fn launch(
+    launch: &Launch,
+    supervisor: &Program,
+    cancel: &AtomicBool,
+    ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
+) -> Result<Ended, NotStarted> {
+    let way = match launch.confine {
+        Confine::Off if launch.stage.is_some() => Way::Staged,
+        Confine::Off => Way::Bare,
+        Confine::Auto | Confine::Require if launch.network => Way::WithNetwork,
+        Confine::Auto | Confine::Require => Way::Namespaces,
+    };
+    let why = if launch.without_namespaces && way != Way::Bare {
+        "no namespaces are wanted".to_owned()
+    } else {
+        match try_way(launch, supervisor, cancel, ready, (way, Vec::new())) {
+            Ok(ended) => return Ok(ended),
+            Err(Failure::NotStarted(refused)) => return Err(refused),
+            Err(Failure::NoNamespaces(why)) => why,
+        }
+    };
+    if launch.stage.is_some() {
+        return Err(NotStarted::NoStage(why));
+    }
+    let means = "processes of this machine can be seen, times and permissions of files can be changed, and what the program \
+                 starts is sought and ended one by one";
+    match try_way(launch, supervisor, cancel, ready, (Way::Plain, vec![format!("{why}: {means}")])) {
+        Ok(ended) => Ok(ended),
+        Err(Failure::NotStarted(refused)) => Err(refused),
+        Err(Failure::NoNamespaces(why)) => Err(NotStarted::Failed(Error::new(Code::Internal, why))),
+    }
+}
+
+/// Why a way did not lead to the end of a program.
+enum Failure {
+    NoNamespaces(String),
+    NotStarted(NotStarted),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::NotStarted(NotStarted::Failed(error))
+    }
+}
+
+impl From<NotStarted> for Failure {
+    fn from(refused: NotStarted) -> Self {
+        Failure::NotStarted(refused)
+    }
+}
+
+fn try_way(
+    launch: &Launch,
+    supervisor: &Program,
+    cancel: &AtomicBool,
+    ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
+    (way, missing): (Way, Vec<String>),
+) -> Result<Ended, Failure> {
+    let mut supervised = Supervised::start(supervisor, way)?;
+    // One that is gone already has said why.
+    let _ = order::send(&supervised.control, &Order { launch: launch.clone(), missing });
+    let confinement = supervised.wait_until_ready(launch, cancel)?;
+    if launch.confine == Confine::Require && confinement.state != State::Enforced {
+        return Err(NotStarted::Unconfined(confinement.missing).into());
+    }
+    ready(&confinement)?;
+    let mut watch = Watch::new(launch, cancel);
+    supervised.say(order::GO);
+    let mut ended = watch.follow(&mut supervised)?;
+    ended.confinement = confinement;
+    Ok(ended)
+}
+
+/// The process that supervises, and what leads to it. Dropping it ends it and everything that it started.
+struct Supervised {
+    child: Child,
+    control: UnixStream,
+    pipes: [Option<OwnedFd>; 2],
+}
+
+impl Supervised {
+    fn start(supervisor: &Program, way: Way) -> Result<Self, Error> {
+        let failed = |error: &io::Error| Error::io(format_args!("`{}` can't be started", supervisor.name()), error);
+        let (control, other) = UnixStream::pair().map_err(|error| failed(&error))?;
+        let mut command = process::bare(supervisor);
+        command.args([SUPERVISOR, way.name()]);
+        command.stdin(Stdio::from(OwnedFd::from(other))).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let pipes = [
+            child.stdout.take().map(|pipe: ChildStdout| pipe.into()),
+            child.stderr.take().map(|pipe: ChildStderr| pipe.into()),
+        ];
+        Ok(Supervised { child, control, pipes })
+    }
+
+    /// One that is gone is found out in another way.
+    fn say(&self, byte: u8) {
+        let _ = (&self.control).write_all(&[byte]);
+    }
+
+    fn wait_until_ready(&mut self, launch: &Launch, cancel: &AtomicBool) -> Result<Confinement, Failure> {
+        let watch = Stopwatch::start();
+        while !self.wait_for_a_word()? {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled before the program started").into());
+            }
+            if watch.elapsed() > PREPARATION {
+                let message = format!("`{}` was not ready to be started in time", launch.program.display());
+                return Err(Error::new(Code::Io, message)
+                    .hint("look whether file systems of this machine hang")
+                    .into());
+            }
+        }
+        match order::receive(&self.control) {
+            Ok(Report::Ready(confinement)) => Ok(confinement),
+            Ok(Report::NotStarted(refused)) => Err(refused.into()),
+            Ok(Report::NoNamespaces(why)) => Err(Failure::NoNamespaces(why)),
+            Ok(Report::Ended(_)) | Err(_) => Err(self.died().into()),
+        }
+    }
+
+    /// Waits a while; true if there is something to be read.
+    fn wait_for_a_word(&self) -> Result<bool, Error> {
+        let mut ready = [PollFd::new(&self.control, PollFlags::IN)];
+        poll(&mut ready, TICK).map(|()| !ready[0].revents().is_empty())
+    }
+
+    /// The error of one that ended without having said why.
+    fn died(&mut self) -> Error {
+        let mut said = Vec::new();
+        let _ = self.control.shutdown(Shutdown::Both);
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        if let Some(pipe) = self.pipes[1].take() {
+            let _ = std::fs::File::from(pipe).take(4096).read_to_end(&mut said);
+        }
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        Error::new(Code::Io, format!("the process that supervises a program ended ({status}) {said}").trim_end())
+            .hint("a program that embeds nrv calls `entry::main_if_requested` first in its `main`; else start it again")
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // The end of the socket ends what is behind it; what is behind it ends everything else first.
+        let _ = self.control.shutdown(Shutdown::Both);
+        self.pipes = [None, None];
+        if !matches!(process::ends_within(&self.child, FUNERAL), Ok(true)) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Watches a program that runs.
+struct Watch<'a> {
+    cancel: &'a AtomicBool,
+    limit: Duration,
+    grace: Duration,
+    started: Stopwatch,
+    told: Option<Stopwatch>,
+    killed: Option<Stopwatch>,
+    collectors: [Collector; 2],
+    ended: Ended,
+}
+
+impl<'a> Watch<'a> {
+    fn new(launch: &Launch, cancel: &'a AtomicBool) -> Self {
+        let output = &launch.output;
+        let files = output.files.clone().map_or((None, None), |(out, err)| (Some(out), Some(err)));
+        let collector = |file| Collector::new(output.whole, output.ends, file, output.stored);
+        Watch {
+            cancel,
+            limit: Duration::from_millis(launch.timeout_ms),
+            grace: Duration::from_millis(launch.grace_ms),
+            started: Stopwatch::start(),
+            told: None,
+            killed: None,
+            collectors: [collector(files.0), collector(files.1)],
+            ended: Ended::default(),
+        }
+    }
+
+    fn follow(&mut self, supervised: &mut Supervised) -> Result<Ended, Failure> {
+        let mut buffer = vec![0; CHUNK];
+        let mut end: Option<(End, Stopwatch)> = None;
+        loop {
+            let patience = end.as_ref().map(|(_, since)| PIPE_PATIENCE.saturating_sub(since.elapsed()));
+            if supervised.pipes.iter().all(Option::is_none) && end.is_some() || patience == Some(Duration::ZERO) {
+                break;
+            }
+            let speaks =
+                self.wait(supervised, end.is_none(), patience.unwrap_or(TICK).min(self.next()), &mut buffer)?;
+            if speaks && end.is_none() {
+                match order::receive(&supervised.control) {
+                    Ok(Report::Ended(told)) => end = Some((told, Stopwatch::start())),
+                    Ok(Report::NotStarted(refused)) => return Err(refused.into()),
+                    Ok(Report::Ready(_) | Report::NoNamespaces(_)) | Err(_) => return Err(supervised.died().into()),
+                }
+            }
+            if end.is_none() {
+                self.keep_time(supervised)?;
+            }
+        }
+        let End { status, signal, cpu_ms, peak_bytes } = end.map(|(end, _)| end).unwrap_or_default();
+        let mut ended = std::mem::take(&mut self.ended);
+        (ended.status, ended.signal, ended.cpu_ms, ended.peak_bytes) = (status, signal, cpu_ms, peak_bytes);
+        ended.duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let none = || Collector::new(0, 0, None, 0);
+        [ended.stdout, ended.stderr] = std::mem::replace(&mut self.collectors, [none(), none()]).map(Collector::finish);
+        Ok(ended)
+    }
+
+    /// Waits for output, and takes it; true if the supervisor has something to say.
+    fn wait(
+        &mut self,
+        supervised: &mut Supervised,
+        listen: bool,
+        patience: Duration,
+        buffer: &mut [u8],
+    ) -> Result<bool, Error> {
+        let listening = if listen { PollFlags::IN } else { PollFlags::empty() };
+        let mut ready = vec![PollFd::new(&supervised.control, listening)];
+        ready.extend(supervised.pipes.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        poll(&mut ready, patience)?;
+        let ready: Vec<bool> = ready.iter().map(|end| !end.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
+        let speaks = ready.next().unwrap_or(false);
+        for (pipe, collector) in supervised.pipes.iter_mut().zip(&mut self.collectors) {
+            let Some(open) = pipe else { continue };
+            if !ready.next().unwrap_or(false) {
+                continue;
+            }
+            let failed = |error: &io::Error| Error::io("the output of a program can't be stored", error);
+            match rustix::io::read(open.as_fd(), &mut *buffer) {
+                Ok(0) => *pipe = None,
+                Ok(length) => {
+                    if length == 64 << 10 {
+                        // It is full; a smaller one only costs time.
+                        let _ = rustix::pipe::fcntl_setpipe_size(open.as_fd(), LARGE_PIPE);
+                    }
+                    collector.take(&buffer[..length]).map_err(|error| failed(&error))?;
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(failed(&error.into())),
+            }
+        }
+        Ok(speaks)
+    }
+
+    /// How long until something has to be done.
+    fn next(&self) -> Duration {
+        match (self.told, self.killed) {
+            (_, Some(killed)) => FUNERAL.saturating_sub(killed.elapsed()),
+            (Some(told), None) => self.grace.saturating_sub(told.elapsed()),
+            (None, None) => self.limit.saturating_sub(self.started.elapsed()),
+        }
+    }
+
+    /// Tells the program to end when its time is over or the run is cancelled, and ends it if it does not.
+    fn keep_time(&mut self, supervised: &Supervised) -> Result<(), Error> {
+        let cancelled = self.cancel.load(Ordering::Relaxed);
+        match (self.told, self.killed) {
+            (None, _) if cancelled || self.next().is_zero() => {
+                (self.ended.cancelled, self.ended.timed_out) = (cancelled, !cancelled);
+                self.told = Some(Stopwatch::start());
+                supervised.say(order::TERM);
+            }
+            (Some(_), None) if self.next().is_zero() => {
+                self.killed = Some(Stopwatch::start());
+                supervised.say(order::KILL);
+            }
+            (Some(_), Some(_)) if self.next().is_zero() => {
+                return Err(Error::new(Code::Io, "the processes of a program can't be ended")
+                    .hint("one of them waits for a device that does not answer"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Waits until something is ready, not longer than that.
+fn poll(ends: &mut [PollFd<'_>], patience: Duration) -> Result<(), Error> {
+    let patience = Timespec::try_from(patience).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+    match rustix::event::poll(ends, Some(&patience)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(Error::io("a program can't be watched", &error.into())),
+    }
+}

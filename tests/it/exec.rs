@@ -1,0 +1,305 @@
+//! Commands, through the binary: what they may do, what becomes of what they change, and what the record says of them.
+#![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use nrv::{Context, Options, Workspace, ledger::Record};
+use serde_json::{Value, json};
+
+use crate::support::site::Site;
+
+/// A site whose policy allows the shell, with a script that runs what it is given.
+fn site(policy: &str) -> Site {
+    let site = Site::new(2);
+    let allow =
+        "[[exec.allow]]\nprefix = ['sh']\n[[exec.allow]]\nprefix = ['git']\n[[exec.allow]]\nprefix = ['sleep']\n";
+    site.write("nrv.toml", format!("{policy}\n{allow}"));
+    site.commit();
+    site
+}
+
+/// Writes a workflow that may start these programs and write everything.
+fn workflow(site: &Site, body: &str) {
+    let header = "const WORKFLOW = #{ name: \"commands\", permissions: #{ write: [\"**\"], exec: [\"sh\", \"git\", \"sleep\", \"rm\"] } };";
+    let functions = "fn sh(line, writes) { #{ program: \"sh\", args: [\"-c\", line], writes: writes } }";
+    site.script("commands.rhai", &format!("{header}\n{functions}\n{body}\n"));
+}
+
+/// The events of the last run.
+fn records(site: &Site) -> Vec<Record> {
+    let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
+    context.runs.open("last").unwrap().records().unwrap()
+}
+
+const RUN: [&str; 3] = ["run", "commands.rhai", "--json"];
+
+#[test]
+fn what_a_command_changes_is_a_change_of_the_run() {
+    let site = site("");
+    workflow(
+        &site,
+        r#"nrv.exec.run(sh("echo hello; echo new > docs.txt; rm site/a/p0.html; echo oops >&2; exit 3", ["**"]))"#,
+    );
+    let before = site.tree();
+    let ran = site.nrv(&RUN).exits(0).json();
+    let reply = &ran["result"];
+    assert_eq!(
+        (&reply["status"], &reply["stdout"], &reply["stderr"]),
+        (&json!(3), &json!("hello\n"), &json!("oops\n"))
+    );
+    assert_eq!(reply["changed"], json!(["docs.txt", "site/a/p0.html"]));
+    assert_eq!((site.read("docs.txt"), site.path("site/a/p0.html").exists()), (b"new\n".to_vec(), false));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_later_commands_see_what_it_proposes() {
+    let site = site("");
+    workflow(
+        &site,
+        r#"nrv.apply.create("made.txt", "made\n");
+        nrv.exec.check(sh("cat made.txt > copy.txt; rm made.txt; rm site/b/p1.html", ["**"]));
+        #{ copy: nrv.files.read("copy.txt"), seen: nrv.exec.check(sh("ls; ls site", [])).stdout }"#,
+    );
+    let before = site.tree();
+    let ran = site.nrv(&["run", "commands.rhai", "--json", "--dry-run"]).exits(0).json();
+    assert_eq!(
+        ran["result"],
+        json!({"copy": "made\n", "seen": "commands.rhai\ncopy.txt\nnrv.toml\nscripts\nsite\na\n"})
+    );
+    assert_eq!(site.tree(), before);
+    let patch = String::from_utf8(site.read(ran["patch"].as_str().unwrap())).unwrap();
+    assert!(patch.contains("copy.txt") && patch.contains("p1.html") && !patch.contains("made.txt"), "{patch}");
+}
+
+#[test]
+fn a_change_outside_of_writes_is_an_error_and_nothing_is_done() {
+    let site = site("");
+    workflow(&site, r#"nrv.exec.run(sh("echo x > allowed.txt; echo x > other.txt", ["allowed.txt"]))"#);
+    let before = site.tree();
+    let error = &site.nrv(&RUN).exits(3).json()["error"];
+    assert_eq!(error["code"], "permission_denied");
+    assert!(error["message"].as_str().unwrap().contains("other.txt"), "{error}");
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn only_what_the_policy_and_the_header_allow_is_started() {
+    let site = site("");
+    for (body, words) in [
+        (r#"nrv.exec.run(#{ program: "rm", args: ["x"] })"#, "[[exec.allow]]"),
+        (r#"nrv.exec.run(#{ program: "touch", args: ["x"] })"#, "exec"),
+    ] {
+        workflow(&site, body);
+        let error = &site.nrv(&RUN).exits(3).json()["error"];
+        assert_eq!(error["code"], "permission_denied", "{error}");
+        assert!(error["hint"].as_str().unwrap().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_destructive_command_needs_a_confirmation() {
+    let site = site("");
+    workflow(&site, r#"nrv.exec.run(#{ program: "git", args: ["reset", "--hard"] })"#);
+    let error = &site.nrv(&RUN).exits(7).json()["error"];
+    assert_eq!(error["code"], "suspended", "{error}");
+}
+
+#[test]
+fn a_command_that_was_to_succeed_keeps_nothing_if_it_fails() {
+    let site = site("");
+    workflow(
+        &site,
+        r#"let said = "";
+        try { nrv.exec.check(sh("echo x > a.txt; echo no >&2; exit 2", ["**"])); } catch (error) { said = error; }
+        said"#,
+    );
+    let before = site.tree();
+    let said = site.nrv(&RUN).exits(0).json()["result"].clone();
+    assert_eq!(
+        (&said["code"], &said["details"]["status"], &said["details"]["stderr"]),
+        (&json!("command_failed"), &json!(2), &json!("no\n"))
+    );
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn every_command_of_several_is_told_of() {
+    let site = site("");
+    workflow(
+        &site,
+        r#"let all = nrv.exec.verify([sh("exit 0", []), sh("exit 1", []), #{ program: "sh", args: ["-c", "true"], cwd: "none" }]);
+        #{ ok: all.ok, statuses: all.outcomes.map(|one| one.status), error: all.outcomes[2].error.code }"#,
+    );
+    let said = site.nrv(&RUN).exits(0).json()["result"].clone();
+    assert_eq!(said, json!({"ok": false, "statuses": [0, 1, null], "error": "not_found"}));
+}
+
+#[test]
+fn time_that_commands_take_is_a_budget() {
+    let site = site("[budget]\nexec_s = 1");
+    workflow(&site, r#"nrv.exec.run(#{ program: "sleep", args: ["30"] })"#);
+    let ran = site.nrv(&RUN).exits(6).json();
+    assert_eq!(ran["error"]["details"]["budget"], "exec_s", "{ran}");
+    workflow(&site, r#"nrv.exec.run(#{ program: "sleep", args: ["30"], timeout_ms: 200 })"#);
+    let reply = &site.nrv(&RUN).exits(0).json()["result"];
+    assert_eq!((&reply["timed_out"], &reply["status"]), (&json!(true), &Value::Null));
+}
+
+#[test]
+fn a_secret_that_a_command_writes_stops_the_run() {
+    let site = site("");
+    let token = ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat();
+    let half = token.split_at(10);
+    workflow(&site, &format!(r#"nrv.exec.run(sh("printf '%s%s\n' '{}' '{}' > key.txt", ["**"]))"#, half.0, half.1));
+    let before = site.tree();
+    site.nrv(&RUN).exits(7);
+    assert_eq!(site.tree(), before);
+    site.nrv(&["run", "commands.rhai", "--locked"]).exits(3);
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn the_record_says_what_ran_how_and_what_confined_it() {
+    let site = site("");
+    workflow(&site, r#"nrv.exec.run(sh("head -c 300000 /dev/zero | tr '\\0' x; echo err >&2", [])).stdout.len()"#);
+    let ran = site.nrv(&RUN).exits(0).json();
+    assert_eq!(ran["result"], 300_000);
+    let records = records(&site);
+    let ended = records.iter().find(|record| record.kind == "exec_ended").unwrap();
+    assert_eq!(ended.volatile["stdout"]["length"], 300_000);
+    assert_eq!(ended.files.len(), 2);
+    let started = records.iter().find(|record| record.kind == "exec_started").unwrap();
+    assert!(Path::new(started.volatile["program"]["path"].as_str().unwrap()).is_absolute());
+    assert_eq!(started.volatile["confinement"]["state"], "enforced", "{started:?}");
+}
+
+/// The processes whose command line is this one.
+fn processes(words: &[&str]) -> Vec<String> {
+    let wanted = words.join("\0") + "\0";
+    let listed = std::fs::read_dir("/proc").unwrap().flatten();
+    let names =
+        listed.filter(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == wanted.as_bytes()));
+    names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Waits until there are such processes, or none.
+#[track_caller]
+fn wait_for(words: &[&str], there: bool) {
+    let watch = Instant::now();
+    while processes(words).is_empty() == there {
+        assert!(watch.elapsed() < Duration::from_secs(60), "{words:?}: {there}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A run that is killed while its command works, after it has changed a file.
+fn killed(site: &Site, line: &str, words: &[&str]) {
+    workflow(
+        site,
+        &format!(
+            "nrv.apply.create(\"made.txt\", \"made\\n\");\n#{{ status: nrv.exec.run(sh(\"{line}\", [\"**\"])).status }}"
+        ),
+    );
+    let mut running = site.start(&["run", "commands.rhai"]);
+    wait_for(words, true);
+    assert!(site.path("made.txt").exists());
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    wait_for(words, false);
+}
+
+#[test]
+fn a_kill_leaves_no_process_and_a_confined_command_is_run_again() {
+    let site = site("");
+    killed(
+        &site,
+        "test -e late.txt || { (setsid sleep 71.25 &) ; sleep 71.25; }; echo x > new.txt",
+        &["sleep", "71.25"],
+    );
+    assert!(!site.path("new.txt").exists());
+    site.write("late.txt", "");
+    let ran = site.nrv(&["resume", "last", "--json", "--accept-stale-reads"]).exits(0).json();
+    assert_eq!(ran["result"], json!({"status": 0}));
+    assert_eq!(site.read("new.txt"), b"x\n");
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn of_a_command_that_was_not_confined_a_person_has_to_say_what_became_of_it() {
+    let site = site("[exec]\nsandbox = 'off'");
+    killed(&site, "sleep 71.5", &["sleep", "71.5"]);
+    let error = site.nrv(&["resume", "last", "--json"]).exits(7).json()["error"].clone();
+    assert_eq!(error["code"], "uncertain", "{error}");
+    let id = error["details"]["confirmation"].as_str().unwrap();
+    let ran = site.nrv(&["resume", "last", "--json", "--approve", id, "--reply", r#"{"status": 5}"#]).exits(0).json();
+    assert_eq!(ran["result"], json!({"status": 5}));
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+/// Files that a formatter has something to do for, and the shipped script that runs it.
+fn formatted(n: usize, policy: &str) -> Site {
+    let site = Site::new(0);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/format.rhai");
+    site.write("scripts/format.rhai", std::fs::read(script).unwrap());
+    for index in 0..n {
+        site.write(&format!("src/f{index}.txt"), format!("one  \ntwo\t\nfile {index}\n"));
+    }
+    site.write("tidy.sh", "for file in src/*.txt; do sed -i 's/[[:space:]]*$//' $file; done\n");
+    site.write("restless.sh", "for file in src/*.txt; do echo again >> $file; done\n");
+    site.write("nrv.toml", format!("{policy}\n[[exec.allow]]\nprefix = ['sh']\nwrites = ['src/**']\n"));
+    site.commit();
+    site
+}
+
+fn format(program: &str) -> [String; 7] {
+    let command = format!("command=[\"sh\", \"{program}\"]");
+    ["run", "scripts/format.rhai", "--json", "--arg", &command, "--arg", "writes=[\"src/**\"]"].map(str::to_owned)
+}
+
+#[test]
+fn a_formatter_of_300_files_makes_one_change_that_is_rolled_back_exactly() {
+    let site = formatted(300, "");
+    let before = site.tree();
+    let run = format("tidy.sh");
+    let ran = site.nrv(&run.each_ref().map(String::as_str)).exits(0).json();
+    assert_eq!((&ran["result"]["files"], &ran["files_changed"]), (&json!(300), &json!(300)));
+    assert_eq!(site.read("src/f7.txt"), b"one\ntwo\nfile 7\n");
+    assert_eq!(records(&site).iter().filter(|record| record.kind == "committed").count(), 1);
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn a_formatter_that_never_comes_to_rest_is_undone() {
+    let site = formatted(2, "");
+    let before = site.tree();
+    let run = format("restless.sh");
+    let ran = site.nrv(&run.each_ref().map(String::as_str)).exits(1).json();
+    assert!(ran["error"]["message"].as_str().unwrap().contains("does not come to rest"), "{ran}");
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn a_test_that_fails_is_told_of_and_fails_the_run_if_the_policy_wants_that() {
+    let body = r#"nrv.apply.create("made.txt", "made\n");
+        #{ ok: nrv.exec.verify([#{ program: "sh", args: ["-c", "exit 1"], test: true }]).ok }"#;
+    let site = site("");
+    workflow(&site, body);
+    let ran = site.nrv(&RUN).exits(0).json();
+    let told = ran["evaluations"].as_array().unwrap().iter().find(|one| one["evaluator"] == "tests-pass").unwrap();
+    assert_eq!((&told["passed"], &ran["result"]["ok"]), (&json!(false), &json!(false)));
+    let strict = self::site("[evaluators]\nfail = ['tests-pass']");
+    workflow(&strict, body);
+    strict.nrv(&RUN).exits(4);
+    assert!(!strict.path("made.txt").exists());
+}
