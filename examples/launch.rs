@@ -1,39 +1,44 @@
 //! Runs one program in the sandbox: `launch ORDER.json`, where the file holds a `Launch` of the library.
 //!
-//! Its output goes to stdout and stderr, how it ended to stderr. Tests kill it in the middle.
-#![expect(clippy::disallowed_methods, reason = "a program of its own reads its arguments and its file")]
-#![expect(clippy::print_stderr, reason = "a program of its own prints")]
+//! Prints what confined it when it starts, and when it has ended how, a line of JSON each.
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program may")]
 
-use std::{error::Error, io::Write, process::ExitCode, sync::atomic::AtomicBool};
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 
-use nrv::process::{
-    Program,
-    sandbox::{self, Ended},
+use nrv::{
+    Error,
+    process::{
+        Program,
+        sandbox::{self, Confinement, Ended, Stream},
+    },
 };
+use serde_json::json;
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
+fn main() -> ExitCode {
     // Its own hidden subcommands supervise the program.
-    if let Some(code) = nrv::entry::main_if_requested() {
-        return Ok(code);
-    }
-    let order = std::env::args().nth(1).ok_or("name a file with what is to be launched")?;
-    let launch = serde_json::from_slice(&std::fs::read(order)?)?;
-    let started = |confinement: &sandbox::Confinement| {
-        eprintln!("{confinement:?}");
+    nrv::entry::main_if_requested().unwrap_or_else(|| match std::env::args().nth(1) {
+        Some(order) => launch(&order),
+        None => ExitCode::FAILURE,
+    })
+}
+
+fn launch(order: &str) -> ExitCode {
+    let launch = std::fs::read(order).ok().and_then(|order| serde_json::from_slice(&order).ok());
+    let mut ready = |confinement: &Confinement| -> Result<(), Error> {
+        println!("{}", json!(confinement));
         Ok(())
     };
-    match sandbox::launch(&launch, &Program::ReExec, &AtomicBool::new(false), &mut { started }) {
-        Ok(Ended { stdout, stderr, status, signal, timed_out, duration_ms, cpu_ms, peak_bytes, .. }) => {
-            std::io::stdout().write_all(&stdout.head)?;
-            std::io::stderr().write_all(&stderr.head)?;
-            eprintln!(
-                "{status:?} {signal:?} timed_out={timed_out} {duration_ms} ms, {cpu_ms} ms of processor time, {peak_bytes} bytes"
-            );
-            Ok(ExitCode::SUCCESS)
+    let Some(launch) = launch else { return ExitCode::FAILURE };
+    let line = match sandbox::launch(&launch, &Program::ReExec, &AtomicBool::new(false), &mut ready) {
+        Ok(Ended { status, signal, timed_out, duration_ms, cpu_ms, peak_bytes, stdout, stderr, .. }) => {
+            let text = |stream: &Stream| String::from_utf8_lossy(&stream.head).into_owned();
+            json!({
+                "status": status, "signal": signal, "timed_out": timed_out, "duration_ms": duration_ms, "cpu_ms": cpu_ms,
+                "peak_bytes": peak_bytes, "stdout": text(&stdout), "stderr": text(&stderr),
+            })
         }
-        Err(refused) => {
-            eprintln!("{refused:#?}");
-            Ok(ExitCode::FAILURE)
-        }
-    }
+        Err(refused) => json!({ "refused": refused }),
+    };
+    println!("{line}");
+    ExitCode::SUCCESS
 }

@@ -14,7 +14,10 @@ use crate::{
     frame::Limits,
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     policy::Settings,
-    process::{self, Command, Program},
+    process::{
+        self, Command, Program,
+        sandbox::{self, Confinement, NotStarted, State},
+    },
     script,
     text::escape,
     workspace::Workspace,
@@ -64,6 +67,7 @@ pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
     };
     worker(&options, &limits, &mut checks);
     checks.push(verifier(&options));
+    checks.push(sandbox(&options));
     let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     if out.mode() == Mode::Text {
         checks.iter().for_each(|check| out.data(&line(check)));
@@ -126,8 +130,34 @@ fn kernel(checks: &mut Vec<Check>) {
             "use a kernel with CONFIG_SECCOMP_FILTER",
         )
     });
-    let namespaces = if kernel.user_namespaces { "can be made" } else { "can't be made" };
-    checks.push(ok("user_namespaces", format!("{namespaces}; nothing needs them")));
+    checks.push(if kernel.user_namespaces {
+        ok("user_namespaces", "can be made")
+    } else {
+        let means = "can't be made: commands work on a copy of the tree, and see which processes run on this machine";
+        warn("user_namespaces", means, "allow unprivileged user namespaces (`user.max_user_namespaces`, AppArmor)")
+    });
+}
+
+/// What confines a command here is tried with everything but the command.
+fn sandbox(options: &Options) -> Check {
+    let advice =
+        "see `landlock`, `seccomp` and `user_namespaces` above; `[exec] sandbox = \"require\"` runs nothing then";
+    let tried = tempfile::tempdir()
+        .map_err(|error| NotStarted::Failed(Error::io("no private folder can be made", &error)))
+        .and_then(|folder| sandbox::ability(&options.program, folder.path()));
+    match tried {
+        Ok(Confinement { state: State::Enforced, .. }) => {
+            ok("sandbox", "commands are confined, see only what they may, and work on a view of the tree")
+        }
+        Ok(Confinement { missing, .. }) | Err(NotStarted::Unconfined(missing)) => {
+            warn("sandbox", format!("commands are not fully confined: {}", missing.join("; ")), advice)
+        }
+        Err(NotStarted::NoStage(why)) => {
+            let found = format!("there is no view of the tree for commands, which work on a copy of it: {why}");
+            warn("sandbox", found, advice)
+        }
+        Err(NotStarted::Failed(error)) => failed("sandbox", &error, advice),
+    }
 }
 
 fn git(options: &Options) -> Check {

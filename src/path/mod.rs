@@ -61,6 +61,12 @@ impl RepoPath {
         self.0.rsplit_once('/').map(|(folder, _)| RepoPath(folder.to_owned()))
     }
 
+    /// The path of what this folder holds under a name.
+    #[must_use]
+    pub fn child(&self, name: &str) -> RepoPath {
+        RepoPath([&self.0, "/", name].concat())
+    }
+
     /// The path of another file in the same folder.
     #[must_use]
     pub fn sibling(&self, name: &str) -> RepoPath {
@@ -117,6 +123,7 @@ mod tests {
         assert_eq!(path.file_name(), "c.txt");
         assert_eq!(path.parent().as_deref(), Some("a/b"));
         assert_eq!(&*path.sibling("x"), "a/b/x");
+        assert_eq!(&*path.child("x"), "a/b/c.txt/x");
         assert_eq!(&*RepoPath::parse("c").unwrap().sibling("x"), "x");
         assert_eq!(RepoPath::parse("c").unwrap().parent(), None);
     }

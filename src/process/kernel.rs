@@ -13,7 +13,7 @@ pub struct Kernel {
     pub landlock: Option<i32>,
     /// True if system calls can be filtered.
     pub seccomp: bool,
-    /// True if a user may make namespaces. Nothing in nrv needs them.
+    /// True if a user may make namespaces, as far as the kernel's settings say.
     pub user_namespaces: bool,
 }
 
@@ -31,6 +31,13 @@ pub fn kernel() -> Kernel {
     }
 }
 
+/// The running kernel's release, such as 6 and 18; none if it can't be told.
+pub(super) fn release() -> Option<(u32, u32)> {
+    let text = read("/proc/sys/kernel/osrelease")?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
 /// The text of a file of the kernel's; none if there is no such file.
 #[expect(clippy::disallowed_methods, reason = "these are files of the kernel, not of the workspace")]
 fn read(path: &str) -> Option<String> {
@@ -46,5 +53,7 @@ mod tests {
         let kernel = kernel();
         assert!(kernel.release.starts_with(|c: char| c.is_ascii_digit()), "{kernel:?}");
         assert!(tempfile::tempfile().is_ok());
+        let (major, minor) = release().unwrap();
+        assert!(kernel.release.starts_with(&format!("{major}.{minor}")), "{kernel:?}");
     }
 }

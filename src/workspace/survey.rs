@@ -143,7 +143,7 @@ impl Part {
     ) -> Result<(), Error> {
         let shown = name.to_string_lossy();
         let path = match folder {
-            Some(folder) => RepoPath::parse(&format!("{folder}/{shown}"))?,
+            Some(folder) => folder.child(&shown),
             None => RepoPath::parse(&shown)?,
         };
         let look = || match rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -166,13 +166,14 @@ impl Part {
             self.survey.unnameable.push(path.to_string());
             return Ok(());
         }
-        if matches!(visit, Visit::Take | Visit::TakeAndEnter) {
-            let Some(metadata) = metadata.map_or_else(look, |known| Ok(Some(known)))? else { return Ok(()) };
-            self.survey.seen.push(Seen { path: path.clone(), metadata });
-        }
+        let taken = match visit {
+            Visit::Take | Visit::TakeAndEnter => metadata.map_or_else(look, |known| Ok(Some(known)))?,
+            Visit::Enter | Visit::Skip => None,
+        };
         if kind == Kind::Folder && visit != Visit::Take {
-            self.folders.push(path);
+            self.folders.push(path.clone());
         }
+        self.survey.seen.extend(taken.map(|metadata| Seen { path, metadata }));
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Everything that is looked at, in this order.
-const CHECKS: [&str; 19] = [
+const CHECKS: [&str; 20] = [
     "nrv",
     "kernel",
     "landlock",
@@ -33,6 +33,7 @@ const CHECKS: [&str; 19] = [
     "commands",
     "worker",
     "verifier",
+    "sandbox",
 ];
 
 fn doctor(site: &Site) -> Ran {
@@ -83,6 +84,8 @@ fn the_processes_of_scripts_and_verifiers_are_started_for_real() {
     assert_eq!(complete("worker"), complete("landlock") && complete("seccomp"), "{document:#}");
     let has_landlock = !check(&document, "landlock")["found"].as_str().unwrap().contains("missing");
     assert_eq!(complete("verifier"), has_landlock, "{document:#}");
+    let can_be_complete = complete("landlock") && complete("seccomp") && complete("user_namespaces");
+    assert!(!complete("sandbox") || can_be_complete, "{document:#}");
 }
 
 #[test]

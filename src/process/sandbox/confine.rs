@@ -47,8 +47,8 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
         return;
     }
     note(rustix::thread::set_no_new_privs(true), "a set-user-id program can gain privileges");
+    note(drop_capabilities(), "the program has privileges");
     if namespaces {
-        note(drop_capabilities(), "the program has privileges in its namespaces");
         // It is the parent of the program, which shall not look into its memory.
         note(
             rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
@@ -58,7 +58,10 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
     missing.extend(limit(launch, namespaces));
     lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
     if launch.network {
-        missing.push("the network is permitted: services of this machine can be reached by their sockets".to_owned());
+        missing.push(
+            "the network is permitted: services of this machine can be reached by sockets that lie in folders"
+                .to_owned(),
+        );
     }
     if let Err(why) = refused::refuse(launch.network) {
         missing.push(format!("seccomp is not available ({why}): the program may make any system call"));
@@ -94,23 +97,26 @@ pub(super) fn limit(launch: &Launch, namespaces: bool) -> Vec<String> {
     missing
 }
 
-/// Gives up everything that the owner of a namespace may do in it, also for programs that are started.
+/// Gives up everything that the administrator, or the owner of a namespace, may do, also for programs that are started.
 fn drop_capabilities() -> rustix::io::Result<()> {
-    for capability in CapabilitySet::all().iter() {
-        match rustix::thread::remove_capability_from_bounding_set(capability) {
-            // One that the kernel does not know.
-            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
-            Err(error) => return Err(error),
+    let now = rustix::thread::capabilities(None)?;
+    if now.permitted.contains(CapabilitySet::SETPCAP) {
+        for capability in CapabilitySet::all().iter() {
+            match rustix::thread::remove_capability_from_bounding_set(capability) {
+                // One that the kernel does not know.
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(error) => return Err(error),
+            }
         }
+        rustix::thread::set_capabilities_secure_bits(
+            CapabilitiesSecureBits::NO_ROOT
+                | CapabilitiesSecureBits::NO_ROOT_LOCKED
+                | CapabilitiesSecureBits::NO_SETUID_FIXUP
+                | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+                | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+                | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED,
+        )?;
     }
-    rustix::thread::set_capabilities_secure_bits(
-        CapabilitiesSecureBits::NO_ROOT
-            | CapabilitiesSecureBits::NO_ROOT_LOCKED
-            | CapabilitiesSecureBits::NO_SETUID_FIXUP
-            | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
-            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
-            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED,
-    )?;
     let none = CapabilitySet::empty();
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }

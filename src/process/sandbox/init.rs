@@ -92,7 +92,19 @@ fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     program.env("TMPDIR", &launch.temporary);
     confine::this_process(&launch, false, &mut missing);
     agree(control, Confinement { state: state(&launch, &missing), staged: false, missing })?;
+    if !has_format(&launch) {
+        return Err(not_run(&launch, &rustix::io::Errno::NOEXEC.into()));
+    }
     Err(not_run(&launch, &program.exec()))
+}
+
+/// False for a file whose first bytes say neither that it is a program nor who interprets it: the library that starts it would
+/// take a shell for that. What can't be read says something else about it.
+#[expect(clippy::disallowed_methods, reason = "it is the program, which the host chose")]
+fn has_format(launch: &Launch) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(&launch.program).and_then(|mut file| io::Read::read(&mut file, &mut start));
+    read.is_err() || start == *b"\x7fELF" || start.starts_with(b"#!")
 }
 
 /// Tells what confines the program, and waits until the host lets it start.

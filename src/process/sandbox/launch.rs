@@ -1,7 +1,7 @@
 //! The host's side: a program is started by way of its supervisor, watched, and ended when its time is over.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Write},
     net::Shutdown,
     os::{
         fd::{AsFd, OwnedFd},
@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(25);
 const PREPARATION: Duration = Duration::from_secs(30);
 
 /// How long processes may take to be gone when they were killed.
-const FUNERAL: Duration = Duration::from_secs(5);
+const FUNERAL: Duration = Duration::from_secs(20);
 
 /// How long the pipes of a program are waited for when all of its processes are gone.
 const PIPE_PATIENCE: Duration = Duration::from_millis(300);
@@ -65,8 +65,9 @@ pub fn launch(
     } else {
         match try_way(launch, supervisor, cancel, ready, (way, Vec::new())) {
             Ok(ended) => return Ok(ended),
-            Err(Failure::NotStarted(refused)) => return Err(refused),
             Err(Failure::NoNamespaces(why)) => why,
+            Err(Failure::NotStarted(NotStarted::NoStage(why))) if launch.stage.is_none() => why,
+            Err(Failure::NotStarted(refused)) => return Err(refused),
         }
     };
     if launch.stage.is_some() {
@@ -123,6 +124,7 @@ fn try_way(
 
 /// The process that supervises, and what leads to it. Dropping it ends it and everything that it started.
 struct Supervised {
+    way: Way,
     child: Child,
     control: UnixStream,
     pipes: [Option<OwnedFd>; 2],
@@ -140,7 +142,7 @@ impl Supervised {
             child.stdout.take().map(|pipe: ChildStdout| pipe.into()),
             child.stderr.take().map(|pipe: ChildStderr| pipe.into()),
         ];
-        Ok(Supervised { child, control, pipes })
+        Ok(Supervised { way, child, control, pipes })
     }
 
     /// One that is gone is found out in another way.
@@ -177,13 +179,16 @@ impl Supervised {
 
     /// The error of one that ended without having said why.
     fn died(&mut self) -> Error {
-        let mut said = Vec::new();
         let _ = self.control.shutdown(Shutdown::Both);
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-        if let Some(pipe) = self.pipes[1].take() {
-            let _ = std::fs::File::from(pipe).take(4096).read_to_end(&mut said);
-        }
-        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        let mut said = [0; 4096];
+        // Only what is there already: somebody else may hold the pipe open.
+        let length = self.pipes[1].take().filter(|pipe| {
+            let mut ready = [PollFd::new(pipe, PollFlags::IN)];
+            poll(&mut ready, Duration::ZERO).is_ok() && !ready[0].revents().is_empty()
+        });
+        let length = length.and_then(|pipe| rustix::io::read(pipe, &mut said).ok()).unwrap_or(0);
+        let said = String::from_utf8_lossy(&said[..length]).trim().to_owned();
         Error::new(Code::Io, format!("the process that supervises a program ended ({status}) {said}").trim_end())
             .hint("a program that embeds nrv calls `entry::main_if_requested` first in its `main`; else start it again")
     }
@@ -195,6 +200,10 @@ impl Drop for Supervised {
         let _ = self.control.shutdown(Shutdown::Both);
         self.pipes = [None, None];
         if !matches!(process::ends_within(&self.child, FUNERAL), Ok(true)) {
+            if !matches!(self.way, Way::Namespaces | Way::WithNetwork) {
+                // Nobody else looks for what the program started, so it goes on with that.
+                return;
+            }
             let _ = self.child.kill();
         }
         let _ = self.child.wait();

@@ -5,6 +5,7 @@
 //! namespace it starts a second one ([`INIT`]) that confines itself, starts the program and reaps what it leaves. Both end when
 //! their end of the host's socket closes, and with them everything that they started.
 
+mod ability;
 mod confine;
 mod init;
 mod launch;
@@ -23,7 +24,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::{init::main as init, launch::launch, supervisor::main as supervise};
+pub use self::{ability::ability, init::main as init, launch::launch, supervisor::main as supervise};
 use crate::{error::Error, hash::Sha256};
 
 /// The hidden subcommand that supervises a program.
@@ -131,7 +132,7 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Bytes of each file that it writes.
     pub file_size: Option<u64>,
-    /// Processes at once.
+    /// Processes and threads at once; the system administrator may have 300 more.
     pub processes: Option<u64>,
 }
 

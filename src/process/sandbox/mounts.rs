@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags},
+    fs::{CWD, Mode, OFlags, ResolveFlags},
     io::Errno,
     mount::{
         FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
@@ -18,7 +18,10 @@ use rustix::{
 };
 
 use super::{Launch, NotStarted, stage};
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    process::kernel,
+};
 
 /// Where programs put what is temporary: all of it is the private folder of the program.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
@@ -29,21 +32,30 @@ const SERVICES: &str = "/run";
 /// Where processes are seen.
 const PROCESSES: &str = "/proc";
 
+/// The first release of the kernel whose process namespaces give out numbers of their own bound.
+const OWN_NUMBERS: (u32, u32) = (6, 14);
+
+/// Numbers that are given out only once, and those of nrv's own process and of the bound itself.
+const RESERVED_NUMBERS: u64 = 302;
+
+/// The largest bound of numbers.
+const MOST_NUMBERS: u64 = 1 << 22;
+
 /// Something that is to be mounted, and where.
 #[derive(Debug)]
 struct Piece {
     target: PathBuf,
     tree: OwnedFd,
-    /// True if nothing of it may be written.
-    sealed: bool,
+    /// The other flags that it has, if nothing of it may be written.
+    sealed: Option<MountFlags>,
 }
 
 /// Lays the stage over the tree and changes nothing else.
 pub(super) fn lay_stage(launch: &Launch) -> Result<(), NotStarted> {
-    let pieces = of_stage(launch)?;
-    let sealed = of_stage_sealed(launch)?;
     let table = Table::read()?;
-    place(pieces.into_iter().chain(sealed).collect(), &table)
+    let mut pieces = of_stage(launch)?;
+    pieces.extend(of_stage_sealed(launch, &table)?);
+    place(pieces)
 }
 
 /// Makes the whole view. What could not be made and is not needed for the stage is told in `missing`.
@@ -53,12 +65,12 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>) -> Result<(), 
     let mut pieces = of_stage(launch)?;
     let covers = covers();
     for folder in temporary() {
-        pieces.push(copy(&launch.temporary, folder, false)?);
+        pieces.push(copy(&launch.temporary, folder)?);
     }
     for folder in &launch.write {
-        pieces.push(copy(folder, folder.clone(), false)?);
+        pieces.push(copy(folder, folder.clone())?);
     }
-    let processes = fresh("proc", MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOEXEC);
+    let processes = fresh("proc", MountAttrFlags::MOUNT_ATTR_NOEXEC);
     for mount in table.0.iter().filter(|mount| !covers.iter().any(|cover| mount.path.starts_with(cover))) {
         if mount.path.starts_with(PROCESSES) && processes.is_ok() || mount.flags.contains(MountFlags::RDONLY) {
             continue;
@@ -70,26 +82,30 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>) -> Result<(), 
             ));
         }
     }
-    pieces.extend(of_stage_sealed(launch)?);
+    pieces.extend(of_stage_sealed(launch, &table)?);
     // What is shown in another way needs no place of its own.
     let shown: Vec<&PathBuf> = launch.write.iter().chain(launch.stage.as_ref().map(|stage| &stage.root)).collect();
-    for path in launch.read.iter().chain([&launch.program]) {
+    for path in launch.read.iter().chain([&launch.program, &launch.cwd]) {
         let covered = covers.iter().any(|cover| path.starts_with(cover));
         if !covered || shown.iter().any(|above| path.starts_with(above)) || !path.exists() {
             continue;
         }
-        pieces.push(copy(path, path.clone(), false)?);
+        pieces.push(copy(path, path.clone())?);
     }
     if covers.contains(Path::new(SERVICES)) {
         let tree = fresh("tmpfs", MountAttrFlags::empty()).map_err(failed("/run"))?;
-        pieces.push(Piece { target: SERVICES.into(), tree, sealed: false });
+        pieces.push(Piece { target: SERVICES.into(), tree, sealed: None });
     }
     match processes {
-        Ok(tree) => pieces.push(Piece { target: PROCESSES.into(), tree, sealed: false }),
+        Ok(tree) => {
+            bound_processes(launch, &tree, missing);
+            let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            pieces.push(Piece { target: PROCESSES.into(), tree, sealed: Some(flags) });
+        }
         Err(error) => missing
             .push(format!("`/proc` can't be mounted ({error}): the program sees which processes run on this machine")),
     }
-    place(pieces, &table)?;
+    place(pieces)?;
     if covers.contains(Path::new(SERVICES)) {
         seal(Path::new(SERVICES), MountFlags::NOSUID | MountFlags::NODEV).map_err(failed(SERVICES))?;
     }
@@ -110,33 +126,48 @@ fn covers() -> BTreeSet<PathBuf> {
 fn of_stage(launch: &Launch) -> Result<Vec<Piece>, NotStarted> {
     let Some(stage) = &launch.stage else { return Ok(Vec::new()) };
     let view = stage::make(stage).map_err(NotStarted::NoStage)?;
-    let mut pieces = vec![Piece { target: stage.root.clone(), tree: view, sealed: false }];
+    let mut pieces = vec![Piece { target: stage.root.clone(), tree: view, sealed: None }];
     for folder in &stage.through {
-        let path = stage.root.join(folder);
-        pieces.push(copy(&path, path.clone(), false)?);
+        pieces.push(part(&stage.root, folder, None)?);
     }
     Ok(pieces)
 }
 
 /// What can't be written in the view of the tree, and what can't be seen.
-fn of_stage_sealed(launch: &Launch) -> Result<Vec<Piece>, NotStarted> {
+fn of_stage_sealed(launch: &Launch, table: &Table) -> Result<Vec<Piece>, NotStarted> {
     let Some(stage) = &launch.stage else { return Ok(Vec::new()) };
     let mut pieces = Vec::new();
     for path in &stage.read_only {
-        let path = stage.root.join(path);
-        pieces.push(copy(&path, path.clone(), true)?);
+        let flags = table.flags_at(&stage.root.join(path));
+        pieces.push(part(&stage.root, path, Some(flags))?);
     }
     for folder in &stage.hidden {
         let tree = fresh("tmpfs", MountAttrFlags::MOUNT_ATTR_RDONLY).map_err(failed(folder))?;
-        pieces.push(Piece { target: stage.root.join(folder), tree, sealed: false });
+        pieces.push(Piece { target: stage.root.join(folder), tree, sealed: None });
     }
     Ok(pieces)
 }
 
 /// A copy of the mounts at a path.
-fn copy(from: &Path, target: PathBuf, sealed: bool) -> Result<Piece, NotStarted> {
+fn copy(from: &Path, target: PathBuf) -> Result<Piece, NotStarted> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, from, flags).map_err(failed(from))?;
+    Ok(Piece { target, tree, sealed: None })
+}
+
+/// A copy of the mounts at a path beneath a folder, with no link on the way: a link could lead anywhere.
+fn part(root: &Path, path: &str, sealed: Option<MountFlags>) -> Result<Piece, NotStarted> {
+    let target = root.join(path);
+    let open = |at, path: &Path, resolve| {
+        rustix::fs::openat2(at, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).map_err(failed(&target))
+    };
+    let folder = open(CWD, root, ResolveFlags::empty())?;
+    let found = open(folder.as_fd(), Path::new(path), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)?;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = open_tree(found, "", flags).map_err(failed(&target))?;
     Ok(Piece { target, tree, sealed })
 }
 
@@ -152,7 +183,7 @@ fn fresh(kind: &str, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
 }
 
 /// Mounts the pieces, those that may hold others first.
-fn place(mut pieces: Vec<Piece>, table: &Table) -> Result<(), NotStarted> {
+fn place(mut pieces: Vec<Piece>) -> Result<(), NotStarted> {
     pieces.sort_by_key(|piece| piece.target.components().count());
     for piece in pieces {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
@@ -164,11 +195,29 @@ fn place(mut pieces: Vec<Piece>, table: &Table) -> Result<(), NotStarted> {
             done => done,
         };
         placed.map_err(failed(&piece.target))?;
-        if piece.sealed {
-            seal(&piece.target, table.flags_at(&piece.target)).map_err(failed(&piece.target))?;
+        if let Some(flags) = piece.sealed {
+            seal(&piece.target, flags).map_err(failed(&piece.target))?;
         }
     }
     Ok(())
+}
+
+/// Bounds the number of processes of the system administrator, for whom no other limit of that kind holds: the numbers that the
+/// process namespace gives out.
+fn bound_processes(launch: &Launch, processes: &OwnedFd, missing: &mut Vec<String>) {
+    let Some(most) = launch.limits.processes.filter(|_| rustix::process::getuid().is_root()) else { return };
+    // In an older kernel it is the number of the whole machine.
+    let bounded = if kernel::release() < Some(OWN_NUMBERS) {
+        Err(Errno::NOSYS)
+    } else {
+        let path = "sys/kernel/pid_max";
+        rustix::fs::openat(processes, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).and_then(|file| {
+            rustix::io::write(file, most.saturating_add(RESERVED_NUMBERS).min(MOST_NUMBERS).to_string().as_bytes())
+        })
+    };
+    if let Err(error) = bounded {
+        missing.push(format!("the number of the system administrator's processes is not bounded ({error})"));
+    }
 }
 
 /// Makes the file or folder on which a piece is mounted.
@@ -193,10 +242,14 @@ fn seal(path: &Path, flags: MountFlags) -> Result<(), Errno> {
     mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags, "")
 }
 
+/// What a machine can't do is no error of what is asked for: there are other ways.
 fn failed(what: impl AsRef<Path>) -> impl FnOnce(Errno) -> NotStarted {
     move |error| {
-        let what = what.as_ref().display();
-        Error::new(Code::Io, format!("the program's view of `{what}` can't be made: {error}")).into()
+        let why = format!("the program's view of `{}` can't be made: {error}", what.as_ref().display());
+        match error {
+            Errno::NOSYS | Errno::PERM => NotStarted::NoStage(why),
+            _ => Error::new(Code::Io, why).into(),
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 use std::{fs, io};
 
 use nix::sched::{CloneFlags, unshare};
-use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::{
+    mount::{MountPropagationFlags, mount_change},
+    thread::{CapabilitySets, capabilities, configure_capability_in_ambient_set, set_capabilities},
+};
 
 /// Which namespaces are made beside those of users and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +46,14 @@ pub(super) fn enter(extent: Extent) -> Result<bool, String> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| format!("mounts can't be made private ({error})"))?;
     Ok(network)
+}
+
+/// Lets the next program that this process starts keep what the owner of the namespaces may do: to the kernel its user is not
+/// their administrator.
+pub(super) fn pass_on_privileges() -> rustix::io::Result<()> {
+    let now = capabilities(None)?;
+    set_capabilities(None, CapabilitySets { inheritable: now.permitted, ..now })?;
+    now.permitted.iter().try_for_each(|capability| configure_capability_in_ambient_set(capability, true))
 }
 
 #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about this process")]

@@ -81,6 +81,9 @@ fn in_namespaces(control: &UnixStream, extent: Extent) -> ExitCode {
         Ok(own_network) => own_network,
         Err(why) => return no_namespaces(control, why),
     };
+    if let Err(error) = namespaces::pass_on_privileges() {
+        return no_namespaces(control, format!("privileges in namespaces can't be passed on ({error})"));
+    }
     // Without this process the first one ends by itself, too; this is faster.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let argument = if own_network { init::FIRST } else { init::FIRST_SHARING_NETWORK };

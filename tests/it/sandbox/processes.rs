@@ -1,0 +1,162 @@
+//! Whatever a program starts is gone when it has ended, when its time is over, and when its host dies.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use nrv::{
+    clock::Stopwatch,
+    process::sandbox::{Ended, launch},
+};
+
+use super::{Cage, nrv, said};
+
+/// A tree of processes that ignores everything that can be ignored: it forks, leaves its group and session, holds the pipes.
+/// Each writes a line into `alive` again and again, as long as it lives.
+const STUBBORN: &str = "trap '' TERM HUP INT; \
+    beat() { trap '' TERM HUP INT; while :; do echo $1 >> $ALIVE/beat; sleep 0.02; done; }; \
+    beat child & \
+    (beat orphan &) ; \
+    (setsid sh -c 'trap \"\" TERM HUP INT; (while :; do echo session >> $ALIVE/beat; sleep 0.02; done) & :' &) ; \
+    echo started; ";
+
+/// The cages in which trees of processes are tried, with a folder of their own to write to.
+fn cages() -> Vec<Cage> {
+    [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()]
+        .into_iter()
+        .map(|cage| {
+            let alive = cage.path("alive");
+            fs::create_dir(&alive).unwrap();
+            cage.with(|launch| {
+                launch.env.insert("ALIVE".to_owned(), alive.display().to_string());
+                launch.write.push(alive);
+                (launch.timeout_ms, launch.grace_ms) = (700, 200);
+            })
+        })
+        .collect()
+}
+
+/// Nobody writes any more.
+#[track_caller]
+fn all_are_gone(cage: &Cage) {
+    let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap();
+    let before = beats();
+    for name in ["child", "orphan", "session"] {
+        assert!(before.contains(name), "{name} was never there");
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(before == beats(), "somebody is alive");
+}
+
+#[test]
+fn a_stubborn_tree_is_gone_when_its_time_is_over() {
+    for cage in cages() {
+        let watch = Stopwatch::start();
+        let ended = cage.run(&format!("{STUBBORN} while :; do sleep 1; done"));
+        assert!(ended.timed_out && ended.signal == Some(9) && ended.status.is_none(), "{ended:?}");
+        assert_eq!(said(&ended), "started\n");
+        assert!(watch.elapsed() < Duration::from_secs(4), "{:?}", watch.elapsed());
+        all_are_gone(&cage);
+    }
+}
+
+#[test]
+fn what_a_program_leaves_behind_is_gone_when_it_has_ended() {
+    for cage in cages() {
+        let ended = cage.run(&format!("{STUBBORN} sleep 0.3; exit 4"));
+        assert_eq!((ended.status, ended.timed_out), (Some(4), false));
+        all_are_gone(&cage);
+    }
+}
+
+#[test]
+fn a_cancelled_program_is_told_to_end() {
+    for cage in cages() {
+        let cancel = AtomicBool::new(false);
+        let mut ready = |_: &_| {
+            cancel.store(true, Ordering::Relaxed);
+            Ok(())
+        };
+        cage.fresh();
+        let ended = launch(&cage.order("sleep 600"), &nrv(), &cancel, &mut ready).unwrap();
+        assert_eq!((ended.cancelled, ended.timed_out, ended.signal), (true, false, Some(15)));
+    }
+}
+
+#[test]
+fn one_that_ends_when_it_is_told_ends_as_it_likes() {
+    for cage in cages() {
+        let ended = cage.run("trap 'echo bye; exit 9' TERM; while :; do sleep 0.01; done");
+        assert_eq!((ended.status, ended.timed_out, said(&ended).contains("bye\n")), (Some(9), true, true));
+    }
+}
+
+#[test]
+fn nothing_outlives_a_host_that_is_killed() {
+    for cage in cages() {
+        let cage = cage.with(|launch| launch.timeout_ms = 600_000);
+        let mut host = cage.host(&format!("{STUBBORN} while :; do sleep 1; done")).spawn().unwrap();
+        let mut confinement = String::new();
+        BufReader::new(host.stdout.as_mut().unwrap()).read_line(&mut confinement).unwrap();
+        let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap_or_default();
+        crate::support::site::wait_until("all are there", || {
+            ["child", "orphan", "session"].iter().all(|name| beats().contains(name))
+        });
+        host.kill().unwrap();
+        host.wait().unwrap();
+        let mut last = String::new();
+        crate::support::site::wait_until("they are gone", || {
+            std::thread::sleep(Duration::from_millis(200));
+            let now = beats();
+            std::mem::replace(&mut last, now.clone()) == now
+        });
+        all_are_gone(&cage);
+    }
+}
+
+#[test]
+fn the_first_process_can_not_be_ended_by_the_program() {
+    let ended = Cage::new().run("kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1; echo alive");
+    assert_eq!((ended.status, said(&ended).contains("alive")), (Some(0), true), "{ended:?}");
+}
+
+#[test]
+fn limits_hold() {
+    let line = "head -c 3000000 /dev/zero > large; ls -l large | cut -d' ' -f5; \
+                perl -e '$x = \"a\" x (600 << 20); print \"much\"' 2>&1";
+    for cage in [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()] {
+        let cage = cage.with(|launch| {
+            (launch.limits.file_size, launch.limits.memory) = (Some(1 << 20), Some(512 << 20));
+        });
+        let said = said(&cage.run(line));
+        assert!(said.contains("1048576\n") && !said.contains("much"), "{said}");
+    }
+}
+
+#[test]
+fn processes_that_multiply_are_bounded_and_gone() {
+    // More than it may have, but no more than a machine can bear if nothing bounds them.
+    let many = "perl -e 'for (1..600) { $p = fork(); last unless defined $p; sleep 600 unless $p; $n++ } print $n'";
+    for plain_user in [false, true] {
+        let mut cage = Cage::new().with(|launch| launch.limits.processes = Some(100));
+        if plain_user && !cage.become_plain_user() {
+            continue;
+        }
+        let (confinement, ended) = cage.run_apart(many);
+        // The administrator may have some more: see `Limits`.
+        let most = if plain_user || !rustix::process::getuid().is_root() { 102 } else { 402 };
+        let count = ended["stdout"].as_str().unwrap().parse::<u32>().unwrap();
+        let told = confinement["missing"].to_string().contains("not bounded");
+        assert!(told || (50..=most).contains(&count), "{confinement} {ended}");
+    }
+}
+
+#[test]
+fn use_of_the_machine_is_told() {
+    let ended: Ended = Cage::new().run("perl -e '$x = \"a\" x (100 << 20); $i++ while $i < 3000000'");
+    assert!(ended.peak_bytes > 100 << 20 && ended.peak_bytes < 1 << 30, "{ended:?}");
+    assert!(ended.cpu_ms > 10 && ended.duration_ms > 10, "{ended:?}");
+}

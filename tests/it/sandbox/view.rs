@@ -1,0 +1,197 @@
+//! What a program sees: its stage in the place of the tree, private folders, nothing of others.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    sync::atomic::AtomicBool,
+};
+
+use nrv::{
+    error::{Code, Error},
+    process::sandbox::{Confine, Laid, Laying, NotStarted, State, launch},
+};
+
+use super::{Cage, nrv, said};
+
+#[test]
+fn what_a_program_writes_goes_to_its_stage() {
+    // Also where the tree lies beneath a folder that the program has a private one in place of.
+    for cage in [Cage::new(), Cage::in_folder(Path::new("/var/tmp")), Cage::in_folder(Path::new("/dev/shm"))] {
+        let ended = cage.run("cat file; echo new > file; mkdir -p a/b; echo c > a/b/c; cat file; pwd; exit 3");
+        let root = cage.path("tree");
+        assert_eq!((said(&ended), ended.status), (format!("old\nnew\n{}\n", root.display()), Some(3)));
+        assert_eq!(ended.confinement.missing, Vec::<String>::new());
+        assert_eq!((ended.confinement.state, ended.confinement.staged), (State::Enforced, true));
+        assert_eq!(fs::read_to_string(cage.path("tree/file")).unwrap(), "old\n");
+        assert_eq!(fs::read_to_string(cage.path("upper/file")).unwrap(), "new\n");
+        assert_eq!(fs::read_to_string(cage.path("upper/a/b/c")).unwrap(), "c\n");
+        assert!(!cage.path("tree/a").exists());
+    }
+}
+
+#[test]
+fn a_stage_holds_what_is_proposed_and_hides_what_is_hidden() {
+    let cage = Cage::new();
+    for (path, text) in [(".runs/r/blob", "proposed\n"), (".git/hooks/a", "a\n"), ("target/x", "x\n"), ("gone", "")] {
+        let path = cage.path("tree").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let blob = cage.path("tree/.runs/r/blob");
+    let laid = |path: &str, what| Laid { path: path.to_owned(), what };
+    let cage = cage.with(|launch| {
+        let stage = launch.stage.as_mut().unwrap();
+        stage.proposed = vec![
+            laid("file", Laying::File(blob.clone(), 0o644)),
+            laid("new/tool", Laying::File(blob, 0o755)),
+            laid("link", Laying::Link("file".to_owned())),
+            laid("gone", Laying::Gone),
+        ];
+        stage.through = vec!["target".to_owned()];
+        stage.read_only = vec![".git".to_owned()];
+        stage.hidden = vec![".runs".to_owned()];
+    });
+    let line = "cat file link new/tool; test -x new/tool || echo no tool; test -e gone && echo there; ls -A .runs; \
+                cat .git/hooks/a; echo y > target/y; echo z > .git/z || echo kept; echo z > .runs/z || echo kept";
+    for (cage, staged) in [(&cage, State::Enforced), (&cage.same().unconfined(), State::Unavailable)] {
+        let ended = cage.run(line);
+        let said = said(&ended);
+        assert!(said.starts_with(&format!("{}a\nkept\nkept\n", "proposed\n".repeat(3))), "{said}");
+        assert_eq!(ended.confinement.state, staged);
+        assert_eq!(fs::read_to_string(cage.path("tree/target/y")).unwrap(), "y\n");
+        assert_eq!(fs::read_to_string(cage.path("tree/file")).unwrap(), "old\n");
+        for path in [".git/z", ".runs/z", "new", "link"] {
+            assert!(!cage.path("tree").join(path).exists(), "{path}");
+        }
+        assert!(cage.path("tree/gone").exists());
+    }
+}
+
+#[test]
+fn a_program_is_told_from_its_output_and_status_only() {
+    let cage = Cage::new();
+    let ended = cage.run("echo $0 $#; echo $TMPDIR; umask; ls /proc/self/fd | wc -l; cat; tty 2>&1; exec 2>/dev/null; ( : > /dev/tty ) || kill -9 $$");
+    assert_eq!((ended.status, ended.signal), (None, Some(9)), "{}", said(&ended));
+    assert_eq!(said(&ended), "sh 0\n/tmp\n0022\n4\nnot a tty\n");
+}
+
+#[test]
+fn a_program_reads_what_it_is_given() {
+    let cage = Cage::new();
+    let input = cage.path("input");
+    fs::write(&input, "given\n").unwrap();
+    let cage = cage.with(|launch| launch.stdin = Some(input));
+    assert_eq!(said(&cage.run("cat")), "given\n");
+}
+
+#[test]
+fn what_may_be_read_or_written_is_seen_wherever_it_lies() {
+    let cage = Cage::new();
+    let other = tempfile::tempdir_in("/tmp").unwrap();
+    for name in ["read", "write"] {
+        fs::create_dir(other.path().join(name)).unwrap();
+        fs::write(other.path().join(name).join("a"), name).unwrap();
+    }
+    let cage = cage.with(|launch| {
+        launch.read = vec![other.path().join("read")];
+        launch.write = vec![other.path().join("write")];
+    });
+    let line = format!(
+        "cd {}; cat read/a write/a; echo x > write/b; echo x > read/b; touch read/a; chmod 600 read/a",
+        other.path().display()
+    );
+    let ended = cage.run(&line);
+    assert!(said(&ended).starts_with("readwrite"), "{ended:?}");
+    assert!(other.path().join("write/b").exists() && !other.path().join("read/b").exists());
+    assert_ne!(ended.status, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn without_a_stage_the_tree_is_there_and_is_not_written() {
+    for cage in [Cage::new(), Cage::in_folder(Path::new("/var/tmp"))] {
+        let cage = cage.with(|launch| {
+            launch.stage = None;
+            launch.read.push(launch.cwd.clone());
+        });
+        let ended = cage.run("cat file; echo new > file; touch file; chmod 600 file; pwd");
+        let said = said(&ended);
+        assert!(said.starts_with("old\n") && said.ends_with(&format!("{}\n", cage.path("tree").display())), "{said}");
+        assert_eq!(said.matches("Read-only file system").count(), 3, "{said}");
+        assert_eq!((ended.confinement.state, ended.confinement.staged), (State::Enforced, false));
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_folder_that_is_written_through_is_refused() {
+    let cage = Cage::new();
+    let outside = cage.path("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, cage.path("tree/target")).unwrap();
+    let cage = cage.with(|launch| launch.stage.as_mut().unwrap().through = vec!["target".to_owned()]);
+    let refused = cage.try_run("true").unwrap_err();
+    assert!(matches!(&refused, NotStarted::Failed(error) if error.message().contains("target")), "{refused:?}");
+}
+
+#[test]
+fn a_program_that_can_not_run_is_told_with_what_to_do() {
+    let cage = Cage::new();
+    let tree = cage.path("tree");
+    let script = |name: &str, text: &str, mode: u32| {
+        fs::write(tree.join(name), text).unwrap();
+        fs::set_permissions(tree.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    script("unreadable", "#!/bin/sh\n", 0o644);
+    script("interpreter", "#!/no/such/thing\n", 0o755);
+    script("garbage", "\u{1}\u{2}garbage", 0o755);
+    let wanted = [
+        ("unreadable", "executable"),
+        ("interpreter", "interpreter"),
+        ("garbage", "first line"),
+        ("absent", "[exec] read"),
+    ];
+    for cage in [cage.same(), cage.same().without_namespaces(), cage.unconfined()] {
+        for (name, hint) in wanted {
+            let mut order = cage.order("");
+            (order.program, order.args) = (tree.join(name), Vec::new());
+            order.read.push(tree.clone());
+            cage.fresh();
+            let refused = launch(&order, &nrv(), &AtomicBool::new(false), &mut |_| Ok(())).unwrap_err();
+            let NotStarted::Failed(error) = &refused else { panic!("{refused:?}") };
+            assert!(error.hint_text().unwrap().contains(hint), "{name}: {error:?}");
+            assert!(error.message().contains(name), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_starts_that_the_host_does_not_want_started() {
+    for cage in [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()] {
+        let written = cage.path("tree/written");
+        let cage = cage.with(|launch| launch.write = vec![launch.cwd.clone()]);
+        let mut refuse = |_: &_| Err(Error::new(Code::Blocked, "no"));
+        cage.fresh();
+        let refused =
+            launch(&cage.order("echo x > written"), &nrv(), &AtomicBool::new(false), &mut refuse).unwrap_err();
+        assert!(matches!(&refused, NotStarted::Failed(error) if error.code() == Code::Blocked), "{refused:?}");
+        assert!(!written.exists());
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_and_is_too_little_where_all_is_required() {
+    let cage = Cage::new().without_namespaces();
+    let ended = cage.run("true");
+    assert_eq!((ended.confinement.state, ended.confinement.staged), (State::Partial, false));
+    assert_eq!(ended.confinement.missing.len(), 1, "{:?}", ended.confinement);
+    let cage = cage.with(|launch| launch.confine = Confine::Require);
+    let refused = cage.try_run("true").unwrap_err();
+    assert!(matches!(&refused, NotStarted::Unconfined(missing) if missing.len() == 1), "{refused:?}");
+
+    let cage = Cage::new().with(|launch| launch.without_namespaces = true);
+    let refused = cage.try_run("true").unwrap_err();
+    assert!(matches!(&refused, NotStarted::NoStage(_)), "{refused:?}");
+
+    let cage = Cage::new().with(|launch| launch.confine = Confine::Require);
+    assert_eq!(cage.run("true").confinement.state, State::Enforced);
+}
