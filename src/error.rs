@@ -88,6 +88,10 @@ codes! {
     Suspended = "suspended", exit 7;
     /// A call was being answered when its run died, and nobody knows whether it took effect.
     Uncertain = "uncertain", exit 7;
+    /// A model did not answer, or not with what was asked for.
+    ModelFailed = "model_failed", exit 1;
+    /// A model can't answer now; later it may.
+    ModelUnavailable = "model_unavailable", exit 75;
     /// A defect of nrv.
     Internal = "internal", exit 70;
     /// A lock was held past its wait.

@@ -40,6 +40,7 @@ pub mod host;
 pub mod journal;
 pub mod json;
 pub mod ledger;
+pub mod llm;
 pub mod lock;
 pub mod net;
 pub mod path;

@@ -39,16 +39,16 @@ impl Host<'_> {
         run: &Run,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let globs = match run.writes.is_empty() {
-            true => None,
-            false => Some(Globs::parse(&run.writes)?),
-        };
+        if !run.writes.is_empty() && !self.flags.dry_run {
+            self.lock(&Globs::parse(&run.writes)?.prefixes())?;
+        }
         // The gate has let it pass; what it may change is known from the same rule.
         let allowance = self.policy.exec_rule(&run.argv())?;
         let timeout_ms = run.timeout_ms.unwrap_or(self.policy.settings().exec.timeout_ms);
         let reserved = self.budget.reserve_exec(timeout_ms)?;
-        let mut spent = Demand::default();
-        let ended = self.run_command(position, call, (run, globs.as_ref()), reserved.exec_ms, (&mut spent, sink));
+        self.note_intent(position, call)?;
+        let ended = self.run_command(position, run, (reserved.exec_ms, allowance.from_workspace), sink);
+        let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
         self.budget.settle(reserved, spent);
         self.reserved.demand = spent;
         let done = ended?;
@@ -67,15 +67,10 @@ impl Host<'_> {
     fn run_command(
         &mut self,
         position: &Position,
-        call: &Call,
-        (run, globs): (&Run, Option<&Globs>),
-        timeout_ms: u64,
-        (spent, sink): (&mut Demand, &mut dyn Sink),
+        run: &Run,
+        (timeout_ms, from_workspace): (u64, bool),
+        sink: &mut dyn Sink,
     ) -> Result<Done, Error> {
-        if let Some(globs) = globs.filter(|_| !self.flags.dry_run) {
-            self.lock(&globs.prefixes())?;
-        }
-        self.note_intent(position, call)?;
         let (overlay, settings) = (self.overlay.clone(), self.policy.settings().exec.clone());
         let (stop, context) = (self.deadline.flag(), self.context);
         // A command that is made again when the run goes on does not write over what the record names.
@@ -90,7 +85,7 @@ impl Host<'_> {
             supervisor: &context.options.program,
             run: &id,
             discard: false,
-            from_workspace: self.policy.exec_rule(&run.argv())?.from_workspace,
+            from_workspace,
             dry_run: self.flags.dry_run,
             timeout_ms,
             threads: context.options.threads,
@@ -123,7 +118,6 @@ impl Host<'_> {
             self.sync()
         };
         let done = prepared.run(&mut ready)?;
-        spent.exec_ms = done.ended.duration_ms;
         self.note_ended(position, &done, &output)?;
         let Ended { status, duration_ms, .. } = done.ended;
         sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms });

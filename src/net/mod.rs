@@ -1,7 +1,10 @@
-//! Asks over HTTP whether a URL answers. The only opener of sockets.
+//! HTTP: the only opener of sockets. [`Client`] asks whether URLs answer, [`Sender`] sends a request and reads its answer.
 //!
-//! No redirect is followed, no body is read, no credentials and no cookies are sent, and no proxy is used, whatever the
-//! environment says. Who uses it decides which URLs may be asked for.
+//! No redirect is followed, no cookies are sent, and the environment is not read. A [`Client`] sends no credentials, reads no
+//! body and uses no proxy. Who uses either decides which URLs may be asked for.
+
+mod cancel;
+mod send;
 
 use std::{io, time::Duration};
 
@@ -9,6 +12,10 @@ use serde::Serialize;
 use ureq::{Agent, Body, http::Response};
 use url::Url;
 
+pub use self::{
+    cancel::{Cancel, Listener},
+    send::{Answered, Exchange, Failure, Incoming, Secret, Sender},
+};
 use crate::clock::Stopwatch;
 
 /// How long one request may take.

@@ -1,5 +1,4 @@
 //! Commands, through the binary: what they may do, what becomes of what they change, and what the record says of them.
-#![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
@@ -302,4 +301,80 @@ fn a_test_that_fails_is_told_of_and_fails_the_run_if_the_policy_wants_that() {
     workflow(&strict, body);
     strict.nrv(&RUN).exits(4);
     assert!(!strict.path("made.txt").exists());
+}
+
+/// A site with a plan that makes `made.txt`, and the shipped script that keeps it if it builds.
+fn built() -> Site {
+    let site = site("");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/build_first.rhai");
+    site.write("scripts/build_first.rhai", std::fs::read(script).unwrap());
+    let diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+made\n";
+    site.write("plan.json", json!({"diffs": [{"path": "made.txt", "unified_diff": diff}]}).to_string());
+    site.commit();
+    site
+}
+
+const BUILD: [&str; 5] = ["run", "scripts/build_first.rhai", "--json", "--arg", "plan=plan.json"];
+
+#[test]
+fn a_plan_is_kept_if_the_build_and_the_tests_succeed() {
+    let site = built();
+    let more = [
+        "--arg",
+        r#"build=["sh", "-c", "test -e made.txt"]"#,
+        "--arg",
+        r#"test=["sh", "-c", "grep -q made made.txt"]"#,
+    ];
+    let ran = site.nrv(&[&BUILD[..], &more].concat()).exits(0).json();
+    assert_eq!(ran["result"], json!({"kept": true, "files": ["made.txt"]}));
+    assert_eq!(site.read("made.txt"), b"made\n");
+    let tests = ran["evaluations"].as_array().unwrap().iter().find(|one| one["evaluator"] == "tests-pass").unwrap();
+    assert_eq!(tests["passed"], true);
+    let dry = [&BUILD[..], &more[..2], &["--dry-run"]].concat();
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert_eq!(site.nrv(&dry).exits(0).json()["result"]["kept"], true);
+    assert!(!site.path("made.txt").exists());
+}
+
+#[test]
+fn a_plan_that_does_not_build_is_taken_back() {
+    let site = built();
+    let before = site.tree();
+    let ran = site
+        .nrv(&[&BUILD[..], &["--arg", r#"build=["sh", "-c", "echo broken >&2; exit 2"]"#]].concat())
+        .exits(1)
+        .json();
+    assert_eq!(
+        ran["error"]["message"].as_str().unwrap().lines().next(),
+        Some("`sh -c echo broken >&2; exit 2` ended with status 2"),
+        "{ran}"
+    );
+    assert_eq!(site.tree(), before);
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn what_an_attempt_had_changed_when_its_command_was_killed_with_the_run_is_taken_back() {
+    let site = site("");
+    workflow(
+        &site,
+        r#"nrv.attempt(|| {
+            nrv.apply.create("made.txt", "made\n");
+            nrv.exec.check(sh("test -e late.txt || sleep 71.75", []));
+        }).kept"#,
+    );
+    let before = site.tree();
+    let mut running = site.start(&["run", "commands.rhai"]);
+    wait_for(&["sleep", "71.75"], true);
+    assert!(site.path("made.txt").exists());
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    wait_for(&["sleep", "71.75"], false);
+    site.nrv(&["recover"]).exits(0);
+    assert_eq!(site.tree(), before);
+    site.write("late.txt", "");
+    let ran = site.nrv(&["resume", "last", "--json", "--accept-stale-reads"]).exits(0).json();
+    assert_eq!((&ran["result"], site.read("made.txt")), (&json!(true), b"made\n".to_vec()));
+    site.nrv(&["replay", "last"]).exits(0);
 }

@@ -28,6 +28,7 @@ mod init;
 mod json_shapes;
 mod leaks;
 mod ledger;
+mod llm;
 mod net;
 mod patches;
 mod plan;

@@ -1,0 +1,304 @@
+//! What goes wrong with a model, as errors: a kind, whether it is worth trying again, and after what time.
+//!
+//! Errors quote servers, but never at length, and never a key: who holds the key takes it out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    error::{Code, Error},
+    net::Failure,
+    text,
+};
+
+/// How many characters of a foreign text an error quotes.
+const QUOTED: usize = 400;
+
+/// What went wrong: `details.kind` of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The server does not know the key, or does not let it.
+    Authentication,
+    /// The request has more tokens than the model can take.
+    ContextOverflow,
+    /// What should be JSON is not.
+    MalformedJson,
+    /// The server has too much to do.
+    Overloaded,
+    /// Too many requests.
+    RateLimit,
+    /// The model, or a filter, refuses to answer.
+    Refusal,
+    /// The reply is JSON, but not what the schema asks for.
+    Schema,
+    /// The server failed, or does not accept the request.
+    Server,
+    /// Nothing came for too long.
+    Timeout,
+    /// The model did not call the tools that it had to, or others.
+    ToolChoice,
+    /// The end of the reply is missing.
+    Truncated,
+    /// There is no connection to the server.
+    Unreachable,
+}
+
+impl Kind {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Authentication => "authentication",
+            Kind::ContextOverflow => "context_overflow",
+            Kind::MalformedJson => "malformed_json",
+            Kind::Overloaded => "overloaded",
+            Kind::RateLimit => "rate_limit",
+            Kind::Refusal => "refusal",
+            Kind::Schema => "schema",
+            Kind::Server => "server",
+            Kind::Timeout => "timeout",
+            Kind::ToolChoice => "tool_choice",
+            Kind::Truncated => "truncated",
+            Kind::Unreachable => "unreachable",
+        }
+    }
+
+    fn hint(self, retriable: bool) -> &'static str {
+        match self {
+            Kind::Authentication => "check the provider's key, and what it is allowed to do",
+            Kind::ContextOverflow => "send less, or take a model with a larger context",
+            Kind::MalformedJson => "ask again, or give a schema to a server that enforces it",
+            Kind::Overloaded => "try again later",
+            Kind::RateLimit if retriable => "wait as long as the server says, or ask for retries with `retry`",
+            Kind::RateLimit => "the server names no time to wait, so this may be a spending limit: look at the account",
+            Kind::Refusal => "ask differently; the same request will be refused again",
+            Kind::Schema => "ask again with the violations, or make the schema simpler",
+            Kind::Server if retriable => "try again later",
+            Kind::Server => "check the request, the model's name and `base_url`",
+            Kind::Timeout => "try again, or allow more time",
+            Kind::ToolChoice => "ask again, or take a model that calls tools",
+            Kind::Truncated if retriable => "try again",
+            Kind::Truncated => "allow more with `max_tokens`, or ask for less",
+            Kind::Unreachable => "check `base_url`, and whether the server is running",
+        }
+    }
+}
+
+/// What kind of error of a model this is; none if it is not about a model.
+pub fn kind(error: &Error) -> Option<Kind> {
+    Kind::deserialize(error.details().get("kind")?).ok()
+}
+
+/// True if trying again may help.
+pub(super) fn is_retriable(error: &Error) -> bool {
+    error.details().get("retriable") == Some(&Value::Bool(true))
+}
+
+/// How long the server wants to be left alone.
+pub(super) fn retry_after_ms(error: &Error) -> Option<u64> {
+    error.details().get("retry_after_ms")?.as_u64()
+}
+
+/// An error that will come again if the same is asked again.
+pub(super) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
+    of_kind(kind, false, message)
+}
+
+/// An error that may be gone the next time.
+pub(super) fn passing(kind: Kind, message: impl Into<String>) -> Error {
+    of_kind(kind, true, message)
+}
+
+fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
+    let code = if retriable { Code::ModelUnavailable } else { Code::ModelFailed };
+    Error::new(code, message).detail("kind", kind.as_str()).detail("retriable", retriable).hint(kind.hint(retriable))
+}
+
+/// The request was cancelled.
+pub(super) fn cancelled() -> Error {
+    Error::new(Code::Cancelled, "the request was cancelled")
+}
+
+/// What came of a connection.
+pub(super) fn of_failure(failure: &Failure) -> Error {
+    match failure {
+        Failure::Cancelled => cancelled(),
+        Failure::TimedOut => passing(Kind::Timeout, "the server did not answer in time"),
+        Failure::Unreachable(reason) => {
+            passing(Kind::Unreachable, format!("the server can't be reached: {}", quoted(reason)))
+        }
+        Failure::Closed => passing(Kind::Truncated, "the server closed the connection before its reply ended"),
+        Failure::Garbled => passing(Kind::Server, "what came is no HTTP response"),
+        Failure::Unsendable(reason) => {
+            Error::new(Code::InvalidInput, format!("the request can't be sent: {}", quoted(reason)))
+        }
+    }
+}
+
+/// A text of unknown origin, cut, and without what could deceive a reader.
+pub(super) fn quoted(text: &str) -> String {
+    let text = text.trim();
+    let mut shown = text::escape(&text.chars().take(QUOTED).collect::<String>());
+    if text.chars().nth(QUOTED).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// What a server says of an error, in whichever form it does.
+struct Told {
+    names: Vec<String>,
+    message: String,
+}
+
+impl Told {
+    fn of(body: &Value) -> Self {
+        let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let names = [text(error.get("type")), text(error.get("code"))].into_iter().flatten().collect();
+        let message = text(Some(error)).or_else(|| text(error.get("message"))).unwrap_or_default();
+        Told { names, message }
+    }
+
+    fn is(&self, names: &[&str]) -> bool {
+        self.names.iter().any(|name| names.contains(&name.as_str()))
+    }
+
+    /// True if it is about the context: not every server has a name for that.
+    fn is_overflow(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let phrases = ["prompt is too long", "maximum context length", "context window", "context size"];
+        self.is(&["exceed_context_size_error", "context_length_exceeded"])
+            || phrases.iter().any(|phrase| message.contains(phrase))
+    }
+}
+
+/// The error of an answer with a status other than 200.
+pub(super) fn of_status(status: u16, headers: &BTreeMap<String, String>, body: &str) -> Error {
+    let told = serde_json::from_str(body)
+        .map_or_else(|_| Told { names: Vec::new(), message: body.to_owned() }, |body: Value| Told::of(&body));
+    let waits = headers.contains_key("retry-after") || headers.contains_key("retry-after-ms");
+    let (kind, retriable) = judged(status, waits, &told);
+    let what = match kind {
+        Kind::Server if (300..400).contains(&status) => redirect(headers),
+        _ if told.message.trim().is_empty() => format!("the server answered with {status}"),
+        _ => format!("the server answered with {status}: {}", quoted(&told.message)),
+    };
+    let error = of_kind(kind, retriable, what).detail("status", status);
+    match wait_ms(headers).filter(|_| retriable) {
+        Some(ms) => error.detail("retry_after_ms", ms),
+        None => error,
+    }
+}
+
+fn redirect(headers: &BTreeMap<String, String>) -> String {
+    let to = headers.get("location").map_or("nowhere", String::as_str);
+    format!("the server redirects to `{}`, and redirects are not followed", quoted(to))
+}
+
+fn judged(status: u16, waits: bool, told: &Told) -> (Kind, bool) {
+    match status {
+        401 | 403 => (Kind::Authentication, false),
+        // Without a time to wait it may be a spending limit, and trying again would go on for ever.
+        429 => (Kind::RateLimit, waits && !told.is(&["insufficient_quota", "billing_error"])),
+        408 | 504 => (Kind::Timeout, true),
+        503 | 529 => (Kind::Overloaded, true),
+        501 | 505 => (Kind::Server, false),
+        500.. => (Kind::Server, true),
+        400 | 413 | 422 if told.is_overflow() => (Kind::ContextOverflow, false),
+        400..500 if told.is(&["content_policy_violation", "content_filter"]) => (Kind::Refusal, false),
+        _ => (Kind::Server, false),
+    }
+}
+
+/// The time to wait that the headers give in seconds or milliseconds; a date is not computed with.
+fn wait_ms(headers: &BTreeMap<String, String>) -> Option<u64> {
+    let number = |name: &str| headers.get(name)?.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
+    let ms = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0))?;
+    // A float becomes the nearest integer that there is.
+    Some(ms.ceil() as u64)
+}
+
+/// The error that comes as an event in the middle of a reply.
+pub(super) fn of_event(event: &Value) -> Error {
+    let told = Told::of(event);
+    let (kind, retriable) = match () {
+        () if told.is(&["overloaded_error"]) => (Kind::Overloaded, true),
+        () if told.is(&["rate_limit_error", "rate_limit_exceeded"]) => (Kind::RateLimit, false),
+        () if told.is(&["authentication_error", "permission_error", "invalid_api_key"]) => {
+            (Kind::Authentication, false)
+        }
+        () if told.is(&["timeout_error"]) => (Kind::Timeout, true),
+        () if told.is_overflow() => (Kind::ContextOverflow, false),
+        () if told.is(&["content_policy_violation", "content_filter"]) => (Kind::Refusal, false),
+        () if told.is(&["invalid_request_error", "not_found_error", "not_supported_error"]) => (Kind::Server, false),
+        () => (Kind::Server, true),
+    };
+    of_kind(kind, retriable, format!("the server reported an error: {}", quoted(&told.message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(status: u16, headers: &[(&str, &str)], body: &Value, expected: (Kind, bool, Option<u64>)) {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let error = of_status(status, &headers, &body.to_string());
+        assert_eq!(
+            (kind(&error), is_retriable(&error), retry_after_ms(&error)),
+            (Some(expected.0), expected.1, expected.2)
+        );
+        let code = if expected.1 { Code::ModelUnavailable } else { Code::ModelFailed };
+        assert_eq!((error.code(), error.code().exit_code()), (code, if expected.1 { 75 } else { 1 }));
+        assert!(error.hint_text().is_some());
+    }
+
+    #[test]
+    fn statuses_are_told_apart() {
+        let told = |kind: &str, message: &str| json!({"error": {"type": kind, "message": message}});
+        let limit = told("rate_limit_error", "Rate limit exceeded.");
+        check(429, &[("retry-after", "2")], &limit, (Kind::RateLimit, true, Some(2000)));
+        check(429, &[("retry-after-ms", "150")], &limit, (Kind::RateLimit, true, Some(150)));
+        check(429, &[("retry-after", "Sun, 22 Nov 2026 10:00:00 GMT")], &limit, (Kind::RateLimit, true, None));
+        check(429, &[], &limit, (Kind::RateLimit, false, None));
+        let quota = json!({"error": {"code": "insufficient_quota", "message": "no money"}});
+        check(429, &[("retry-after", "2")], &quota, (Kind::RateLimit, false, None));
+        check(529, &[], &told("overloaded_error", "Service overloaded."), (Kind::Overloaded, true, None));
+        check(503, &[("retry-after", "0.5")], &json!({}), (Kind::Overloaded, true, Some(500)));
+        check(500, &[], &json!({"error": "oh"}), (Kind::Server, true, None));
+        check(501, &[], &told("not_supported_error", "no embeddings"), (Kind::Server, false, None));
+        check(401, &[], &told("authentication_error", "Unauthorized."), (Kind::Authentication, false, None));
+        check(404, &[], &told("not_found_error", "File Not Found"), (Kind::Server, false, None));
+        check(307, &[("location", "http://elsewhere/")], &json!({}), (Kind::Server, false, None));
+    }
+
+    #[test]
+    fn an_overflow_is_one_in_every_dialect() {
+        for body in [
+            json!({"error": {"code": 400, "message": "request (12019 tokens) exceeds", "type": "exceed_context_size_error"}}),
+            json!({"error": {"code": "context_length_exceeded", "message": "too long"}}),
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}}),
+            json!({"error": {"message": "This model's maximum context length is 4096 tokens", "code": 400}}),
+        ] {
+            check(400, &[], &body, (Kind::ContextOverflow, false, None));
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_cut_and_made_safe() {
+        let error = of_status(500, &BTreeMap::new(), &format!("\u{1b}[2J{}", "x".repeat(10_000)));
+        assert!(error.message().len() < 600 && error.message().contains("\\u{1b}"), "{error}");
+    }
+
+    #[test]
+    fn names_are_those_of_the_wire() {
+        for one in [Kind::RateLimit, Kind::MalformedJson, Kind::ContextOverflow, Kind::ToolChoice, Kind::Truncated] {
+            assert_eq!(serde_json::to_value(one).unwrap(), one.as_str());
+        }
+    }
+}
