@@ -36,7 +36,7 @@ impl Host<'_> {
         if let Some(text) = request.notice() {
             sink.event(Event::Notice { text: text.to_owned() });
         }
-        self.check_plan(&request)?;
+        let pledges = self.pledges_of(&request)?;
         self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.context.options;
@@ -65,7 +65,9 @@ impl Host<'_> {
             proposed.mark_written();
             self.write(position, &proposed, (&patch, &outcomes(&proposed, &request)?), leave)?;
         }
-        self.commit_to_plan(position, &request)?;
+        for pledge in pledges {
+            self.commit_once(position.as_str(), pledge)?;
+        }
         let written = request.writes() && !self.flags.dry_run;
         sink.event(Event::Applied { files: proposed.changes.len(), written });
         outcomes(&proposed, &request)

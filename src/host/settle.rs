@@ -70,7 +70,9 @@ impl Host<'_> {
             Call::DtaApply { .. } | Call::DtaRun { .. } => self.settle_adapter(position, call, &standing, sink)?,
             _ => {
                 if call.applies() {
-                    self.commit_to_plan(position, &apply::Request::of(call)?)?;
+                    for pledge in self.pledges_of(&apply::Request::of(call)?)? {
+                        self.commit_once(position.as_str(), pledge)?;
+                    }
                 }
                 self.settle_apply(position, &standing)?
             }

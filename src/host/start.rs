@@ -227,12 +227,7 @@ impl<'a> Host<'a> {
         };
         host.note_start(&request.asked, &text, git.head.as_deref())?;
         sink.event(Event::RunStarted { run: host.run_id().to_owned() });
-        // What is brought back was there before anybody committed to anything.
-        let is_rollback = matches!(request.asked, Asked::Rollback { .. });
-        match if is_rollback { Ok(()) } else { host.commit_to_policy() } {
-            Ok(()) => Ok(host),
-            Err(error) => Err(host.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
-        }
+        host.bound_to_policy(&request.asked, sink)
     }
 
     fn note_start(&mut self, asked: &Asked, text: &[u8], head: Option<&str>) -> Result<(), Error> {

@@ -298,7 +298,9 @@ mod tests {
         };
         check(&header(&["npm", "cargo"]), "cargo test", None);
         check(&header(&["cargo"]), "cargo publish", Some("exec.allow"));
-        for programs in [&[][..], &["cargo test"], &["*"]] {
+        check(&header(&["*"]), "cargo test", None);
+        check(&header(&["*"]), "cargo publish", Some("exec.allow"));
+        for programs in [&[][..], &["cargo test"], &["c*"]] {
             check(&header(programs), "cargo test", Some("header.permissions.exec"));
         }
         let refusal = header(&[]).exec_rule(&argv("cargo test")).unwrap_err();

@@ -206,6 +206,24 @@ fn a_plan_carries_what_has_to_hold_when_it_is_applied() {
     assert_eq!(run(&site, body, &[]).exits(0).json()["commitments"], json!([]));
     apply("good.json").exits(0);
     assert_eq!(site.read("a.txt"), b"new\n");
+    // A person who applies it gets the same.
+    std::fs::remove_file(site.path("a.txt")).unwrap();
+    site.nrv(&["apply", "bad.json", "--yes"]).exits(4).says("`b.txt` does not exist");
+    site.nrv(&["apply", "good.json", "--yes"]).exits(0).says("The commitment holds.");
+}
+
+#[test]
+fn a_plan_that_could_not_be_applied_commits_to_nothing() {
+    let site = Site::new(0);
+    site.write("a.txt", "other\n");
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
+    let commitment = json!({"description": "it is there", "assertion": {"file_exists": "b.txt"}});
+    let plan = json!({"diffs": [{"path": "a.txt", "unified_diff": diff}], "commitments": [commitment]});
+    site.write("p.json", plan.to_string());
+    let body = "let code = (); try { nrv.apply.plan(nrv.json.parse(nrv.files.read(\"p.json\")), \"write\"); } \
+        catch (e) { code = e.code; } code";
+    let finished = run(&site, body, &[]).exits(0).json();
+    assert_eq!((&finished["result"], &finished["commitments"]), (&json!("patch_rejected"), &json!([])));
 }
 
 #[test]

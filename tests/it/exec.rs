@@ -1,4 +1,5 @@
 //! Commands, through the binary: what they may do, what becomes of what they change, and what the record says of them.
+#![expect(clippy::disallowed_methods, reason = "tests build trees and wait for processes")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{

@@ -13,7 +13,7 @@ pub use self::{
     again::{VerifiedRun, verify_run},
     stated::{commitments, count_sentence},
 };
-use super::{Context, Host, Position, files::unprotected, past::Past, start::Origin};
+use super::{Asked, Context, Host, Position, Sink, files::unprotected, past::Past, start::Origin};
 use crate::{
     apply,
     assertion::{self, Assertion, Baseline, Sight},
@@ -132,6 +132,18 @@ fn well_formed(wanted: &policy::Commitment) -> Result<Assertion, Error> {
     })
 }
 
+impl<'a> Host<'a> {
+    /// A run that has just started, with the commitments of its policy; one that can't make them ends here.
+    pub(super) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
+        // What is brought back was there before anybody committed to anything.
+        let is_rollback = matches!(asked, Asked::Rollback { .. });
+        match if is_rollback { Ok(()) } else { self.commit_to_policy() } {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
+        }
+    }
+}
+
 impl Host<'_> {
     /// Answers `commit.add` with the commitment's id.
     pub(super) fn add_commitment(&mut self, position: &Position, call: &Call) -> Result<Value, Error> {
@@ -160,59 +172,71 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Refuses a plan whose commitments can't be made, before anything of it is done.
-    pub(super) fn check_plan(&self, request: &apply::Request) -> Result<(), Error> {
-        for (at, wanted) in request.commitments().iter().enumerate() {
-            self.admissible(Maker::Plan, wanted).map_err(|error| {
+    /// The commitments of a plan that is about to be applied. One that can't be made refuses the plan, before anything of it is done.
+    pub(super) fn pledges_of(&self, request: &apply::Request) -> Result<Vec<Pledge>, Error> {
+        let pledge = |(at, wanted): (usize, &policy::Commitment)| {
+            self.pledge(Maker::Plan, wanted).map_err(|error| {
                 let place = error.details().get("at").and_then(Value::as_str).unwrap_or_default();
                 let place = format!("/commitments/{at}{place}");
                 error.within(format!("commitment {} of the plan", at + 1)).detail("at", place)
-            })?;
-        }
-        Ok(())
+            })
+        };
+        let pledges = request.commitments().iter().enumerate().map(pledge).collect::<Result<Vec<_>, _>>()?;
+        // A plan that is only tried commits to nothing.
+        Ok(if request.writes() { pledges } else { Vec::new() })
     }
 
-    /// Makes the commitments of a plan that was applied.
-    pub(super) fn commit_to_plan(&mut self, position: &Position, request: &apply::Request) -> Result<(), Error> {
-        for wanted in request.commitments().iter().filter(|_| request.writes()) {
-            self.commit_to(position.as_str(), Maker::Plan, wanted)?;
-        }
-        Ok(())
-    }
-
-    /// Makes a commitment, and keeps what it will be compared with. One that was made already is the same one.
+    /// Makes a commitment; its id.
     fn commit_to(&mut self, position: &str, source: Maker, wanted: &policy::Commitment) -> Result<String, Error> {
+        let pledge = self.pledge(source, wanted)?;
+        self.commit_once(position, pledge)
+    }
+
+    /// A commitment that may be made, with what it will be compared with.
+    fn pledge(&self, source: Maker, wanted: &policy::Commitment) -> Result<Pledge, Error> {
         let wanted = policy::Commitment { assertion: json::as_recorded(wanted.assertion.clone()), ..wanted.clone() };
         let assertion = self.admissible(source, &wanted)?;
-        let description = self.without_secrets(wanted.description);
+        let policy::Commitment { description, assertion: value, timeout_ms } = wanted;
+        let (id, description) = (String::new(), self.without_secrets(description));
+        let told = Commitment { id, source, description, ok: None, reason: None, output: None, duration_ms: None };
+        let mut pledge = Pledge { told, assertion: value, timeout_ms, baseline: None };
+        if let Assertion::TreeUnchanged(globs) = &assertion
+            && self.made(&pledge).is_none()
+        {
+            pledge.baseline = Some(self.as_it_started(source, globs)?);
+        }
+        Ok(pledge)
+    }
+
+    /// The same commitment, if it was made already.
+    fn made(&self, pledge: &Pledge) -> Option<&Pledge> {
         let is_same = |made: &&Pledge| {
-            made.told.description == description
-                && made.assertion == wanted.assertion
-                && made.timeout_ms == wanted.timeout_ms
+            made.told.description == pledge.told.description
+                && made.assertion == pledge.assertion
+                && made.timeout_ms == pledge.timeout_ms
         };
-        if let Some(made) = self.commitments.iter().find(is_same) {
+        self.commitments.iter().find(is_same)
+    }
+
+    /// Records a commitment; its id. One that was made already is the same one.
+    pub(super) fn commit_once(&mut self, position: &str, mut pledge: Pledge) -> Result<String, Error> {
+        if let Some(made) = self.made(&pledge) {
             return Ok(made.told.id.clone());
         }
-        let baseline = match &assertion {
-            Assertion::TreeUnchanged(globs) => Some(self.as_it_started(source, globs)?),
-            Assertion::FileExists(_) | Assertion::Count(_) | Assertion::JsonValid(_) | Assertion::Command(_) => None,
-        };
         let id = format!("k{}", self.commitments.len() + 1);
+        pledge.told.id.clone_from(&id);
         let mut data = json!({
-            "id": id, "source": source, "description": description,
-            "assertion": self.packed(&wanted.assertion, false)?,
+            "id": id, "source": pledge.told.source, "description": pledge.told.description,
+            "assertion": self.packed(&pledge.assertion, false)?,
         });
-        if let Some(timeout_ms) = wanted.timeout_ms {
+        if let Some(timeout_ms) = pledge.timeout_ms {
             data["timeout_ms"] = json!(timeout_ms);
         }
-        if let Some(baseline) = &baseline {
+        if let Some(baseline) = &pledge.baseline {
             data["baseline"] = self.packed(&json!(baseline), true)?;
         }
-        self.note(Note { position: position.to_owned(), kind: "commitment_made", data, ..Note::default() })?;
-        let told =
-            Commitment { id: id.clone(), source, description, ok: None, reason: None, output: None, duration_ms: None };
-        let policy::Commitment { assertion, timeout_ms, .. } = wanted;
-        self.commitments.push(Pledge { told, assertion, timeout_ms, baseline });
+        self.note(Note { position: position.to_owned(), kind: stated::MADE, data, ..Note::default() })?;
+        self.commitments.push(pledge);
         Ok(id)
     }
 

@@ -1,12 +1,14 @@
 //! Commitments that outlive the process that made them: a run that waits, dies or is over.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
+use nrv::{Call, Code, Context, Host, Options, Position, Request, Silent, Workspace, host::Maker};
 use serde_json::{Value, json};
 
 use super::{commit, events, run, told};
 use crate::support::{
     hold::PATIENT,
+    script::program,
     site::{Site, wait_until},
 };
 
@@ -105,7 +107,8 @@ fn a_run_that_dies_while_it_is_verified_is_verified_again_in_full() {
     let header = "const WORKFLOW = #{ name: \"c\", permissions: #{ write: [\"**\"] } };\n";
     site.script("c.rhai", &format!("{header}{body}"));
     let mut running = site.start(&["run", "c.rhai", "--yes", "--threads", "1"]);
-    let begun = || !site.recorded("*/run.json").is_empty() && !events(&site, "commitment_verified").is_empty();
+    let looked = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("\"commitment_verified\""));
+    let begun = || site.recorded("*/events.jsonl").iter().any(looked);
     wait_until("the first commitment was looked at", || begun() || running.has_ended());
     running.signal(rustix::process::Signal::KILL);
     running.end();
@@ -121,4 +124,21 @@ fn a_run_that_dies_while_it_is_verified_is_verified_again_in_full() {
     assert_eq!((first, events(&site, "commitment_made").len()), (2, 2));
     site.last_ended("done");
     site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn a_program_commits_like_a_script() {
+    let site = Site::new(0);
+    let options = Options { program: program(), ..Options::default() };
+    let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
+    let mut host = Host::start(&context, Request::program(&context, "own"), &mut Silent).unwrap();
+    let call = |path: &str| {
+        let assertion = json!({"file_exists": path});
+        Call::CommitAdd { description: "it is there".to_owned(), assertion, timeout_ms: None }
+    };
+    assert_eq!(host.perform(&Position::nth(1), call("none"), &mut Silent).unwrap(), json!("k1"));
+    assert_eq!(host.perform(&Position::nth(2), call("none"), &mut Silent).unwrap(), json!("k1"));
+    let finished = host.finish(Ok(json!("done")), &mut Silent).unwrap();
+    assert_eq!(finished.error.unwrap().code(), Code::VerificationFailed);
+    assert_eq!((finished.commitments[0].source, finished.commitments[0].ok), (Maker::Program, Some(false)));
 }

@@ -29,6 +29,8 @@ fn operation() -> impl Strategy<Value = String> {
         9 => format!("rm -rf {a}; echo {text} > {a}"),
         10 => format!("ln -sfn {text} {a}"),
         11 => format!("ln {a} {b}"),
+        // What copying a folder into itself leaves depends on the order in which its entries are read.
+        _ if format!("{b}/").starts_with(&format!("{a}/")) => format!("touch {a}"),
         _ => format!("[ -f {a} ] && chmod {mode} {a} || cp -a {a} {b}"),
     })
 }
