@@ -8,7 +8,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, ExitCode, Stdio},
+    process::{Command, Stdio},
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
@@ -22,16 +22,12 @@ const ROUNDS: usize = 200;
 
 const BYTES: u64 = 200_000_000;
 
-fn main() -> ExitCode {
-    // Its own hidden subcommands supervise.
-    nrv::entry::main_if_requested().unwrap_or_else(|| {
-        starting();
-        writing();
-        ExitCode::SUCCESS
-    })
+fn main() {
+    starting();
+    writing();
 }
 
-/// What is launched in private folders, which are empty.
+/// What is launched in an empty tree, which lies as most do outside of temporary folders, and in private folders.
 fn order(folder: &Path, confine: Confine, staged: bool) -> Launch {
     let make = |name: &str| {
         let path = folder.join(name);
@@ -39,7 +35,8 @@ fn order(folder: &Path, confine: Confine, staged: bool) -> Launch {
         fs::create_dir(&path).unwrap();
         path
     };
-    let root = make("tree");
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
+    fs::create_dir_all(&root).unwrap();
     let stage = Stage { root: root.clone(), upper: make("upper"), work: make("work"), ..Stage::default() };
     Launch {
         program: "/bin/true".into(),
@@ -55,7 +52,9 @@ fn order(folder: &Path, confine: Confine, staged: bool) -> Launch {
 }
 
 fn run(order: &Launch) -> Ended {
-    launch(order, &Program::ReExec, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
+    // What people run: how large it is counts.
+    let supervisor = Program::Path(env!("CARGO_BIN_EXE_nrv").into());
+    launch(order, &supervisor, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
 fn bare() {

@@ -16,6 +16,14 @@ pub fn escape(text: &str) -> String {
     shown
 }
 
+/// The beginning of a text, with a sign that it goes on.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// What a panic says.
 pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -29,6 +37,11 @@ fn is_bidirectional(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_goes_on_is_marked() {
+        assert_eq!((shortened("äbc", 3), shortened("äbc", 2)), ("äbc".to_owned(), "äb…".to_owned()));
+    }
 
     #[test]
     fn what_could_deceive_a_reader_is_visible() {

@@ -4,6 +4,7 @@ use serde::de::IgnoredAny;
 
 use super::{Assertion, Baseline, Count, Print, Sight, Verdict};
 use crate::{
+    change::LINK,
     error::{Code, Error},
     path::RepoPath,
     workspace::{Globs, Kind, Listing, parallel_map},
@@ -27,10 +28,10 @@ pub fn measure(sight: Sight<'_>, assertion: &Assertion, baseline: Option<&Baseli
     verdict.unwrap_or_else(|error| Verdict::fails(format!("it can't be told: {}", error.message())))
 }
 
-/// The files that match as they are.
+/// The files and links that match as they are.
 pub fn baseline(sight: Sight<'_>, globs: &Globs) -> Result<Baseline, Error> {
-    let paths = all_named(sight.list(globs)?)?;
-    let prints = parallel_map(sight.threads, &paths, |path| sight.view.hash(path).map(Print::from));
+    let paths = all_named(sight.list_entries(globs)?)?;
+    let prints = parallel_map(sight.threads, &paths, |path| sight.view.stamp_entry(path).map(Print::from));
     paths.iter().zip(prints).map(|(path, print)| Ok((path.clone(), print?))).collect()
 }
 
@@ -106,15 +107,15 @@ fn json_valid(sight: Sight<'_>, globs: &Globs) -> Result<Verdict, Error> {
 
 /// Files of the baseline are looked at by name, so that one does not get out of sight by being ignored.
 fn tree_unchanged(sight: Sight<'_>, globs: &Globs, baseline: &Baseline) -> Result<Verdict, Error> {
-    let mut paths = all_named(sight.list(globs)?)?;
+    let mut paths = all_named(sight.list_entries(globs)?)?;
     paths.extend(baseline.keys().cloned());
     paths.sort_unstable();
     paths.dedup();
     let changed = parallel_map(sight.threads, &paths, |path| -> Result<Option<String>, Error> {
-        let now = match sight.view.hash(path) {
+        let now = match sight.view.stamp_entry(path) {
             Ok(stamp) => Some(Print::from(stamp)),
             Err(error) if error.code() == Code::NotFound => None,
-            // A folder in its place, or a link, is not what was there.
+            // A folder in its place is not what was there.
             Err(error) if matches!(error.code(), Code::InvalidPath | Code::Unreadable) => {
                 return Ok(Some(error.message().to_owned()));
             }
@@ -122,7 +123,9 @@ fn tree_unchanged(sight: Sight<'_>, globs: &Globs, baseline: &Baseline) -> Resul
         };
         let how = match (baseline.get(path), now) {
             (Some(was), Some(now)) if *was == now => return Ok(None),
-            (Some(was), Some(now)) if was.sha256 == now.sha256 => "has other permissions",
+            (Some(was), Some(now)) if was.sha256 == now.sha256 && (was.mode == LINK) == (now.mode == LINK) => {
+                "has other permissions"
+            }
             (Some(_), Some(_)) => "has changed",
             (Some(_), None) => "is gone",
             (None, Some(_)) => "is new",

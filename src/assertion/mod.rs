@@ -73,13 +73,13 @@ pub struct Command {
 /// Files as they were: what `tree_unchanged` compares with.
 pub type Baseline = BTreeMap<RepoPath, Print>;
 
-/// What a file was.
+/// What a file was, or a link, whose bytes are where it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Print {
     /// The hash of its bytes.
     pub sha256: crate::hash::Sha256,
-    /// Its permission bits.
+    /// Its permission bits, or [`LINK`](crate::change::LINK).
     pub mode: u32,
 }
 
@@ -130,8 +130,16 @@ impl Sight<'_> {
 
     /// The files that match and that are looked at.
     fn list(&self, globs: &Globs) -> Result<Listing, Error> {
-        let mut listing = self.view.list(globs, self.threads)?;
+        Ok(self.seen(self.view.list(globs, self.threads)?))
+    }
+
+    /// The same with the links.
+    fn list_entries(&self, globs: &Globs) -> Result<Listing, Error> {
+        Ok(self.seen(self.view.list_entries(globs, self.threads)?))
+    }
+
+    fn seen(&self, mut listing: Listing) -> Listing {
         listing.paths.retain(|path| self.sees(path));
-        Ok(listing)
+        listing
     }
 }

@@ -12,16 +12,19 @@ use super::{
     Here,
     meter::Meter,
     output::{Line, Output},
-    pager, signals, table,
+    pager, redact, signals, table,
 };
 use crate::{
     error::Error,
     host::{Answer, Event, Question, Sink, Work},
-    text::escape,
+    text::{escape, shortened},
 };
 
 /// How many files a question lists before the rest is only counted.
 const LISTED: usize = 20;
+
+/// Characters of a command that are shown.
+const COMMAND: usize = 500;
 
 /// Shows events and asks questions; Ctrl-C is a wish to cancel from its beginning on, and before that ends the process.
 ///
@@ -74,9 +77,9 @@ impl Sink for Terminal<'_> {
             Event::Notice { text } => self.out.say(&text),
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
             Event::RunStarted { run } => tracing::info!("run {run}"),
-            Event::CommandStarted { argv } => self.out.say(&format!("$ {}", escape(&argv.join(" ")))),
+            Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),
             Event::CommandEnded { argv, status, duration_ms } => {
-                tracing::info!("{} ended with {status:?} after {duration_ms} ms", escape(&argv.join(" ")));
+                tracing::info!("{} ended with {status:?} after {duration_ms} ms", command(&argv));
             }
             Event::DtaStarted { tool } => {
                 tracing::info!("{tool} started");
@@ -110,6 +113,11 @@ impl Sink for Terminal<'_> {
             }
         }
     }
+}
+
+/// A command as one line. What is cut off might be a part of a secret, of which the rest would not be found: that comes first.
+fn command(argv: &[String]) -> String {
+    escape(&shortened(&redact::text(&argv.join(" ")), COMMAND))
 }
 
 impl Terminal<'_> {

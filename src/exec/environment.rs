@@ -41,6 +41,9 @@ const REFUSED: &[(&str, &str)] = &[
 /// Names the file with a user's settings of git.
 const GIT_SETTINGS: &str = "GIT_CONFIG_GLOBAL";
 
+/// Lets git look for a repository above the view, which to it is another file system.
+const GIT_ABOVE: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
+
 /// The variables that the policy passes on.
 pub(super) fn passed_on(ctx: &Context<'_>) -> BTreeMap<String, String> {
     let known = |name: &String| ctx.environment.get_key_value(name);
@@ -49,7 +52,8 @@ pub(super) fn passed_on(ctx: &Context<'_>) -> BTreeMap<String, String> {
 
 /// The whole environment: what is passed on, what the call adds, and the folder that the command runs in.
 ///
-/// git takes a settings file that it may not read for an error. Where the home is closed to commands, it is told that there is none.
+/// git takes a settings file that it may not read for an error. Where the home is closed to commands, it is told that there is none. And it
+/// does not look above the workspace unless it is told to, since the view is mounted there.
 pub(super) fn whole(
     ctx: &Context<'_>,
     call: &BTreeMap<String, String>,
@@ -61,6 +65,7 @@ pub(super) fn whole(
     if is_closed && ctx.exec.sandbox != Sandbox::Off {
         whole.entry(GIT_SETTINGS.to_owned()).or_insert_with(|| "/dev/null".to_owned());
     }
+    whole.entry(GIT_ABOVE.to_owned()).or_insert_with(|| "1".to_owned());
     whole.extend(call.clone());
     let cwd = cwd.to_str().ok_or_else(|| {
         Error::new(Code::InvalidPath, format!("the path `{}` is not UTF-8", cwd.display()))

@@ -210,8 +210,14 @@ fn git(context: &Context, folder: &Path, arguments: &[&str]) -> Result<Option<Ve
         return Ok(Some(captured.stdout));
     }
     let said = String::from_utf8_lossy(&captured.stderr);
-    let said = said.lines().next().unwrap_or("it gave no reason");
-    Err(unknown(said))
+    let silent = match (captured.timed_out, captured.status, captured.signal) {
+        (true, ..) => "it took longer than a minute".to_owned(),
+        (false, _, Some(signal)) => format!("signal {signal} ended it"),
+        (false, Some(0), None) => "it says more than can be read".to_owned(),
+        (false, Some(status), None) => format!("it ended with status {status} and gave no reason"),
+        (false, None, None) => "it gave no reason".to_owned(),
+    };
+    Err(unknown(said.lines().next().unwrap_or(&silent)))
 }
 
 fn unknown(why: &str) -> Error {

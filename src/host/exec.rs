@@ -15,9 +15,11 @@ use crate::{
     call::{Call, Run},
     error::{Code, Error},
     exec::{self, Done},
+    gate::secrets,
     journal,
-    ledger::Note,
+    ledger::{FileRef, Note},
     process::sandbox::{Confinement, Ended, State, Stream},
+    text::shortened,
     workspace::{Globs, View},
 };
 
@@ -26,6 +28,9 @@ pub(super) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "peak_bytes"];
 
 /// Characters of output that an error shows.
 const SHOWN: usize = 2000;
+
+/// Characters of a command that an error shows.
+const COMMAND: usize = 500;
 
 /// The folder of a run that has the whole output of its commands. It may show secrets, as packs do.
 const OUTPUT: &str = "packs/exec";
@@ -132,8 +137,11 @@ impl Host<'_> {
         });
         let mut files = Vec::new();
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
-            if stream.stored > 0 {
-                files.push(self.folder.file_ref(&format!("{output}.{name}"))?);
+            let path = format!("{output}.{name}");
+            match stream.sha256.filter(|_| stream.stored == stream.length) {
+                _ if stream.stored == 0 => {}
+                Some(sha256) => files.push(FileRef { path, sha256 }),
+                None => files.push(self.folder.file_ref(&path)?),
             }
         }
         let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
@@ -172,7 +180,9 @@ impl Host<'_> {
             (false, None, None) => "did not end".to_owned(),
         };
         let reply = outcome(ended);
-        let error = Error::new(Code::CommandFailed, format!("`{}` {how}", run.argv().join(" ")));
+        // What is cut off might be a part of a secret, of which the rest would not be found.
+        let command = shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND);
+        let error = Error::new(Code::CommandFailed, format!("`{command}` {how}"));
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
         Err(error.detail("stdout", last(&reply["stdout"])).detail("stderr", last(&reply["stderr"])))

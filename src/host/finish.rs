@@ -12,7 +12,7 @@ use super::{
 use crate::{
     error::{Code, Error},
     hash::Sha256,
-    ledger::{FileRef, Head, Note, REPLIES},
+    ledger::{FileRef, Head, Note, REPLIES, Record},
 };
 
 /// How a run ended.
@@ -122,11 +122,12 @@ impl Finished {
             }
             (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
             (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
-            (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {
-                format!("The run was undone: {} brought back.", files(self.undone))
-            }
+            // Whatever stays, an attempt or a step of it may have been taken back.
             (State::Failed | State::Cancelled | State::Interrupted, _) if self.files_changed > 0 => {
                 format!("The changes of {} were kept.", files(self.files_changed))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {
+                format!("The run was undone: {} brought back.", files(self.undone))
             }
             (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
         }
@@ -136,6 +137,14 @@ impl Finished {
     pub fn exit_code(&self) -> u8 {
         self.error.as_ref().map_or(0, |error| error.code().exit_code())
     }
+}
+
+/// True if what a run had changed was taken back when it failed, as the record of its end says.
+///
+/// Files that only an attempt or a step gave back say nothing of that: the rest may have been kept.
+pub(super) fn was_undone(end: &Record) -> bool {
+    let count = |key: &str| end.data[key].as_u64().unwrap_or_default();
+    end.data["state"] != State::Done.as_str() && count("undone") > 0 && count("files_changed") == 0
 }
 
 impl Host<'_> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Context, Overview, evaluator::ratio, outcome::overviews, retention::began};
+use super::{Context, Overview, evaluator::ratio, finish::was_undone, outcome::overviews, retention::began};
 use crate::{error::Error, ledger::Record};
 
 const DAY_MS: u64 = 86_400_000;
@@ -125,8 +125,7 @@ pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
         let Some(end) = end_of(context, &run.run)? else { continue };
         stats.runs += 1;
         let committed = number(&end.data["changes"]["committed"]);
-        let is_undone = committed > 0
-            && (undone.contains(run.run.as_str()) || number(&end.data["undone"]) > 0 && run.state != "done");
+        let is_undone = committed > 0 && (undone.contains(run.run.as_str()) || was_undone(&end));
         stats.changed += u64::from(committed > 0);
         stats.rolled_back += u64::from(is_undone);
         sums.add(&end.data, is_undone);

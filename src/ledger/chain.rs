@@ -170,7 +170,13 @@ impl Chain {
 impl RunFolder {
     /// A file of the record as it is now, for an event that it belongs to.
     pub fn file_ref(&self, path: &str) -> Result<FileRef, Error> {
-        Ok(FileRef { sha256: Sha256::of(&self.read(path)?), path: path.to_owned() })
+        // It may be large: the whole output of a command.
+        let hashed = self.open_file(path)?.map(Sha256::of_reader).transpose();
+        let hashed = hashed.map_err(|error| Error::io(format_args!("`{path}` of the run can't be read"), &error))?;
+        match hashed {
+            Some((sha256, _)) => Ok(FileRef { path: path.to_owned(), sha256 }),
+            None => Err(Error::new(Code::RecordDamaged, format!("`{path}` is missing in run `{}`", self.id()))),
+        }
     }
 
     /// All records of the run, as far as whole lines go; a line that is no record is `record_damaged`.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AllowedCommand, Permissions, Policy, Refusal,
+    AllowedCommand, Exec, Permissions, Policy, Refusal,
     glob::{Lack, PathSet},
 };
 use crate::{
@@ -121,13 +121,16 @@ impl Policy {
     }
 }
 
-/// Checks the rules with their examples, and compiles what they may change. An error names the rule and its line.
-pub(super) fn compile(
-    rules: &[AllowedCommand],
-    lines: &BTreeMap<String, usize>,
-    file: &str,
-) -> Result<Vec<Option<PathSet>>, Error> {
-    let compiled = rules.iter().enumerate().map(|(at, rule)| {
+/// Checks the rules with their examples, and compiles what they may change. An error names the rule or key and its line.
+pub(super) fn compile(exec: &Exec, lines: &BTreeMap<String, usize>, file: &str) -> Result<Vec<Option<PathSet>>, Error> {
+    if let Some((key, why)) = meaningless(exec) {
+        let line = lines.get(key).copied().unwrap_or_default();
+        return Err(Error::new(Code::InvalidPolicy, format!("line {line} of `{file}` is refused: `{key}` {why}"))
+            .detail("file", file)
+            .detail("line", line)
+            .detail("key", key));
+    }
+    let compiled = exec.allow.iter().enumerate().map(|(at, rule)| {
         check(rule).and_then(|()| rule.writes.as_deref().map(PathSet::new).transpose()).map_err(|why| {
             let line = lines.get(&format!("{ALLOW}.{at}")).copied().unwrap_or_default();
             let message = format!("line {line} of `{file}` is refused: `{ALLOW}` has a rule {} that {why}", at + 1);
@@ -139,6 +142,18 @@ pub(super) fn compile(
         })
     });
     compiled.collect()
+}
+
+/// A list that can't mean what it says: its key, and why.
+fn meaningless(exec: &Exec) -> Option<(&'static str, String)> {
+    let is_name = |name: &&String| !name.contains(|c: char| c == '=' || c.is_whitespace() || c.is_control());
+    if let Some(name) = exec.env.iter().find(|name| !is_name(name)) {
+        let why = format!("holds `{}`, which is no variable's name: values come from", name.escape_debug());
+        return Some(("exec.env", format!("{why} the environment of nrv, or from the call's `env`")));
+    }
+    let excludes_only = !exec.scratch.is_empty() && exec.scratch.iter().all(|glob| glob.starts_with('!'));
+    excludes_only
+        .then(|| ("exec.scratch", "excludes from nothing: name what is scratch as well, or leave it out".to_owned()))
 }
 
 /// An error is a phrase that goes on after "a rule that".
@@ -326,6 +341,21 @@ mod tests {
         assert_eq!((refused("a/x"), refused("a/y"), refused("b/x")), (false, true, true));
     }
 
+    #[test]
+    fn under_two_policies_what_either_keeps_out_of_scratch_is_part_of_the_tree() {
+        let scratch = |one: &str, other: &str| {
+            let policies = [one, other].map(|globs| policy(&format!("exec.scratch = {globs}")));
+            Policy::strictest(&policies[0], &policies[1]).unwrap().settings().exec.scratch.clone()
+        };
+        assert_eq!(scratch("['target/**', '!target/kept/**']", "['target/**']"), ["target/**", "!target/kept/**"]);
+        assert_eq!(
+            scratch("['target/**']", "['!target/kept/**', 'target/**', 'out/**']"),
+            ["target/**", "!target/kept/**"]
+        );
+        // Nothing but exclusions would be no list of globs.
+        assert_eq!(scratch("['target/**', '!target/kept/**']", "['out/**']"), Vec::<String>::new());
+    }
+
     #[track_caller]
     fn wrong(rule: &str, why: &str) {
         let error = Policy::parse(&format!("{CARGO}\n[[exec.allow]]\n{rule}"), FILE).unwrap_err();
@@ -333,6 +363,21 @@ mod tests {
         let start = "line 4 of `nrv.toml` is refused: `exec.allow` has a rule 2 that";
         assert_eq!(error.message(), format!("{start} {why}"));
         assert_eq!(error.details()["line"], 4);
+    }
+
+    #[test]
+    fn a_list_that_can_not_mean_what_it_says_is_refused_with_its_line() {
+        for (list, key, why) in [
+            ("env = ['PATH', 'A=b']", "exec.env", "`A=b`, which is no variable's name"),
+            ("env = ['A B']", "exec.env", "`A B`, which is no variable's name"),
+            ("scratch = ['!target/**']", "exec.scratch", "excludes from nothing"),
+        ] {
+            let error = Policy::parse(&format!("[exec]\n{list}"), FILE).unwrap_err();
+            assert_eq!((error.code(), &error.details()["line"]), (Code::InvalidPolicy, &2.into()), "{error}");
+            assert_eq!(error.details()["key"], key);
+            assert!(error.message().contains(why), "{error}");
+        }
+        policy("[exec]\nenv = ['PATH']\nscratch = ['target/**', '!target/x']");
     }
 
     #[test]

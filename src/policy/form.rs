@@ -126,10 +126,7 @@ impl Form {
             .ok_or_else(expected),
             Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
             Form::Folders => list(value, folder)?.ok_or_else(expected),
-            Form::OneOf(keys) => {
-                let is_one = |map: &&Map<String, Value>| map.len() == 1 && map.keys().all(|key| keys.contains(&&**key));
-                value.as_object().filter(is_one).map(|_| value.clone()).ok_or_else(expected)
-            }
+            Form::OneOf(keys) => one_of(keys, value).unwrap_or_else(|| Err(expected())),
             Form::Dependencies => list(value, |item| DependencyRule::parse(item).map(drop))?.ok_or_else(expected),
             Form::Some(words) => list(value, |item| match words.contains(&item) {
                 true => Ok(()),
@@ -231,18 +228,23 @@ impl Form {
     }
 }
 
+/// Checks a table with exactly one of these keys; none if it is no table or has several.
+fn one_of(keys: &[&str], value: &Value) -> Option<Result<Value, Wrong>> {
+    let map = value.as_object().filter(|map| map.len() == 1)?;
+    let key = map.keys().next()?;
+    Some(match keys.contains(&key.as_str()) {
+        true => Ok(value.clone()),
+        false => Err(Wrong::new(unknown_key(key, keys))),
+    })
+}
+
 /// Checks a rule; an error is a phrase that goes on after "a rule that".
 fn read_row(columns: &[Column], row: &Value) -> Result<Value, String> {
     let map = row.as_object().ok_or_else(|| format!("is no table but {}", shown(row)))?;
     let mut read = Map::new();
     for (name, value) in map {
         let Some(column) = columns.iter().find(|column| column.name == name) else {
-            let names = || columns.iter().map(|column| column.name);
-            let advice = match error::nearest(name, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known are {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
-            };
-            return Err(format!("has an unknown key, `{}`: {advice}", name.escape_debug()));
+            return Err(unknown_key(name, &columns.iter().map(|column| column.name).collect::<Vec<_>>()));
         };
         let value = column.form.read(value).map_err(|wrong| format!("is wrong: `{name}` {}", wrong.phrase))?;
         read.insert(name.clone(), value);
@@ -251,6 +253,15 @@ fn read_row(columns: &[Column], row: &Value) -> Result<Value, String> {
         Some(column) => Err(format!("lacks `{}`", column.name)),
         None => Ok(Value::Object(read)),
     }
+}
+
+/// What is wrong with a key that is none of the known ones.
+fn unknown_key(name: &str, known: &[&str]) -> String {
+    let advice = match error::nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known are {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    };
+    format!("has an unknown key, `{}`: {advice}", name.escape_debug())
 }
 
 fn row_schema(columns: &[Column]) -> Value {
@@ -404,9 +415,18 @@ mod tests {
     fn a_table_of_one_key_has_one_that_is_known() {
         const KEYS: Form = Form::OneOf(&["a", "b"]);
         check(KEYS, json!({"a": 1}), Ok(json!({"a": 1})));
-        for bad in [json!({}), json!({"a": 1, "b": 2}), json!({"c": 1})] {
-            check(KEYS, bad, Err("must be a table with exactly one of \"a\", \"b\", not a table"));
+        let phrase = "must be a table with exactly one of \"a\", \"b\", not";
+        for (bad, found) in [
+            (json!({}), "a table"),
+            (json!({"a": 1, "b": 2}), "a table"),
+            (json!("a"), "\"a\""),
+            (json!(["a"]), "a list"),
+        ] {
+            check(KEYS, bad, Err(&format!("{phrase} {found}")));
         }
+        check(KEYS, json!({"xyz": 1}), Err("has an unknown key, `xyz`: known are `a`, `b`"));
+        const LONG: Form = Form::OneOf(&["file_exists", "json_valid"]);
+        check(LONG, json!({"file_exist": 1}), Err("has an unknown key, `file_exist`: did you mean `file_exists`?"));
     }
 
     #[test]

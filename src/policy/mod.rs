@@ -151,7 +151,7 @@ impl Policy {
             }
         });
         let allowed_secrets = allowed_secrets.collect::<Result<_, _>>()?;
-        let allowed_commands = exec::compile(&settings.exec.allow, &lines, file)?;
+        let allowed_commands = exec::compile(&settings.exec, &lines, file)?;
         let sha256 = hash(&settings, &[])?;
         Ok(Policy {
             sha256,

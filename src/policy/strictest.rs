@@ -102,7 +102,7 @@ fn exec(one: &Exec, other: &Exec) -> Exec {
         memory: smaller(one.memory, other.memory),
         file_size: smaller(one.file_size, other.file_size),
         processes: smaller(one.processes, other.processes),
-        scratch: common(&one.scratch, &other.scratch),
+        scratch: common_globs(&one.scratch, &other.scratch),
         // Each policy allows by its own.
         allow: Vec::new(),
     }
@@ -213,6 +213,17 @@ fn both_allow(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> Option<
 
 fn either<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {
     one.iter().chain(other.iter().filter(|item| !one.contains(item))).cloned().collect()
+}
+
+/// The globs of both, and what either excludes.
+fn common_globs(one: &[String], other: &[String]) -> Vec<String> {
+    let (excluded, taken): (Vec<String>, Vec<String>) =
+        either(one, other).into_iter().partition(|glob| glob.starts_with('!'));
+    let mut globs: Vec<String> = taken.into_iter().filter(|glob| one.contains(glob) && other.contains(glob)).collect();
+    if !globs.is_empty() {
+        globs.extend(excluded);
+    }
+    globs
 }
 
 fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::text::shortened;
+
 /// How much of a value is shown.
 const SHOWN: usize = 160;
 
@@ -82,14 +84,6 @@ pub(super) fn value(value: &Value) -> String {
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     shortened(&text, SHOWN)
-}
-
-/// The beginning of a text, with a sign that it goes on.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// The beginning of a hash.

@@ -2,9 +2,9 @@
 
 use super::{
     emphasis,
-    format::shortened,
     model::{Hunk, Kind, Line},
 };
+use crate::text::shortened;
 
 /// How many lines of one file's diff are shown.
 const MOST_LINES: usize = 1000;

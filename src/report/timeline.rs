@@ -9,7 +9,7 @@ use super::{
     material::{ENDS, Material},
     model::{Outside, Row, RowKind, Session},
 };
-use crate::ledger::Record;
+use crate::{ledger::Record, text::shortened};
 
 /// So many dull calls in a row are one row.
 const DULL: usize = 4;
@@ -346,9 +346,9 @@ fn subject(args: &Value) -> Option<String> {
     if let Some(program) = args["program"].as_str() {
         let words = args["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let argv: Vec<&str> = std::iter::once(program).chain(words).collect();
-        return Some(format::shortened(&argv.join(" "), 100));
+        return Some(shortened(&argv.join(" "), 100));
     }
     let telling = ["description", "path", "from", "label", "tool", "name", "message", "patterns", "regex", "command"];
     let value = telling.iter().map(|key| &args[*key]).find(|value| value.is_string() || value.is_array())?;
-    Some(format::shortened(&format::value(value), 100)).filter(|text| !text.is_empty())
+    Some(shortened(&format::value(value), 100)).filter(|text| !text.is_empty())
 }

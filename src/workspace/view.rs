@@ -62,17 +62,26 @@ impl<'a> View<'a> {
 
     /// As [`Workspace::list`], with proposed files and without those whose removal is proposed.
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
-        let mut listing = self.workspace.list(globs, threads)?;
+        let is_file = |content: Option<&Content>| content.is_some_and(|content| !content.is_link());
+        Ok(self.overlaid(self.workspace.list(globs, threads)?, globs, is_file))
+    }
+
+    /// As [`Workspace::list_entries`], with what is proposed and without that whose removal is proposed.
+    pub fn list_entries(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        Ok(self.overlaid(self.workspace.list_entries(globs, threads)?, globs, |content| content.is_some()))
+    }
+
+    /// A listing with what lies over it, as far as that is wanted.
+    fn overlaid(&self, mut listing: Listing, globs: &Globs, is_wanted: fn(Option<&Content>) -> bool) -> Listing {
         if !self.overlay.0.is_empty() {
-            let is_file = |content: Option<&Content>| content.is_some_and(|content| !content.is_link());
-            listing.paths.retain(|path| self.overlay.get(path).is_none_or(is_file));
+            listing.paths.retain(|path| self.overlay.get(path).is_none_or(is_wanted));
             let proposed =
-                self.overlay.0.iter().filter(|(path, content)| is_file(content.as_ref()) && globs.matches(path));
+                self.overlay.0.iter().filter(|(path, content)| is_wanted(content.as_ref()) && globs.matches(path));
             listing.paths.extend(proposed.map(|(path, _)| path.clone()));
             listing.paths.sort_unstable();
             listing.paths.dedup();
         }
-        Ok(listing)
+        listing
     }
 
     /// As [`Workspace::read`], with proposed contents.
@@ -112,6 +121,14 @@ impl<'a> View<'a> {
         match self.overlay.get(path) {
             Some(_) => self.read(path).map(|content| content.stamp()),
             None => self.workspace.hash(path),
+        }
+    }
+
+    /// As [`Workspace::stamp_entry`], with proposed contents.
+    pub fn stamp_entry(&self, path: &RepoPath) -> Result<Stamp, Error> {
+        match self.overlay.get(path) {
+            Some(_) => self.read_entry(path).map(|content| content.stamp()),
+            None => self.workspace.stamp_entry(path),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    fs::FileType,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::mpsc,
@@ -18,7 +19,7 @@ use crate::{
 /// The files that a walk found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Regular files that match, sorted by the bytes of their paths.
+    /// What matches, sorted by the bytes of the paths: regular files, and links where they were asked for.
     pub paths: Vec<RepoPath>,
     /// Files that match but whose names are not UTF-8, so that no path can name them; shown with replacements, sorted.
     pub unnameable: Vec<String>,
@@ -36,11 +37,20 @@ impl Workspace {
     /// Links are not followed, `.git` and `.runs` are not entered. A folder that can't be read is an error: a listing
     /// that leaves something out would be taken for the whole.
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        self.list_of(globs, threads, |kind| kind.is_file())
+    }
+
+    /// As [`Workspace::list`], with the symbolic links that match.
+    pub fn list_entries(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        self.list_of(globs, threads, |kind| kind.is_file() || kind.is_symlink())
+    }
+
+    fn list_of(&self, globs: &Globs, threads: usize, is_wanted: fn(FileType) -> bool) -> Result<Listing, Error> {
         let (sender, receiver) = mpsc::channel();
         let walker = self.walker(globs, threads);
         walker.build_parallel().run(|| {
             let sender = sender.clone();
-            Box::new(move |entry| match self.judge(globs, entry) {
+            Box::new(move |entry| match self.judge(globs, entry, is_wanted) {
                 // The receiver outlives the walk, so that sending can't fail.
                 Some(found) => sender.send(found).map_or(WalkState::Quit, |()| WalkState::Continue),
                 None => WalkState::Continue,
@@ -88,7 +98,12 @@ impl Workspace {
         builder
     }
 
-    fn judge(&self, globs: &Globs, entry: Result<ignore::DirEntry, ignore::Error>) -> Option<Found> {
+    fn judge(
+        &self,
+        globs: &Globs,
+        entry: Result<ignore::DirEntry, ignore::Error>,
+        is_wanted: fn(FileType) -> bool,
+    ) -> Option<Found> {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if is_gone(&error) => return None,
@@ -96,7 +111,7 @@ impl Workspace {
                 return Some(Found::Failed(Error::new(Code::Io, format!("the tree can't be listed: {error}"))));
             }
         };
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        if !entry.file_type().is_some_and(is_wanted) {
             return None;
         }
         let relative = beneath(entry.path(), self.root())?;

@@ -137,6 +137,23 @@ fn a_closure_that_gives_false_is_undone_without_an_error() {
 }
 
 #[test]
+fn a_run_that_failed_and_keeps_its_changes_was_not_undone_though_an_attempt_was() {
+    let site = site(
+        r#"nrv.commit(#{ description: "never", assertion: #{ file_exists: "nowhere" } });
+        nrv.apply.create("notes/kept.txt", "1\n");
+        nrv.attempt(|| { nrv.apply.create("notes/new.txt", "2\n"); false });"#,
+    );
+    let ran = site.nrv(&["run", "tries.rhai", "--keep"]).exits(4);
+    let told = "The changes of 1 file were kept.";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    assert_eq!((text(&site, "notes/kept.txt").as_deref(), text(&site, "notes/new.txt")), (Some("1\n"), None));
+    let report = site.nrv(&["runs", "report", "last"]).exits(0).stdout;
+    assert!(report.contains(told), "{report}");
+    assert_eq!(site.nrv(&["verify", "last", "--json"]).exits(4).json()["remarks"], json!([]));
+    assert_eq!(site.nrv(&["runs", "stats", "--json"]).exits(0).json()["rolled_back"], 0);
+}
+
+#[test]
 fn an_attempt_within_another_goes_with_it() {
     let site = site(
         r#"let outer = nrv.attempt(|| {

@@ -5,6 +5,7 @@ mod expected;
 mod page;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -58,6 +59,15 @@ fn no_page_has_a_heading_twice() {
         let twice = headings.windows(2).find(|pair| pair[0] == pair[1]);
         assert_eq!(twice, None, "{page}");
     }
+}
+
+#[test]
+fn the_page_of_formats_names_every_error_that_a_script_can_not_catch() {
+    let text = repository::text("docs/formats.md").expect("pages are UTF-8");
+    let sentence = text.split("it can't catch").nth(1).and_then(|rest| rest.split('.').next()).expect("a sentence");
+    let named: BTreeSet<&str> = sentence.split('`').skip(1).step_by(2).collect();
+    let all = nrv::Code::ALL.iter().filter(|code| code.is_final());
+    assert_eq!(named, all.map(|code| code.as_str()).collect());
 }
 
 /// Runs commands one after another in one shell; the report of the first that is not as expected.

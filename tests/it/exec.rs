@@ -131,6 +131,34 @@ fn a_command_that_was_to_succeed_keeps_nothing_if_it_fails() {
 }
 
 #[test]
+fn of_a_long_command_the_beginning_is_shown_and_no_part_of_a_secret() {
+    let site = site("");
+    let token = ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat();
+    let line = format!("exit 3 # {} {token}", "x".repeat(475));
+    workflow(&site, &format!(r#"nrv.exec.check(sh("{line}", []))"#));
+    site.nrv(&RUN).exits(7);
+    let ran = site.nrv(&["resume", "last", "--approve", "c1", "--json"]).exits(1);
+    assert!(ran.stderr.contains("$ sh -c exit 3 # xxx") && ran.stderr.len() < 2500, "{}", ran.stderr);
+    let message = ran.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.ends_with("…` ended with status 3") && message.len() < 600, "{message}");
+    assert!(![message, ran.stderr].iter().any(|said| said.contains("ghp")));
+}
+
+#[test]
+fn git_finds_a_repository_above_the_workspace_if_it_may_read_it() {
+    let site = site("");
+    let git = site.path(".git");
+    let rule = "[[exec.allow]]\nprefix = ['git']";
+    site.write("site/nrv.toml", format!("[exec]\nread = [{:?}]\nenv = ['PATH']\n{rule}\n", git.to_str().unwrap()));
+    let header = "const WORKFLOW = #{ name: \"commands\", permissions: #{ exec: [\"git\"] } };";
+    let body = r#"nrv.exec.check(#{ program: "git", args: ["rev-parse", "--show-prefix"] }).stdout"#;
+    site.script("site/commands.rhai", &format!("{header}\n{body}\n"));
+    let folder = site.path("site");
+    let ran = site.nrv(&["--root", folder.to_str().unwrap(), "run", "commands.rhai", "--json"]).exits(0).json();
+    assert_eq!(ran["result"], "site/\n");
+}
+
+#[test]
 fn every_command_of_several_is_told_of() {
     let site = site("");
     workflow(
@@ -275,6 +303,7 @@ fn a_formatter_of_300_files_makes_one_change_that_is_rolled_back_exactly() {
     assert_eq!(site.read("src/f7.txt"), b"one\ntwo\nfile 7\n");
     assert_eq!(records(&site).iter().filter(|record| record.kind == "committed").count(), 1);
     site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
     site.nrv(&["rollback", "last"]).exits(0);
     assert_eq!(site.tree(), before);
 }

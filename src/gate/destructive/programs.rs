@@ -6,7 +6,7 @@ use super::{
     place::{self, Place},
     printed::{cached, fetches, starts},
     program,
-    run::is_shell,
+    run::{is_open, is_shell},
     sql,
     walk::{Context, UNKNOWN, Value, Walk},
     wrapper,
@@ -76,7 +76,9 @@ impl Walk<'_> {
     fn unknown(&mut self, argv: &[String], ctx: Context<'_>) {
         let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
         let next = argv.get(at).map(|next| program(next).into_owned()).unwrap_or_default();
-        let runs = is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
+        // Where what a command prints stands after it, that is an argument more often than a program.
+        let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next));
+        let runs = is_open || is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
         let judged = self.rules.knows(&next) || check::knows(&next) || sql::console(&next).is_some();
         let dashes = argv.iter().position(|word| word == "--").map(|at| at + 1);
         if let Some(from) = if runs || judged { Some(at) } else { dashes.filter(|at| *at < argv.len()) } {

@@ -397,10 +397,10 @@ impl Walk<'_> {
 }
 
 /// A word that only the run tells.
-fn is_open(word: &str) -> bool {
+pub(super) fn is_open(word: &str) -> bool {
     let is_whole = word.starts_with("$(") && word.ends_with(')') || word.starts_with('`');
-    let is_variable = word.starts_with('$') && !word.contains('/') && !word.starts_with("$(") && !word.contains('.');
     let name = word.rsplit('/').next().unwrap_or(word);
+    let is_variable = name.starts_with('$') && !name.starts_with("$(") && !name.contains('.');
     is_whole
         || is_variable
         || name.contains(['*', '?']) && name.len() > 1 && !name.contains("?.") && !name.contains('=')

@@ -422,6 +422,26 @@ fn programs_that_run_whatever_follows_them_are_known() {
     }
 }
 
+#[test]
+fn a_program_that_only_the_run_tells_hides_nothing_behind_a_path_or_another_program() {
+    for before in [
+        "/usr/bin/$X ",
+        "./${X} ",
+        "/usr/bin/$X $X ",
+        "$X /usr/bin/$X ",
+        "unknown-wrapper $X ",
+        "unknown-wrapper ./$X ",
+    ] {
+        for worst in WORST {
+            let line = format!("{before}{worst}");
+            assert!(strictness(&line) >= strictness(worst), "{line}");
+        }
+    }
+    for line in ["unknown-tool $X", "unknown-tool $(date) x", "unknown-tool \"$X\" src", "/opt/$X/bin/tool src"] {
+        assert_eq!(strictness(line), None, "{line}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

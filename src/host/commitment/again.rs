@@ -14,7 +14,9 @@ use crate::{
     error::{Code, Error},
     gate::Rules,
     host::{
-        Context, Started, State, Verified, changed_since, outcome,
+        Context, Started, State, Verified, changed_since,
+        finish::was_undone,
+        outcome,
         verifier::{ask_process, verify_again},
     },
     ledger::{Record, RunFolder},
@@ -63,7 +65,7 @@ fn remarks(context: &Context, folder: &RunFolder, records: &[Record], dry_run: b
         return vec!["It was a dry run: what it proposed is not in the tree.".to_owned()];
     }
     let end = records.iter().rfind(|record| record.kind == "run_finished");
-    if end.is_some_and(|end| end.data["state"] != State::Done.as_str() && end.data["undone"].as_u64() > Some(0)) {
+    if end.is_some_and(was_undone) {
         return vec!["The run was undone: what it changed is not in the tree.".to_owned()];
     }
     let changed = changed_since(context, folder);

@@ -208,10 +208,11 @@ impl Host<'_> {
         Ok(pledge)
     }
 
-    /// The same commitment, if it was made already.
+    /// The same commitment, if it was made already. One of the policy is not met by one that does not look at all files.
     fn made(&self, pledge: &Pledge) -> Option<&Pledge> {
         let is_same = |made: &&Pledge| {
-            made.told.description == pledge.told.description
+            (made.told.source == Maker::Policy || pledge.told.source != Maker::Policy)
+                && made.told.description == pledge.told.description
                 && made.assertion == pledge.assertion
                 && made.timeout_ms == pledge.timeout_ms
         };
@@ -276,7 +277,7 @@ impl Host<'_> {
         let entries = self.transactions.iter().rev().flat_map(|transaction| transaction.entries.iter().rev());
         let looked_at = |path: &RepoPath| globs.matches(path) && sight.sees(path);
         for entry in entries.filter(|entry| looked_at(&entry.path)) {
-            match entry.before.filter(|before| !before.is_link()) {
+            match entry.before {
                 Some(before) => drop(baseline.insert(entry.path.clone(), before.into())),
                 None => drop(baseline.remove(&entry.path)),
             }

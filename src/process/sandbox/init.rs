@@ -8,7 +8,7 @@ use std::{
         fd::AsFd,
         unix::{net::UnixStream, process::CommandExt},
     },
-    process::{Command, ExitCode, Stdio},
+    process::{Child, Command, ExitCode, Stdio},
 };
 
 use rustix::process::{Pid, Signal};
@@ -76,7 +76,7 @@ fn first(control: &UnixStream, own_network: bool) -> Result<ExitCode, NotStarted
     program.env("TMPDIR", "/tmp");
     confine::this_process(&launch, true, &mut missing);
     agree(control, Confinement { state: state(&launch, &missing), staged: launch.stage.is_some(), missing })?;
-    let child = program.process_group(0).spawn().map_err(|error| not_run(&launch, &error))?;
+    let child = start(&bell, &launch, program.process_group(0))?;
     drop(program);
     Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Namespace))
 }
@@ -115,6 +115,12 @@ pub(super) fn agree(control: &UnixStream, confinement: Confinement) -> Result<()
         Some(order::GO) => Ok(()),
         _ => Err(gone(io::ErrorKind::UnexpectedEof.into())),
     }
+}
+
+/// Starts the program.
+pub(super) fn start(bell: &Bell, launch: &Launch, program: &mut Command) -> Result<Child, NotStarted> {
+    let started = bell.start(|| program.spawn()).unwrap_or_else(|error| Err(error.into()));
+    started.map_err(|error| not_run(launch, &error))
 }
 
 pub(super) fn bell() -> Result<Bell, NotStarted> {

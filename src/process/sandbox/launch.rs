@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    process::{Pid, WaitOptions},
+};
 
 use super::{
     Confine, Confinement, Ended, Launch, NotStarted, SUPERVISOR, State,
@@ -34,9 +37,6 @@ const PREPARATION: Duration = Duration::from_secs(30);
 
 /// How long processes may take to be gone when they were killed.
 const FUNERAL: Duration = Duration::from_secs(20);
-
-/// How long the pipes of a program are waited for when all of its processes are gone.
-const PIPE_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Bytes that are read at once.
 const CHUNK: usize = 256 << 10;
@@ -128,6 +128,8 @@ struct Supervised {
     child: Child,
     control: UnixStream,
     pipes: [Option<OwnedFd>; 2],
+    /// True if it has said that the program and all that it started are gone.
+    has_ended: bool,
 }
 
 impl Supervised {
@@ -142,7 +144,7 @@ impl Supervised {
             child.stdout.take().map(|pipe: ChildStdout| pipe.into()),
             child.stderr.take().map(|pipe: ChildStderr| pipe.into()),
         ];
-        Ok(Supervised { way, child, control, pipes })
+        Ok(Supervised { way, child, control, pipes, has_ended: false })
     }
 
     /// One that is gone is found out in another way.
@@ -177,6 +179,14 @@ impl Supervised {
         poll(&mut ready, TICK).map(|()| !ready[0].revents().is_empty())
     }
 
+    /// Has a thread take the end of one whose work is done: the kernel needs a while to take namespaces down. False if there is no
+    /// thread to be had.
+    fn leave(&self) -> bool {
+        let process = Pid::from_child(&self.child);
+        let wait = move || rustix::process::waitpid(Some(process), WaitOptions::empty());
+        std::thread::Builder::new().spawn(wait).is_ok()
+    }
+
     /// The error of one that ended without having said why.
     fn died(&mut self) -> Error {
         let _ = self.control.shutdown(Shutdown::Both);
@@ -199,6 +209,9 @@ impl Drop for Supervised {
         // The end of the socket ends what is behind it; what is behind it ends everything else first.
         let _ = self.control.shutdown(Shutdown::Both);
         self.pipes = [None, None];
+        if self.has_ended && self.leave() {
+            return;
+        }
         if !matches!(process::ends_within(&self.child, FUNERAL), Ok(true)) {
             if !matches!(self.way, Way::Namespaces | Way::WithNetwork) {
                 // Nobody else looks for what the program started, so it goes on with that.
@@ -208,6 +221,12 @@ impl Drop for Supervised {
         }
         let _ = self.child.wait();
     }
+}
+
+/// Who had something to say.
+struct Heard {
+    supervisor: bool,
+    output: bool,
 }
 
 /// Watches a program that runs.
@@ -241,26 +260,22 @@ impl<'a> Watch<'a> {
 
     fn follow(&mut self, supervised: &mut Supervised) -> Result<Ended, Failure> {
         let mut buffer = vec![0; CHUNK];
-        let mut end: Option<(End, Stopwatch)> = None;
-        loop {
-            let patience = end.as_ref().map(|(_, since)| PIPE_PATIENCE.saturating_sub(since.elapsed()));
-            if supervised.pipes.iter().all(Option::is_none) && end.is_some() || patience == Some(Duration::ZERO) {
-                break;
-            }
-            let speaks =
-                self.wait(supervised, end.is_none(), patience.unwrap_or(TICK).min(self.next()), &mut buffer)?;
-            if speaks && end.is_none() {
+        let end = loop {
+            let heard = self.wait(supervised, TICK.min(self.next()), &mut buffer)?;
+            if heard.supervisor {
                 match order::receive(&supervised.control) {
-                    Ok(Report::Ended(told)) => end = Some((told, Stopwatch::start())),
+                    Ok(Report::Ended(end)) => break end,
                     Ok(Report::NotStarted(refused)) => return Err(refused.into()),
                     Ok(Report::Ready(_) | Report::NoNamespaces(_)) | Err(_) => return Err(supervised.died().into()),
                 }
             }
-            if end.is_none() {
-                self.keep_time(supervised)?;
-            }
-        }
-        let End { status, signal, cpu_ms, peak_bytes } = end.map(|(end, _)| end).unwrap_or_default();
+            self.keep_time(supervised)?;
+        };
+        // Nobody is left who writes, so that what the pipes hold is all there is; who supervised holds them still.
+        let emptying = Stopwatch::start();
+        while self.wait(supervised, Duration::ZERO, &mut buffer)?.output && emptying.elapsed() < FUNERAL {}
+        supervised.has_ended = true;
+        let End { status, signal, cpu_ms, peak_bytes } = end;
         let mut ended = std::mem::take(&mut self.ended);
         (ended.status, ended.signal, ended.cpu_ms, ended.peak_bytes) = (status, signal, cpu_ms, peak_bytes);
         ended.duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -269,26 +284,20 @@ impl<'a> Watch<'a> {
         Ok(ended)
     }
 
-    /// Waits for output, and takes it; true if the supervisor has something to say.
-    fn wait(
-        &mut self,
-        supervised: &mut Supervised,
-        listen: bool,
-        patience: Duration,
-        buffer: &mut [u8],
-    ) -> Result<bool, Error> {
-        let listening = if listen { PollFlags::IN } else { PollFlags::empty() };
-        let mut ready = vec![PollFd::new(&supervised.control, listening)];
+    /// Waits for output, and takes it.
+    fn wait(&mut self, supervised: &mut Supervised, patience: Duration, buffer: &mut [u8]) -> Result<Heard, Error> {
+        let mut ready = vec![PollFd::new(&supervised.control, PollFlags::IN)];
         ready.extend(supervised.pipes.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         poll(&mut ready, patience)?;
         let ready: Vec<bool> = ready.iter().map(|end| !end.revents().is_empty()).collect();
         let mut ready = ready.into_iter();
-        let speaks = ready.next().unwrap_or(false);
+        let mut heard = Heard { supervisor: ready.next().unwrap_or(false), output: false };
         for (pipe, collector) in supervised.pipes.iter_mut().zip(&mut self.collectors) {
             let Some(open) = pipe else { continue };
             if !ready.next().unwrap_or(false) {
                 continue;
             }
+            heard.output = true;
             let failed = |error: &io::Error| Error::io("the output of a program can't be stored", error);
             match rustix::io::read(open.as_fd(), &mut *buffer) {
                 Ok(0) => *pipe = None,
@@ -303,7 +312,7 @@ impl<'a> Watch<'a> {
                 Err(error) => return Err(failed(&error.into())),
             }
         }
-        Ok(speaks)
+        Ok(heard)
     }
 
     /// How long until something has to be done.

@@ -1,13 +1,8 @@
 //! The system calls that no confined program may make: those that reach other processes, the kernel's keys and mounts, or the
 //! network, and those whose effects no other means bounds.
 
-use std::collections::BTreeMap;
-
 use libc::c_long;
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule,
-};
+use seccompiler::{BpfProgram, sock_filter};
 
 const REFUSED: &[c_long] = &[
     // Other processes.
@@ -68,15 +63,13 @@ const REFUSED: &[c_long] = &[
 
 /// Namespaces that `clone` could make. Its newer form, `clone3`, hides what it makes from filters: it looks as if the kernel did
 /// not have it, and programs fall back.
-const NAMESPACES: &[i32] = &[
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
+const NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
 
 /// What would type on a terminal in the user's place.
 const TYPING: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
@@ -84,52 +77,89 @@ const TYPING: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
 /// The kinds of sockets that a program with the network may have.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// The numbers of x86's form with short pointers, which filters see as the same machine.
-#[cfg(target_arch = "x86_64")]
-const SHORT: c_long = 0x4000_0000;
+/// The number by which the kernel knows the machine; calls of another kind of machine end the program.
+const MACHINE: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else if cfg!(target_arch = "riscv64") {
+    Some(0xc000_00f3)
+} else {
+    None
+};
 
-/// Calls that have other numbers there: `ioctl`, `ptrace`, `process_vm_readv`, `process_vm_writev`, `kexec_load`.
-#[cfg(target_arch = "x86_64")]
-const SHORT_ONLY: &[c_long] = &[SHORT | 521, SHORT | 528, SHORT | 539, SHORT | 540];
+/// From here on there are the calls of x86's form with short pointers, which filters see as the same machine. Hardly a program has
+/// them, and hardly a kernel: none is let through.
+const SHORT: Option<u32> = if cfg!(target_arch = "x86_64") { Some(0x4000_0000) } else { None };
+
+/// Where a filter finds the number of a call, that of the machine, and the lower half of the first argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// What a filter answers.
+const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
+const DENIED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
 /// Refuses the calls to this process and all that it starts, for good. There may be no other thread.
 pub(super) fn refuse(network: bool) -> Result<(), String> {
-    for program in programs(network).map_err(|error| error.to_string())? {
-        seccompiler::apply_filter(&program).map_err(|error| error.to_string())?;
-    }
-    Ok(())
+    let program = program(network).ok_or("filters for this machine are not known")?;
+    seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
-fn programs(network: bool) -> Result<[BpfProgram; 2], BackendError> {
-    let mut rules: BTreeMap<c_long, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    let only_if =
-        |at: u8, compare: SeccompCmpOp, value: u64| SeccompCondition::new(at, SeccompCmpArgLen::Dword, compare, value);
-    let mut any_of = |call: c_long, at: u8, conditions: Vec<(SeccompCmpOp, u64)>| {
-        let rule = |(compare, value)| SeccompRule::new(vec![only_if(at, compare, value)?]);
-        rules.insert(call, conditions.into_iter().map(rule).collect::<Result<_, _>>()?);
-        Ok::<_, BackendError>(())
-    };
-    let bits = NAMESPACES.iter().map(|flag| u64::from(flag.unsigned_abs()));
-    any_of(libc::SYS_clone, 0, bits.map(|bit| (SeccompCmpOp::MaskedEq(bit), bit)).collect())?;
-    any_of(libc::SYS_ioctl, 1, TYPING.iter().map(|request| (SeccompCmpOp::Eq, *request)).collect())?;
-    let families = FAMILIES.iter().map(|family| only_if(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
-    let foreign = if network { vec![SeccompRule::new(families.collect::<Result<_, _>>()?)?] } else { Vec::new() };
-    rules.insert(libc::SYS_socket, foreign);
-    let mut absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    #[cfg(target_arch = "x86_64")]
-    {
-        for table in [&mut rules, &mut absent] {
-            let short: Vec<_> = table.iter().map(|(call, rules)| (SHORT | call, rules.clone())).collect();
-            table.extend(short);
-        }
-        rules.extend(SHORT_ONLY.iter().map(|call| (*call, Vec::new())));
-        // Its `ioctl` has another number.
-        rules.insert(SHORT | 514, rules[&libc::SYS_ioctl].clone());
+/// The filter. The kernel runs it for each call that there is when it is set: what makes it long makes each start slow.
+fn program(network: bool) -> Option<BpfProgram> {
+    let mut program = vec![load(ARCHITECTURE)];
+    // Over the next one, if it is this machine.
+    program.push(jump(libc::BPF_JEQ, MACHINE?, 1, 0));
+    program.extend([answer(libc::SECCOMP_RET_KILL_PROCESS), load(NUMBER)]);
+    program.extend(SHORT.into_iter().flat_map(|from| [jump(libc::BPF_JGE, from, 0, 1), answer(ABSENT)]));
+    program.extend(of_call(libc::SYS_clone3, &[answer(ABSENT)])?);
+    for call in REFUSED {
+        program.extend(of_call(*call, &[answer(DENIED)])?);
     }
-    let machine: seccompiler::TargetArch = std::env::consts::ARCH.try_into()?;
-    let program = |rules, errno: i32| {
-        let refused = SeccompAction::Errno(errno.unsigned_abs());
-        SeccompFilter::new(rules, SeccompAction::Allow, refused, machine).and_then(TryInto::try_into)
-    };
-    Ok([program(rules, libc::EPERM)?, program(absent, libc::ENOSYS)?])
+    program.extend(of_call(
+        libc::SYS_clone,
+        &[load(ARGUMENTS), jump(libc::BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1), answer(DENIED), answer(ALLOWED)],
+    )?);
+    let mut ioctl = vec![load(ARGUMENTS + 8)];
+    for request in TYPING {
+        ioctl.extend([jump(libc::BPF_JEQ, u32::try_from(*request).ok()?, 0, 1), answer(DENIED)]);
+    }
+    ioctl.push(answer(ALLOWED));
+    program.extend(of_call(libc::SYS_ioctl, &ioctl)?);
+    let mut socket = vec![load(ARGUMENTS)];
+    for family in FAMILIES.iter().filter(|_| network) {
+        socket.extend([jump(libc::BPF_JEQ, family.cast_unsigned(), 0, 1), answer(ALLOWED)]);
+    }
+    socket.push(answer(DENIED));
+    program.extend(of_call(libc::SYS_socket, &socket)?);
+    program.push(answer(ALLOWED));
+    Some(program)
+}
+
+/// What is done for a call, of which something has to be answered.
+fn of_call(call: c_long, what: &[sock_filter]) -> Option<Vec<sock_filter>> {
+    let mut part = vec![jump(libc::BPF_JEQ, u32::try_from(call).ok()?, 0, u8::try_from(what.len()).ok()?)];
+    part.extend_from_slice(what);
+    Some(part)
+}
+
+fn load(at: u32) -> sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, at)
+}
+
+fn answer(what: u32) -> sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, what)
+}
+
+/// Goes over so many instructions if what was loaded compares to a number in that way, and over so many if not.
+fn jump(compare: u32, with: u32, over_if: u8, over_else: u8) -> sock_filter {
+    sock_filter { jt: over_if, jf: over_else, ..statement(libc::BPF_JMP | compare | libc::BPF_K, with) }
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    // All codes are below 256.
+    sock_filter { code: u16::try_from(code).unwrap_or(u16::MAX), jt: 0, jf: 0, k }
 }

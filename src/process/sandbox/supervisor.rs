@@ -109,8 +109,7 @@ fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     program.env("TMPDIR", &launch.temporary);
     let missing = super::confine::limit(&launch, false);
     init::agree(control, Confinement { state: State::Unavailable, staged: launch.stage.is_some(), missing })?;
-    let child = std::os::unix::process::CommandExt::process_group(&mut program, 0).spawn();
-    let child = child.map_err(|error| init::not_run(&launch, &error))?;
+    let child = init::start(&bell, &launch, std::os::unix::process::CommandExt::process_group(&mut program, 0))?;
     drop(program);
     Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants))
 }
@@ -122,7 +121,8 @@ fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     let order = init::take(control)?;
     let bell = init::bell()?;
     let (own, other) = UnixStream::pair().map_err(failed)?;
-    let child = spawn_init(init::BECOME, Stdio::from(OwnedFd::from(other)))?;
+    let started = bell.start(|| spawn_init(init::BECOME, Stdio::from(OwnedFd::from(other))));
+    let child = started.map_err(|error| failed(error.into()))??;
     order::send(&own, &order).map_err(failed)?;
     let confinement = match order::receive(&own).map_err(failed)? {
         Report::Ready(confinement) => confinement,

@@ -27,11 +27,27 @@ pub(super) struct Bell(SignalFd);
 impl Bell {
     /// Asks the kernel to tell of children that end.
     pub(super) fn new() -> nix::Result<Self> {
-        let mut set = SigSet::empty();
-        set.add(Signal::SIGCHLD);
+        let set = children();
         set.thread_block()?;
         SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map(Bell)
     }
+
+    /// Starts a child to which the signal is not blocked, as it is here: it would inherit that, and a shell waits for it in vain.
+    ///
+    /// For one that ends meanwhile it does not ring: look first, then wait.
+    pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> nix::Result<T> {
+        children().thread_unblock()?;
+        let started = start();
+        children().thread_block()?;
+        Ok(started)
+    }
+}
+
+/// The signal that tells of children that end.
+fn children() -> SigSet {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGCHLD);
+    set
 }
 
 /// Waits until a program ends, ends what it left behind, and tells the host.
@@ -50,6 +66,11 @@ pub(super) fn until_end(control: &UnixStream, bell: &Bell, program: Pid, tree: T
 /// How the program ended; none if the host is gone.
 fn watch(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> Option<WaitStatus> {
     loop {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if pid == program {
+                return Some(status);
+            }
+        }
         let mut ready = [PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN), PollFd::new(control, PollFlags::IN)];
         match rustix::event::poll(&mut ready, None) {
             Ok(_) => {}
@@ -59,11 +80,6 @@ fn watch(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> Option<
         let (rings, speaks) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
         if rings {
             while let Ok(Some(_)) = bell.0.read_signal() {}
-            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-                if pid == program {
-                    return Some(status);
-                }
-            }
         }
         if speaks {
             match order::byte(control)? {

@@ -11,10 +11,13 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    format::{count, duration, moment, number, shortened},
+    format::{count, duration, moment, number},
     model::Report,
 };
-use crate::{hash::Sha256, text::escape};
+use crate::{
+    hash::Sha256,
+    text::{escape, shortened},
+};
 
 /// How the page looks. The only style that its content policy lets in, by its hash.
 const STYLE: &str = include_str!("style.css");

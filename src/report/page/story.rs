@@ -6,10 +6,10 @@ use super::{lines, word};
 use crate::{
     report::{
         Report,
-        format::{count, duration, moment, shortened, time},
+        format::{count, duration, moment, time},
         model::{Command, Row, RowKind},
     },
-    text::escape,
+    text::{escape, shortened},
 };
 
 /// How much of a time and a position is shown where they may not be broken; both are short unless somebody made them up.

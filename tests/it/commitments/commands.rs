@@ -30,6 +30,32 @@ fn sh(line: &str, more: &str) -> String {
 }
 
 #[test]
+fn links_belong_to_a_tree_that_is_to_stay_unchanged() {
+    let site = site("");
+    let unchanged = "nrv.commit(#{ description: \"site stays\", assertion: #{ tree_unchanged: \"site/**\" } });\n";
+    std::os::unix::fs::symlink("a/p0.html", site.path("site/old")).unwrap();
+    let links = |line: &str| {
+        let line = Value::from(line);
+        format!("nrv.exec.run(#{{ program: \"sh\", args: [\"-c\", {line}], writes: [\"site/**\"] }});\n")
+    };
+    for (line, expected) in [
+        ("true", "3 files are what they were when the run started"),
+        ("ln -s a/p0.html site/new", "`site/new` is new"),
+        ("ln -sfn b/p1.html site/old", "`site/old` has changed"),
+        ("rm site/old", "`site/old` is gone"),
+        ("rm site/old; printf a/p0.html > site/old", "`site/old` has changed"),
+        ("rm site/a/p0.html; ln -s ../b/p1.html site/a/p0.html", "`site/a/p0.html` has changed"),
+    ] {
+        for body in [format!("{unchanged}{}", links(line)), format!("{}{unchanged}", links(line))] {
+            for more in [&[][..], &["--dry-run"]] {
+                let finished = run(&site, &body, more).json();
+                assert_eq!(told(&finished)[0].2, expected, "{line} {more:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_command_has_to_end_with_its_status() {
     let site = site("");
     let body = sh("test -f made.txt && test ! -e site/../.runs/x", "")

@@ -94,6 +94,25 @@ fn a_run_that_waits_is_not_done_and_keeps_what_it_committed_to() {
 }
 
 #[test]
+fn what_a_script_committed_to_does_not_stand_for_the_same_words_of_the_policy() {
+    let hides = "[paths]\nread_deny = [\"hidden/**\"]\n";
+    let site = Site::new(2).policy(hides);
+    site.write("hidden/a.txt", "bad\n");
+    let body = commit("nothing bad", "count: #{ pattern: \"bad\", glob: \"hidden/**\", equals: 0 }")
+        + "nrv.gate.confirm(\"go on\", 1);";
+    let header = "const WORKFLOW = #{ name: \"c\", permissions: #{ write: [\"**\"] } };\n";
+    site.script("c.rhai", &format!("{header}{body}"));
+    site.nrv(&["run", "c.rhai"]).exits(7);
+    let same = "assertion = { count = { pattern = \"bad\", glob = \"hidden/**\", equals = 0 } }";
+    site.write("nrv.toml", format!("{hides}[[commitments]]\ndescription = \"nothing bad\"\n{same}\n"));
+    site.nrv(&["resume", "last"]).exits(7);
+    let finished = site.nrv(&["resume", "last", "--approve", "c2", "--json"]).exits(4).json();
+    // The script's does not look into the file, so that it can't tell the script what is in there.
+    let seen: Vec<_> = told(&finished).into_iter().map(|(id, ok, _)| (id, ok.unwrap())).collect();
+    assert_eq!(seen, [("k1".to_owned(), true), ("k2".to_owned(), false)]);
+}
+
+#[test]
 fn a_run_that_dies_while_it_is_verified_is_verified_again_in_full() {
     let site = Site::new(2).policy(PATIENT);
     // A search that takes its time, so that there is a moment to die in.

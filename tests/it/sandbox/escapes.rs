@@ -20,7 +20,7 @@ const FILES: &[&str] = &[
     "echo x >> $OUT/o",
     "echo x > $OUT/new",
     "mkdir $OUT/new",
-    "rm -f $OUT/o && ! cat $OUT/o",
+    "stat $OUT/o && rm -f $OUT/o",
     "mv $OUT/o $OUT/p",
     "mv $OUT/o here",
     "mv file $OUT/p",

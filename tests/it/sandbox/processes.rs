@@ -160,3 +160,12 @@ fn use_of_the_machine_is_told() {
     assert!(ended.peak_bytes > 100 << 20 && ended.peak_bytes < 1 << 30, "{ended:?}");
     assert!(ended.cpu_ms > 10 && ended.duration_ms > 10, "{ended:?}");
 }
+
+#[test]
+fn a_shell_sees_that_its_children_end() {
+    for cage in [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()] {
+        let ended = cage.run("grep SigBlk /proc/self/status; for i in 1 2 3 4; do sleep 0.1 & done; wait; echo done");
+        let said = String::from_utf8(ended.stdout.head).unwrap();
+        assert_eq!((ended.status, said.as_str()), (Some(0), "SigBlk:\t0000000000000000\ndone\n"));
+    }
+}
