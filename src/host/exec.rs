@@ -180,12 +180,16 @@ impl Host<'_> {
             (false, None, None) => "did not end".to_owned(),
         };
         let reply = outcome(ended);
-        // What is cut off might be a part of a secret, of which the rest would not be found.
-        let command = shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND);
-        let error = Error::new(Code::CommandFailed, format!("`{command}` {how}"));
+        let error = Error::new(Code::CommandFailed, format!("`{}` {how}", self.told(run)));
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
         Err(error.detail("stdout", last(&reply["stdout"])).detail("stderr", last(&reply["stderr"])))
+    }
+
+    /// A command as sentences name it: without secrets, and not all of a long one.
+    pub(super) fn told(&self, run: &Run) -> String {
+        // What is cut off might be a part of a secret, of which the rest would not be found.
+        shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND)
     }
 
     /// Judges and commits what a command changed.

@@ -60,7 +60,7 @@ impl Host<'_> {
             (Call::ExecRun(run), None) => {
                 let started = past.last(position.as_str(), "exec_started").filter(|record| record.seq > intent);
                 let may = started.is_none_or(|record| record.data["repeatable"] == true);
-                return self.settle_outside(position, call, (&run.argv().join(" "), intent), may);
+                return self.settle_outside(position, call, (&self.told(run), intent), may);
             }
             _ => {}
         }

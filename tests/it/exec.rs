@@ -408,3 +408,15 @@ fn what_an_attempt_had_changed_when_its_command_was_killed_with_the_run_is_taken
     assert_eq!((&ran["result"], site.read("made.txt")), (&json!(true), b"made\n".to_vec()));
     site.nrv(&["replay", "last"]).exits(0);
 }
+
+#[test]
+fn a_secret_in_a_command_is_not_told_when_a_person_is_asked_what_became_of_it() {
+    let site = site("[exec]\nsandbox = 'off'\n[gates.secrets]\nenabled = false");
+    let token = ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat();
+    killed(&site, &format!(": {token}; sleep 71.875"), &["sleep", "71.875"]);
+    let ran = site.nrv(&["resume", "last", "--json"]).exits(7);
+    assert!(!ran.stdout.contains(&token) && !ran.stderr.contains(&token), "{ran:?}");
+    for file in [site.recorded("*/events.jsonl"), site.recorded("*/confirmations/*")].concat() {
+        assert!(!String::from_utf8_lossy(&std::fs::read(&file).unwrap()).contains(&token), "{file:?}");
+    }
+}
