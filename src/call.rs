@@ -3,12 +3,15 @@
 //! Scripts, the command line and embedders make calls; `Host::perform` answers them. A new call is a variant here, a
 //! service, a binding and a row of tests.
 
+mod ask;
+
 use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::ask::{Ask, Parts};
 use crate::{
     change::Stamp,
     error::{Code, Error},
@@ -182,6 +185,22 @@ pub enum Call {
     /// Runs a program on a view of the tree; what it changes there is judged and committed like any other change.
     #[serde(rename = "exec.run")]
     ExecRun(Box<Run>),
+    /// What a provider of language models can do.
+    #[serde(rename = "llm.capabilities")]
+    LlmCapabilities {
+        /// The provider; none: the one that requests go to which name none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+    },
+    /// Asks a model, and waits for its reply.
+    #[serde(rename = "llm.complete")]
+    LlmComplete(Box<Ask>),
+    /// Asks a model; the events of its reply can be taken as they come.
+    #[serde(rename = "llm.stream")]
+    LlmStream(Box<Ask>),
+    /// Makes a prompt of its parts.
+    #[serde(rename = "prompt.compose")]
+    PromptCompose(Box<Parts>),
     /// The approved adapters.
     #[serde(rename = "dta.list")]
     DtaList {},
@@ -447,6 +466,10 @@ impl Call {
             Call::AttemptEnd { .. } => "attempt.end",
             Call::CommitAdd { .. } => "commit.add",
             Call::ExecRun(_) => "exec.run",
+            Call::LlmCapabilities { .. } => "llm.capabilities",
+            Call::LlmComplete(_) => "llm.complete",
+            Call::LlmStream(_) => "llm.stream",
+            Call::PromptCompose(_) => "prompt.compose",
             Call::DtaList {} => "dta.list",
             Call::DtaDescribe { .. } => "dta.describe",
             Call::DtaPropose { .. } => "dta.propose",

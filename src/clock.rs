@@ -48,13 +48,33 @@ pub fn parse_compact(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
     let second = number(9, 11)? * 3600 + number(11, 13)? * 60 + number(13, 15)?;
-    let first = (1970..=year).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    // Days since 1970-01-01, the inverse of `civil`.
+    form.then_some((days(year, month, day)? * 86_400 + second) * 1000)
+}
+
+/// The moment of a date as servers write it, `Sun, 06 Nov 1994 08:49:37 GMT`, to the second; none for other text.
+pub fn parse_http(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, "GMT"] = words[..] else { return None };
+    // Longer numbers would be too large to be computed with.
+    if (day.len(), year.len(), time.len()) != (2, 4, 8) {
+        return None;
+    }
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+    let parts: Vec<u64> = time.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hour @ ..24, minute @ ..60, second @ ..61] = parts[..] else { return None };
+    let days = days(year.parse().ok()?, month, day.parse().ok()?)?;
+    Some((days * 86_400 + hour * 3600 + minute * 60 + second) * 1000)
+}
+
+/// Days from 1970-01-01 to a day, the inverse of [`civil`]; none for one before, or that no month has.
+fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    let is_day = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
     let year = if month <= 2 { year.checked_sub(1)? } else { year };
     let (era, year_of_era) = (year / 400, year % 400);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
     let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    (form && first).then_some((days.checked_sub(719_468)? * 86_400 + second) * 1000)
+    days.checked_sub(719_468).filter(|_| is_day)
 }
 
 /// Year, month and day of a day counted from 1970-01-01 (Howard Hinnant's algorithm).
@@ -100,6 +120,25 @@ impl Stopwatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_of_servers_are_moments() {
+        let moment = parse_http("Sun, 22 Nov 2026 10:00:07 GMT").unwrap();
+        assert_eq!(rfc3339(moment), "2026-11-22T10:00:07.000Z");
+        assert_eq!(parse_http("Thu, 29 Feb 2024 00:00:00 GMT"), parse_compact("20240229T000000Z"));
+        for odd in [
+            "",
+            "120",
+            "Sun, 22 Nov 2026 10:00:07 CET",
+            "Sun, 22 Xxx 2026 10:00:07 GMT",
+            "Sun, 22 Nov 2026 25:00:07 GMT",
+            "Sunday, 22-Nov-26 10:00:07 GMT",
+            "Sun, 22 Nov 99999999999999999 10:00:07 GMT",
+            "Sun, 00 Nov 2026 10:00:07 GMT",
+        ] {
+            assert_eq!(parse_http(odd), None, "{odd}");
+        }
+    }
 
     #[test]
     fn moments_are_written_as_people_count() {

@@ -3,6 +3,8 @@
 //! The snake_case name of a [`Code`] is the contract on the wire, in scripts and in reports, and it fixes the exit code.
 //! Nothing matches on message text.
 
+pub mod model;
+
 use std::{collections::BTreeMap, fmt, io};
 
 use serde::{Deserialize, Serialize};

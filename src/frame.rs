@@ -1,6 +1,6 @@
 //! What travels between the host and a script's process: one JSON frame a line, each way.
 //!
-//! The names `invoke`, `open`, `next` and `close` are kept for callbacks and streams; nothing else may take them.
+//! The name `invoke` is kept for functions of a script that the host calls; nothing else may take it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Frame names that a later version uses.
-pub const RESERVED: &[&str] = &["invoke", "open", "next", "close"];
+pub const RESERVED: &[&str] = &["invoke"];
 
 /// What the host sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,6 +115,31 @@ pub enum FromWorker {
         at: Option<Location>,
         /// What it asks.
         call: Call,
+    },
+    /// The script asks the host for a stream; the reply has its number.
+    Open {
+        /// Counts with those of calls.
+        id: u64,
+        /// Where in the script.
+        at: Option<Location>,
+        /// What it asks.
+        call: Call,
+    },
+    /// The script waits for events of a stream; the reply is a list of all that are there, empty after the last.
+    Next {
+        /// Counts with those of calls.
+        id: u64,
+        /// The stream.
+        stream: u64,
+    },
+    /// The script needs no more events of a stream.
+    Close {
+        /// Counts with those of calls.
+        id: u64,
+        /// The stream.
+        stream: u64,
+        /// How many of its events the script has seen.
+        taken: u64,
     },
     /// The script printed a line.
     Print {

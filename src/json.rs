@@ -1,5 +1,6 @@
 //! Canonical JSON (RFC 8785) and its hash, the form in which everything that is hashed is written.
 
+mod distinct;
 pub(crate) mod scan;
 
 use std::borrow::Cow;
@@ -10,6 +11,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
+pub use self::distinct::parse_distinct;
 use crate::{
     error::{Code, Error},
     hash::Sha256,

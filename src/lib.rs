@@ -7,7 +7,7 @@
 //! - [`host`] is the one door: [`Host::perform`] judges, pays for, answers and records every [`Call`] of a run.
 //! - [`toolkit`] applies diffs without a script, and [`report`] tells from a run's record what it did.
 //! - [`dta`] has the adapters, which propose and measure, [`apply`] turns diffs into changes, and [`gate`] has the gates; all
-//!   only compute.
+//!   only compute. [`prompt`] makes prompts of their parts.
 //! - [`workspace`] reads the tree, [`journal`] writes it, [`ledger`] keeps the records; the other rooms beside them own one
 //!   effect or one format each, above plain data such as [`error`], [`path`] and [`change`].
 //! - [`guest`] is what runs inside a script's process. [`entry`] makes a program become one.
@@ -40,12 +40,12 @@ pub mod host;
 pub mod journal;
 pub mod json;
 pub mod ledger;
-pub mod llm;
 pub mod lock;
 pub mod net;
 pub mod path;
 pub mod policy;
 pub mod process;
+pub mod prompt;
 pub mod report;
 pub mod schema;
 pub mod script;
@@ -55,6 +55,17 @@ pub mod text;
 pub mod toolkit;
 pub mod worker;
 pub mod workspace;
+
+/// Language models: a typed request in, ordered events and a checked reply out; and [`toolkit`], for what a reply proposes.
+///
+/// The room below knows nothing of what stands above it. This is where a program finds both.
+pub mod llm {
+    #[path = "mod.rs"]
+    mod room;
+
+    pub use self::room::*;
+    pub use crate::toolkit;
+}
 
 pub use self::{
     call::Call,

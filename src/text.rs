@@ -2,6 +2,9 @@
 
 use std::any::Any;
 
+/// How many characters of a foreign text an error quotes.
+const QUOTED: usize = 400;
+
 /// The text with control and bidirectional characters written as escapes, so that it can't move a cursor or reorder what
 /// a person reads. Line feeds are escaped too, tabs are not; show lines one by one.
 pub fn escape(text: &str) -> String {
@@ -22,6 +25,16 @@ pub fn shortened(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// A text of unknown origin for an error: without what could deceive a reader, and cut.
+pub fn quoted(text: &str) -> String {
+    let text = text.trim();
+    let mut shown = escape(&text.chars().take(QUOTED).collect::<String>());
+    if text.chars().nth(QUOTED).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// What a panic says.

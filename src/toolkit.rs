@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,11 +12,15 @@ use crate::{
     call::{Blob, Call, NamedPatch, Run, Strategy},
     error::{Code, Error},
     host::{Context, Flags, Host, Options, Position, Request, Silent},
+    llm::{Fence, parse_as},
     workspace::Workspace,
 };
 
 /// Why nothing was applied.
 pub type ApplyError = Error;
+
+/// Why a text is no plan.
+pub type PlanError = Error;
 
 /// A command, run without a shell.
 pub type CommandOptions = Run;
@@ -53,12 +57,13 @@ pub struct ExecOutcome {
 }
 
 /// A unified diff of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScaffoldDiff {
     /// The file, relative to the workspace.
     pub path: PathBuf,
     /// The SHA-256 hash of the file when this diff's turn comes. With it the hunks apply exactly where they say.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// The diff; its headers name the file.
     #[serde(rename = "unified_diff")]
@@ -66,10 +71,70 @@ pub struct ScaffoldDiff {
 }
 
 /// Diffs that are applied in their order, all or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ApplyPlan {
     /// The diffs.
     pub diffs: Vec<ScaffoldDiff>,
+}
+
+/// A plan as a model writes it: diffs, and what is to be run once they are applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldPlan {
+    /// The diffs.
+    pub diffs: Vec<ScaffoldDiff>,
+    /// What is to be done then.
+    #[serde(default, deserialize_with = "or_default")]
+    pub post: ScaffoldPost,
+}
+
+/// What is to be done when a plan is applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldPost {
+    /// The commands, in their order.
+    #[serde(default, deserialize_with = "or_default")]
+    pub commands: Vec<ScaffoldCommand>,
+}
+
+/// A command of a plan. What else a command may say, such as what it may write, is not a model's to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldCommand {
+    /// Its name, which is looked for in `PATH`.
+    pub program: String,
+    /// Its arguments.
+    #[serde(default, deserialize_with = "or_default")]
+    pub args: Vec<String>,
+    /// How long it may take, in milliseconds; none: as long as the policy says.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl From<ScaffoldCommand> for CommandOptions {
+    fn from(command: ScaffoldCommand) -> Self {
+        let ScaffoldCommand { program, args, timeout_ms } = command;
+        CommandOptions { program, args, timeout_ms, ..CommandOptions::default() }
+    }
+}
+
+/// Servers that enforce a schema write null for what is left out.
+fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Parses a plan of the program's own type, [`ScaffoldPlan`] or [`ApplyPlan`] for instance: JSON and nothing else, no fenced
+/// block.
+///
+/// What is not JSON is `model_failed` of the kind `malformed_json`. What is no such plan is of the kind `schema`, with
+/// `details.violations`: the JSON Pointer, what is wrong there, and the offending value.
+pub fn parse_plan<T: DeserializeOwned>(json: &str) -> Result<T, PlanError> {
+    parse_as(json, Fence::Refused)
 }
 
 /// Applies diffs to a workspace.

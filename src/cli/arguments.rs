@@ -8,7 +8,7 @@ use std::{
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
-use super::{gate::GateArguments, output::Mode};
+use super::{gate::GateArguments, llm::LlmArguments, output::Mode};
 
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
 const LARGEST_SEED: u64 = 1 << 53;
@@ -53,6 +53,7 @@ impl Cli {
             Command::Scripts
             | Command::Dta { .. }
             | Command::Gate(_)
+            | Command::Llm(_)
             | Command::Runs { .. }
             | Command::Replay(_)
             | Command::Verify { .. }
@@ -123,6 +124,8 @@ pub(super) enum Command {
     },
     /// Judge commands, tools and edits as runs are judged
     Gate(GateArguments),
+    /// Look at the providers of language models
+    Llm(LlmArguments),
     /// Look at the records of runs
     #[command(after_help = "Example:\n  nrv runs show last")]
     Runs {
@@ -284,6 +287,12 @@ pub(super) struct ScriptArguments {
     /// Let nothing but approved adapters change the files that they are for
     #[arg(long)]
     pub(super) strict_tools: bool,
+    /// Record what language models reply, one JSON file a request
+    #[arg(long, value_name = "DIR", conflicts_with = "replay_llm")]
+    pub(super) record_llm: Option<PathBuf>,
+    /// Answer requests to language models from recorded replies alone
+    #[arg(long, value_name = "DIR")]
+    pub(super) replay_llm: Option<PathBuf>,
     /// Print the script's help, or this help without a script
     #[arg(short, long)]
     pub(super) help: bool,

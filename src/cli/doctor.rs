@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     frame::Limits,
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
+    net::Way,
     policy::Settings,
     process::{
         self, Command, Program,
@@ -54,7 +55,8 @@ struct Check {
 }
 
 pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
-    let options = Options { environment: environment(), ..Options::default() };
+    let environment = environment();
+    let options = Options { network: Way::of(&environment), environment, ..Options::default() };
     let mut checks = vec![ok("nrv", env!("CARGO_PKG_VERSION"))];
     kernel(&mut checks);
     checks.push(git(&options));
@@ -205,12 +207,27 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
                 Ok(found) => ok("commands", found),
                 Err(found) => warn("commands", found, commands::ADVICE),
             });
+            checks.push(llm(&context));
             context.policy.settings().script.limits.clone()
         }
         Err(error) => {
             checks.push(failed("policy", &error, "correct `nrv.toml`; no run starts before"));
             Settings::default().script.limits
         }
+    }
+}
+
+/// What can be said of providers of language models without asking them.
+fn llm(context: &Context) -> Check {
+    let listed = host::providers(context);
+    let faults = listed.iter().filter_map(|one| one.fault.as_ref());
+    let told: Vec<String> = faults.clone().map(|fault| fault.message().to_owned()).collect();
+    let hint = faults.clone().find_map(Error::hint_text).unwrap_or("correct `[llm.providers]` of `nrv.toml`");
+    let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
+    match (told.as_slice(), names.as_slice()) {
+        ([], ["heuristic"]) => ok("llm", "no provider is configured; a table of patterns answers, and nothing is sent"),
+        ([], names) => ok("llm", format!("ready to be asked: {}; none was", names.join(", "))),
+        (told, _) => warn("llm", told.join("; "), hint),
     }
 }
 

@@ -11,6 +11,7 @@ mod dta;
 mod gate;
 mod hunk;
 mod init;
+mod llm;
 mod meter;
 mod output;
 mod pager;
@@ -26,6 +27,7 @@ mod scripts;
 mod shell;
 mod signals;
 mod table;
+mod tape;
 mod target;
 mod terminal;
 mod verify;
@@ -50,6 +52,7 @@ use crate::{
     dta::Adapters,
     error::{Code, Error},
     host::{Context, Options, Progress},
+    net::Way,
     policy::Policy,
     workspace::Workspace,
 };
@@ -104,6 +107,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
+        Command::Llm(arguments) => llm::llm(&here()?, arguments, out),
         Command::Runs { command: Runs::List { state, limit } } => runs::list(&here()?, state.as_deref(), *limit, out),
         Command::Runs { command: Runs::Stats { since } } => runs::stats(&here()?, *since, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
@@ -188,14 +192,21 @@ impl Here {
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
         let advance = Arc::clone(&meter);
+        let environment = environment();
         let options = Options {
             threads,
-            environment: environment(),
+            network: Way::of(&environment),
+            environment,
             progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
         };
         let context = context(Workspace::open(&place.root)?, options)?;
         Ok(Here { place, context, meter })
+    }
+
+    /// True where nobody watches and nothing new is to be learned: `CI=true`.
+    fn is_ci(&self) -> bool {
+        self.context.options.environment.get("CI").is_some_and(|ci| ci == "true")
     }
 
     /// The adapters that there are.

@@ -11,6 +11,7 @@ use super::{
     arguments::PlanArguments,
     output::{Mode, Output},
     run::{document, exit_code, prepare, tell_end},
+    tape,
     target::Target,
     terminal::Terminal,
 };
@@ -38,6 +39,7 @@ pub(super) fn plan(here: &Here, arguments: &PlanArguments, out: &mut Output) -> 
     // What can't be written is told before the work is done.
     let target = if to_stdout { None } else { Some(Target::of(&here.absolute(output), "a plan")?) };
     let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
+    tape::keep(here, &finished, out)?;
     if finished.error.is_some() {
         document(&finished, out);
         tell_end(&finished, out);

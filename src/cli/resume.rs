@@ -6,6 +6,7 @@ use super::{
     arguments::{Mutation, ResumeArguments},
     output::Output,
     run::{conclude, parse_json},
+    tape,
     terminal::Terminal,
 };
 use crate::{
@@ -38,10 +39,12 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
         reply,
         accept_stale_reads: arguments.accept_stale_reads,
         yes: arguments.yes,
+        tape: tape::again(host::tape_of(context, folder.id())?)?,
     };
     let mut terminal = Terminal::new(here, out)?;
     let finished = script::resume(context, folder.id(), resumption, &mut terminal)?;
     drop(terminal);
+    tape::keep(here, &finished, out)?;
     if matches!(asked, Some(Asked::Patch { .. } | Asked::Planned { .. })) {
         tell(&finished.result, out);
     }

@@ -10,7 +10,7 @@ use super::{
     Here,
     arguments::{Cli, Mutation, RunArguments, ScriptArguments},
     output::{Mode, Output},
-    table,
+    table, tape,
     terminal::Terminal,
 };
 use crate::{
@@ -31,6 +31,7 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
     }
     let Some((loaded, invocation)) = prepare(here, "run", &arguments.script, flags, out)? else { return Ok(0) };
     let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
+    tape::keep(here, &finished, out)?;
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
@@ -62,7 +63,7 @@ pub(super) fn prepare(
         None => None,
     };
     let args = script::complete(&loaded.header, &arguments.arg, json.as_ref())?;
-    Ok(Some((loaded, Invocation { args, seed: arguments.seed, flags })))
+    Ok(Some((loaded, Invocation { args, seed: arguments.seed, flags, tapes: tape::tapes(here, arguments)? })))
 }
 
 /// Loads a script with everything that it imports, and tells all that is wrong with it.

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
     ledger::{self, Record},
+    llm::{Capabilities, Usage},
     script::Listed,
     text::escape,
 };
@@ -40,6 +41,27 @@ pub(super) fn adapter(output: &Value, after: &Value) -> String {
         let _ = writeln!(text, "{}", escape(remark));
     }
     text
+}
+
+/// How a model answered, in a line.
+pub(super) fn model(
+    (provider, model): (&str, &str),
+    usage: Usage,
+    error: Option<&str>,
+    label: Option<&str>,
+    recorded: bool,
+) -> String {
+    let who = format!("Model `{}` of `{}`", escape(model), escape(provider));
+    if let Some(error) = error {
+        return format!("{who} gave no reply: {}.", escape(error));
+    }
+    let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+    let tokens = format!("{} tokens in, {} out", count(usage.input_tokens), count(usage.output_tokens));
+    match (recorded, label) {
+        (true, Some(label)) => format!("{who}: a recorded reply, `{}` ({tokens}).", escape(label)),
+        (true, None) => format!("{who}: a recorded reply ({tokens})."),
+        (false, _) => format!("{who} replied ({tokens})."),
+    }
 }
 
 /// A proposal: what it counted, what would change, and the first files.
@@ -259,6 +281,37 @@ pub(super) fn stats(stats: &Stats) -> String {
         let _ = write!(text, "\n{}\n", trimmed(&table));
     }
     text
+}
+
+/// The models of a provider, with what is known of them.
+pub(super) fn models(known: &Capabilities) -> String {
+    let mut table = plain();
+    table.set_header(["model", "context", "reply", "tools", "schema", "for"]);
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
+    let word = |known: Option<bool>| known.map_or("-", |yes| if yes { "yes" } else { "no" }).to_owned();
+    for (name, model) in known.models() {
+        let workloads = model.workloads.iter().flatten().map(|workload| workload.as_str());
+        let workloads = workloads.collect::<Vec<_>>().join(", ");
+        table.add_row([
+            escape(name),
+            number(model.context_tokens),
+            number(model.max_output_tokens),
+            word(model.tools),
+            word(model.structured_output),
+            if workloads.is_empty() { "-".to_owned() } else { workloads },
+        ]);
+    }
+    right_align(&mut table, &[1, 2]);
+    trimmed(&table) + "\n"
+}
+
+/// Names and what stands for them, one a line.
+pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
+    let mut table = plain();
+    for (name, value) in pairs {
+        table.add_row([*name, value]);
+    }
+    trimmed(&table) + "\n"
 }
 
 /// A listing of workflows; what is wrong with one stands in the place of what it does.

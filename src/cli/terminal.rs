@@ -2,6 +2,7 @@
 
 use std::{
     io::BufRead,
+    str::Utf8Chunk,
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -59,6 +60,16 @@ impl Sink for Terminal<'_> {
             Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", escape(&label))),
             Event::Table { rows } => self.rows(&rows),
             Event::Show { value } => self.show(&value),
+            Event::ShowFile { path, sha256, proposed, content } => {
+                let source = if proposed { "proposed, not in the store" } else { "from the store" };
+                let bytes = content.bytes().unwrap_or_default();
+                self.show_as_is(&format!("{source}: {} (sha256 {sha256})", escape(&path)), &bytes);
+            }
+            Event::ShowReply { text, model, provider, label } => {
+                let known: Vec<String> = [provider, label].iter().flatten().map(|text| escape(text)).collect();
+                let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+                self.show_as_is(&format!("from the model: {}{known}", escape(&model)), text.as_bytes());
+            }
             Event::Print { text } => text.split('\n').for_each(|line| self.out.say(&escape(line))),
             Event::DtaVerified { output, after, .. } => {
                 if self.out.is_json() {
@@ -80,6 +91,13 @@ impl Sink for Terminal<'_> {
             Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),
             Event::CommandEnded { argv, status, duration_ms } => {
                 tracing::info!("{} ended with {status:?} after {duration_ms} ms", command(&argv));
+            }
+            Event::ModelAsked { provider, model } => {
+                tracing::info!("`{}` of `{}` was asked", escape(&model), escape(&provider));
+            }
+            Event::ModelAnswered { provider, model, usage, error, label, recorded } => {
+                let told = table::model((&provider, &model), usage, error.as_deref(), label.as_deref(), recorded);
+                self.out.say(&told);
             }
             Event::DtaStarted { tool } => {
                 tracing::info!("{tool} started");
@@ -113,6 +131,15 @@ impl Sink for Terminal<'_> {
             }
         }
     }
+}
+
+/// Bytes as lines for a person: each is marked, and what could deceive a reader or is no UTF-8 stands as an escape.
+fn quoted(bytes: &[u8]) -> String {
+    let line = |line: &[u8]| {
+        let chunk = |chunk: Utf8Chunk<'_>| format!("{}{}", escape(chunk.valid()), chunk.invalid().escape_ascii());
+        format!("│ {}", line.utf8_chunks().map(chunk).collect::<String>())
+    };
+    bytes.split(|byte| *byte == b'\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A command as one line. What is cut off might be a part of a secret, of which the rest would not be found: that comes first.
@@ -150,6 +177,19 @@ impl Terminal<'_> {
         }
     }
 
+    /// Bytes under a mark that says what they are: as they are off a terminal, where the mark is not among them.
+    fn show_as_is(&mut self, mark: &str, bytes: &[u8]) {
+        if self.out.is_json() {
+            return;
+        }
+        if self.out.is_terminal() {
+            self.out.line(&format!("{mark}\n{}", quoted(bytes)));
+        } else {
+            self.out.say(mark);
+            self.out.bytes(bytes);
+        }
+    }
+
     /// A value: text as it is off a terminal, marked and with controls escaped on one; anything else as JSON.
     fn show(&mut self, value: &Value) {
         if self.out.is_json() {
@@ -158,8 +198,7 @@ impl Terminal<'_> {
         match (value, self.out.is_terminal()) {
             (Value::String(text), false) => self.out.bytes(text.as_bytes()),
             (Value::String(text), true) => {
-                let lines: Vec<String> = text.split('\n').map(|line| format!("│ {}", escape(line))).collect();
-                self.out.line(&lines.join("\n"));
+                self.out.line(&quoted(text.as_bytes()));
             }
             (value, _) if value.get("proposed_changes").is_some() && value.get("files").is_some() => {
                 let text = table::proposal(value, LISTED);

@@ -22,6 +22,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+pub use self::program::look_up;
 use self::{
     changes::{Candidates, Changes},
     copy::Copy,

@@ -80,7 +80,7 @@ fn hash_in_view(ctx: &Context<'_>, path: &RepoPath) -> Result<Sha256, Error> {
 }
 
 /// The first file of that name in `PATH` that can be run.
-fn look_up(name: &str, path: Option<&String>) -> Result<PathBuf, Error> {
+pub fn look_up(name: &str, path: Option<&String>) -> Result<PathBuf, Error> {
     let Some(path) = path else {
         return Err(Error::new(
             Code::NotFound,

@@ -36,6 +36,7 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
         cwd,
         stdin: run.stdin.as_ref().map(|text| desk.write("stdin", text.as_bytes())).transpose()?,
         timeout_ms: ctx.timeout_ms,
+        silence_ms: None,
         grace_ms: ctx.exec.grace_ms,
         confine: confine(ctx.exec.sandbox),
         network: ctx.exec.network,

@@ -83,6 +83,10 @@ pub(super) fn tool(call: &Call) -> Option<&str> {
         | Call::AttemptEnd { .. }
         | Call::CommitAdd { .. }
         | Call::ExecRun(_)
+        | Call::LlmCapabilities { .. }
+        | Call::LlmComplete(_)
+        | Call::LlmStream(_)
+        | Call::PromptCompose(_)
         | Call::Custom { .. } => None,
     }
 }

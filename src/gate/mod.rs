@@ -12,9 +12,11 @@ mod exec;
 mod explain;
 pub mod hook;
 pub mod jsonl;
+mod llm;
 mod patch_text;
 mod paths;
 mod rules;
+mod said;
 mod secret_texts;
 pub mod secrets;
 mod subject;
@@ -45,6 +47,7 @@ pub const GATES: &[&dyn Gate] = &[
     &commands::Commands,
     &diff_size::DiffSize,
     &exec::Exec,
+    &llm::Llm,
     &paths::Paths,
     &secret_texts::SecretTexts,
     &tools::Tools,

@@ -23,7 +23,9 @@ impl Gate for Paths {
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
-            Subject::Call { call, .. } => Some(judge_read(read(call)?, policy).into_iter().collect()),
+            Subject::Call { call, .. } => {
+                Some(reads(call)?.into_iter().filter_map(|path| judge_read(path, policy)).collect())
+            }
             Subject::Changes { files, adapter, .. } => {
                 let refusal =
                     |path: &RepoPath| policy.write_refusal(path).or_else(|| policy.adapter_refusal((*adapter)?, path));
@@ -40,13 +42,15 @@ impl Gate for Paths {
     }
 }
 
-/// The one path that a call reads. Calls that take globs read what `workspace` lists, which asks the policy file by file.
-fn read(call: &Call) -> Option<&str> {
+/// The paths that a call reads. Calls that take globs read what `workspace` lists, which asks the policy file by file; what is shown
+/// is a path only if it may be read.
+fn reads(call: &Call) -> Option<Vec<&str>> {
     match call {
         Call::FilesRead { path }
         | Call::FilesExists { path }
         | Call::FilesStat { path }
-        | Call::FilesSha256 { path } => Some(path),
+        | Call::FilesSha256 { path } => Some(vec![path]),
+        Call::PromptCompose(parts) => Some(parts.paths().collect()),
         Call::FilesGlob { .. }
         | Call::FilesGrep { .. }
         | Call::ApplyDiff { .. }
@@ -78,6 +82,9 @@ fn read(call: &Call) -> Option<&str> {
         | Call::AttemptEnd { .. }
         | Call::CommitAdd { .. }
         | Call::ExecRun(_)
+        | Call::LlmCapabilities { .. }
+        | Call::LlmComplete(_)
+        | Call::LlmStream(_)
         | Call::Custom { .. } => None,
     }
 }

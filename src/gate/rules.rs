@@ -45,11 +45,34 @@ impl Rules {
         let gates = &policy.settings().gates;
         let commands: Vec<_> = gates.destructive.rule.iter().map(own_command_rule).collect();
         let texts: Vec<_> = gates.secrets.rule.iter().map(own_secret_rule).collect();
-        Ok(Rules {
+        let rules = Rules {
             destructive: compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?,
             secrets: compiled("gates.secrets.rule", &texts, policy, secrets::Rules::with)?,
             parts: policy.parts().iter().map(Rules::of).collect::<Result<_, _>>()?,
-        })
+        };
+        rules.refuse_keys_in_urls(policy)?;
+        Ok(rules)
+    }
+
+    /// Where a server is stands in records and in errors; a key in it would stand there, too.
+    fn refuse_keys_in_urls(&self, policy: &Policy) -> Result<(), Error> {
+        for (name, provider) in &policy.settings().llm.providers {
+            let url = provider.base_url.as_deref().unwrap_or_default();
+            if let Some(found) = secrets::scan(url.as_bytes(), None, self.secrets()).first() {
+                let key = format!("llm.providers.{name}.base_url");
+                let message = format!(
+                    "`{key}` ({}) holds what looks like a key (rule `{}`, hash {})",
+                    policy.origin(&key),
+                    found.rule,
+                    found.sha256_prefix
+                );
+                return Err(Error::new(Code::InvalidPolicy, message)
+                    .detail("line", policy.line_of(&key))
+                    .detail("key", key)
+                    .hint("name the key's variable in `api_key_env`, or its file in `api_key_file`"));
+            }
+        }
+        Ok(())
     }
 
     /// Where a rule of a gate stands, with its examples.
@@ -75,6 +98,9 @@ impl Rules {
                 };
                 let line = format!("{BUILT_IN}, line {} of `secrets/rules.txt`", built_in.line);
                 Described { source: own("gates.secrets.rule", at).unwrap_or(line), matches, not_match }
+            }
+            _ if rule.starts_with("header.") => {
+                Described { source: "the script's header".to_owned(), ..Described::default() }
             }
             _ => Described { source: policy.origin(rule), ..Described::default() },
         }

@@ -41,6 +41,9 @@ const LINES: &[&str] = &[
     "exec.network = true",
     "exec.sandbox = 'require'",
     "exec.timeout_ms = 5",
+    "llm.default = 'heuristic'",
+    "llm.providers.a = {dialect = 'ollama', base_url = 'http://127.0.0.1:1', rate_per_min = 3}",
+    "llm.providers.b = {dialect = 'command', program = ['b']}",
     "net.hosts = ['a.com', '*.b.com']",
     "run.on_failure = 'keep'",
     "run.keep_flag = false",
@@ -51,12 +54,13 @@ fn policy() -> impl Strategy<Value = Policy> {
     let write = subsequence(vec!["a/**", "**", "c/x"], 0..=3);
     let calls = subsequence(vec!["tickets.create", "tickets.list"], 0..=2);
     let exec = subsequence(vec!["ls", "make"], 0..=2);
-    (lines, proptest::option::of((write, calls, exec)), any::<bool>()).prop_map(|(lines, header, locked)| {
+    let llm = subsequence(vec!["a", "b", "heuristic"], 0..=3);
+    (lines, proptest::option::of((write, calls, exec, llm)), any::<bool>()).prop_map(|(lines, header, locked)| {
         let mut policy = Policy::parse(&lines.join("\n"), FILE).unwrap();
         let own = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
-        if let Some((write, calls, exec)) = header {
-            let (write, calls, exec) = (own(write), own(calls), own(exec));
-            let header = Ceiling { write, calls, exec, ..Ceiling::default() };
+        if let Some((write, calls, exec, llm)) = header {
+            let (write, calls, exec, llm) = (own(write), own(calls), own(exec), own(llm));
+            let header = Ceiling { write, calls, exec, llm, ..Ceiling::default() };
             policy = policy.tightened(&header).unwrap();
         }
         if locked { policy.locked().unwrap() } else { policy }
@@ -75,7 +79,8 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
     };
     let exec = |program: &str| Call::ExecRun(Box::new(Run { program: program.to_owned(), ..Run::default() }));
     let calls = [custom("tickets.create"), custom("tickets.list"), run("link_updater", 1), run("other", 0)];
-    let calls = calls.into_iter().chain([exec("ls"), exec("make")]).collect::<Vec<_>>();
+    let ask = |name: &str| Call::LlmCapabilities { provider: Some(name.to_owned()) };
+    let calls = calls.into_iter().chain([exec("ls"), exec("make"), ask("a"), ask("heuristic")]).collect::<Vec<_>>();
     let read = |path: &str| Call::FilesRead { path: path.to_owned() };
     let mut all = Vec::new();
     for call in calls.iter().chain(&[read("b/x"), read("c/x")]) {
@@ -134,6 +139,8 @@ proptest! {
             let (strict, loose) = (both.settings(), single.settings());
             prop_assert!(strict.budget.calls <= loose.budget.calls && strict.budget.files <= loose.budget.files);
             prop_assert!(strict.exec.timeout_ms <= loose.exec.timeout_ms && strict.exec.sandbox >= loose.exec.sandbox);
+            prop_assert!(strict.llm.providers.keys().all(|name| loose.llm.providers.contains_key(name)));
+            prop_assert!(strict.llm.cassettes >= loose.llm.cassettes);
             prop_assert!(!strict.exec.network || loose.exec.network);
             prop_assert!(strict.exec.env.iter().all(|name| loose.exec.env.contains(name)));
             prop_assert!(loose.commitments.iter().all(|one| strict.commitments.contains(one)));

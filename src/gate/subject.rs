@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{destructive, tool_use};
+use super::{destructive, said, tool_use};
 use crate::{call::Call, diff::Stat, hash::Sha256};
 
 /// What is judged.
@@ -205,6 +205,7 @@ impl<'a> Subject<'a> {
                 let after = given.fold(all, |all, one| all + "\n" + one).into_bytes();
                 owned(vec![Text { after: after.into(), ..Text::default() }])
             }
+            Subject::Call { call: Call::LlmComplete(ask) | Call::LlmStream(ask), .. } => owned(said::texts(ask)),
             Subject::Call { call: Call::DtaPropose { tool, input } | Call::DtaRun { tool, input }, .. } => {
                 owned(tool_use::texts(tool, input))
             }

@@ -172,8 +172,10 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let name = name.rsplit("::").next().unwrap_or(name);
     let given: Vec<_> =
         types.trim_end_matches(')').split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
-    if let Some(call) = bindings::calls().find(|call| call.name == name) {
-        // The first one is what the method was called on.
+    let receiver = types.split(", ").next().unwrap_or_default().trim_end_matches(')');
+    let named = || bindings::calls().filter(|call| call.name == name);
+    // The first type is what the method was called on.
+    if let Some(call) = named().find(|call| call.receiver == receiver).or_else(|| named().next()) {
         let given = list(given.get(1..).unwrap_or_default());
         return Error::new(Code::ScriptFailed, format!("`{}` can't be called with {given}", call.path()))
             .hint(format!("its form is `{}`", call.form()));

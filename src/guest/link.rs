@@ -23,6 +23,15 @@ pub(super) trait Link: Send {
     /// Makes a call and waits for its answer.
     fn call(&mut self, at: Option<Location>, call: Call) -> Result<Value, Error>;
 
+    /// Begins a stream; its number.
+    fn open(&mut self, at: Option<Location>, call: Call) -> Result<u64, Error>;
+
+    /// All events of a stream that are there, at least one unless it has ended: they wait for it.
+    fn next(&mut self, stream: u64) -> Result<Vec<Value>, Error>;
+
+    /// Ends a stream of which that many events were seen.
+    fn close(&mut self, stream: u64, taken: u64) -> Result<(), Error>;
+
     /// Hands over a printed line.
     fn print(&mut self, text: &str);
 
@@ -108,6 +117,20 @@ impl Wire {
         }
     }
 
+    /// Sends a frame with a number of its own and waits for the reply to it.
+    fn ask(&mut self, frame: impl FnOnce(u64) -> FromWorker) -> Result<Value, Error> {
+        self.last_call += 1;
+        let id = self.last_call;
+        self.send(&frame(id));
+        match self.receive() {
+            Some(ToWorker::Reply { id: answered, outcome }) if answered == id => match outcome {
+                Outcome::Ok(value) => Ok(value),
+                Outcome::Error(error) => Err(error),
+            },
+            other => Err(stop(other.as_ref())),
+        }
+    }
+
     /// The same wire for several holders.
     pub(super) fn share(self) -> SharedWire {
         SharedWire(Arc::new(Mutex::new(self)))
@@ -131,17 +154,23 @@ impl SharedWire {
 
 impl Link for SharedWire {
     fn call(&mut self, at: Option<Location>, call: Call) -> Result<Value, Error> {
-        let mut wire = self.lock();
-        wire.last_call += 1;
-        let id = wire.last_call;
-        wire.send(&FromWorker::Call { id, at, call });
-        match wire.receive() {
-            Some(ToWorker::Reply { id: answered, outcome }) if answered == id => match outcome {
-                Outcome::Ok(value) => Ok(value),
-                Outcome::Error(error) => Err(error),
-            },
-            other => Err(stop(other.as_ref())),
+        self.lock().ask(|id| FromWorker::Call { id, at, call })
+    }
+
+    fn open(&mut self, at: Option<Location>, call: Call) -> Result<u64, Error> {
+        let opened = self.lock().ask(|id| FromWorker::Open { id, at, call })?;
+        opened.as_u64().ok_or_else(astray)
+    }
+
+    fn next(&mut self, stream: u64) -> Result<Vec<Value>, Error> {
+        match self.lock().ask(|id| FromWorker::Next { id, stream })? {
+            Value::Array(events) => Ok(events),
+            _ => Err(astray()),
         }
+    }
+
+    fn close(&mut self, stream: u64, taken: u64) -> Result<(), Error> {
+        self.lock().ask(|id| FromWorker::Close { id, stream, taken }).map(drop)
     }
 
     fn print(&mut self, text: &str) {
@@ -152,6 +181,10 @@ impl Link for SharedWire {
         let mut wire = self.lock();
         wire.readable().then(|| stop(wire.receive().as_ref()))
     }
+}
+
+fn astray() -> Error {
+    Error::new(Code::Internal, "the host sent a reply that does not belong here")
 }
 
 /// Why a script stops when this comes in place of an answer.

@@ -145,7 +145,7 @@ impl Lint<'_> {
     fn method(&mut self, receiver: &str, call: &FnCallExpr, position: Position) -> Option<&'static str> {
         let (name, given) = (call.name.as_str(), call.args.len());
         match find(receiver, name) {
-            Some(found) if found.property || found.params.len() != given => {
+            Some(found) if !found.takes(given) => {
                 let plural = if given == 1 { "" } else { "s" };
                 let message = format!("`{receiver}.{name}` does not take {given} argument{plural}");
                 self.report(position, message, Some(format!("its form is `{}`", found.signature())));
@@ -199,8 +199,7 @@ impl Lint<'_> {
                 self.name(parameter, before(self.text, body, parameter));
             }
             let arity = function.params.len();
-            let hidden =
-                bindings::calls().find(|one| !one.property && one.name == function.name && one.params.len() == arity);
+            let hidden = bindings::calls().find(|one| one.name == function.name && one.takes(arity));
             if let Some(call) = hidden {
                 let message = format!("the function `{}` would be called in place of `{}`", function.name, call.path());
                 let hint = Some("choose another name, or another number of parameters".to_owned());
@@ -305,6 +304,14 @@ mod tests {
         check(
             "nrv.files.read;",
             &["1:11 `nrv.files.read` is a function and has to be called (write `nrv.files.read(path)`)"],
+        );
+        check(
+            "nrv.llm.capabilities(); nrv.llm.capabilities(\"a\"); for e in nrv.llm.stream(#{}) {} nrv.llm.stream(#{}, |e| e);",
+            &[],
+        );
+        check(
+            "for e in nrv.llm.stream() {}",
+            &["1:18 `nrv.llm.stream` does not take 0 arguments (its form is `nrv.llm.stream(request, callback?)`)"],
         );
         check("nrv.run.id();", &["1:9 `nrv.run.id` does not take 0 arguments (its form is `nrv.run.id`)"]);
     }

@@ -33,6 +33,8 @@ fn evaluate(request: &RunRequest, limits: &Limits, host: &Host, engine: &Engine)
         (None, None) => return Err(Error::new(Code::Internal, "a script has neither a syntax tree nor an error")),
     };
     let outcome = engine.eval_ast_with_scope::<rhai::Dynamic>(&mut scope, &ast);
+    // Values of the script are not dropped, and streams among them would stay open.
+    host.close_all();
     let result = match outcome {
         // A native function may have swallowed what ended the script.
         Ok(_) if host.has_ended() => Err(host.ending().unwrap_or_else(|| Error::new(Code::Internal, "ended"))),

@@ -81,6 +81,7 @@ pub(super) fn type_name_word(name: &str) -> &'static str {
     const WORDS: &[(&str, &str)] = &[
         ("()", "`()`"),
         ("Adapter", "an adapter handle"),
+        ("EventStream", "a stream of events"),
         ("Fn", "a function"),
         ("FnPtr", "a function"),
         ("ImmutableString", "a string"),

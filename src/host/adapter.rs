@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Event, Host, Position, Sink, Work,
+    Context, Event, Host, Position, Sink, Work,
     commit::Submitted,
     confirm::{Leave, Subject, altered},
     files::unprotected,
@@ -25,6 +25,7 @@ use crate::{
     hash::Sha256,
     json,
     ledger::{FileRef, Note},
+    policy::Policy,
 };
 
 /// A proposal that the host keeps; scripts only have its description.
@@ -89,13 +90,18 @@ impl StoredProposal {
     }
 }
 
+/// The adapters that exist and that a policy approves.
+pub(super) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
+    let list = policy.settings().adapters.approved.as_ref();
+    let approved = |adapter: &&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
+    context.options.adapters.all().into_iter().filter(approved).collect()
+}
+
 impl Host<'_> {
     /// The approved adapters, as `nrv.dtas()` gives them.
     pub(super) fn approved_adapters(&self) -> Value {
-        let list = self.policy.settings().adapters.approved.as_ref();
-        let approved = |adapter: &&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
         let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
-        self.context.options.adapters.all().into_iter().filter(approved).map(row).collect()
+        approved(self.context, &self.policy).into_iter().map(row).collect()
     }
 
     /// An adapter's schemas and phases.

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calls, commitment};
+use super::{Calls, Orchestrators, commitment};
 use crate::{
     clock::Clock,
     dta::Adapters,
@@ -18,6 +18,7 @@ use crate::{
     gate::Rules,
     ledger::Runs,
     lock::Locks,
+    net::Way,
     path::RepoPath,
     policy::{self, Policy},
     process::{Isolation, Program},
@@ -45,11 +46,16 @@ pub struct Options {
     pub adapters: Adapters,
     /// The calls that the program adds to nrv's own.
     pub calls: Calls,
+    /// Providers of language models beside those of the policy.
+    pub orchestrators: Orchestrators,
+    /// How the servers of language models are reached.
+    pub network: Way,
     /// The program whose hidden subcommands run scripts and verifiers.
     pub program: Program,
     /// What keeps scripts from the rest of the program; verifiers are processes in any case.
     pub isolation: Isolation,
-    /// The environment of the program, of which git gets what it needs, and commands what the policy names. It is not recorded.
+    /// The environment of the program, of which git gets what it needs, and commands what the policy names. Keys of
+    /// language models are looked for in it. It is not recorded.
     pub environment: BTreeMap<String, String>,
     /// Becomes true when the user wants everything to stop.
     pub cancel: Arc<AtomicBool>,
@@ -60,13 +66,27 @@ pub struct Options {
 /// Of the environment only the names are shown: values may be secrets.
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Options { threads, clock, adapters, calls, program, isolation, environment, cancel, progress } = self;
+        let Options {
+            threads,
+            clock,
+            adapters,
+            calls,
+            orchestrators,
+            network,
+            program,
+            isolation,
+            environment,
+            cancel,
+            progress,
+        } = self;
         let names: Vec<&String> = environment.keys().collect();
         f.debug_struct("Options")
             .field("threads", threads)
             .field("clock", clock)
             .field("adapters", adapters)
             .field("calls", calls)
+            .field("orchestrators", orchestrators)
+            .field("network", network)
             .field("program", program)
             .field("isolation", isolation)
             .field("environment", &names)
@@ -83,6 +103,8 @@ impl Default for Options {
             clock: Clock::System,
             adapters: Adapters::default(),
             calls: Calls::default(),
+            orchestrators: Orchestrators::default(),
+            network: Way::default(),
             program: Program::ReExec,
             isolation: Isolation::Process,
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),

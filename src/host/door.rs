@@ -4,7 +4,7 @@ use std::mem;
 
 use serde_json::{Value, json};
 
-use super::{Event, Host, Options, Position, Sink, budget::Cost, reply, reply::Answered};
+use super::{Event, Host, Options, Position, Sink, asked, budget::Cost, past::WAITING, reply, reply::Answered};
 use crate::{
     call::Call,
     clock::Stopwatch,
@@ -20,12 +20,9 @@ impl Host<'_> {
         if let Some(answer) = self.answered_before(position, &call)? {
             return answer;
         }
+        self.note_seen()?;
         let watch = Stopwatch::start();
-        let Options { adapters, calls, .. } = &self.context.options;
-        let (adapters, calls) = (adapters.all(), calls.offered());
-        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
-        let subject = Subject::Call { call: &call, adapters: &adapters, calls: &calls };
-        let verdict = gate::decide(&subject, &self.policy, &self.rules);
+        let verdict = self.judge_call(&call);
         self.reserved = Cost::default();
         self.reached_tree = false;
         let result = match self.settle_call(position, &call, sink) {
@@ -41,8 +38,19 @@ impl Host<'_> {
             self.budget.release(&cost);
             cost = Cost { demand: cost.demand, ..Cost::default() };
         }
+        self.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
         self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch })?;
         result
+    }
+
+    /// What gates say of a call.
+    pub(super) fn judge_call(&self, call: &Call) -> Verdict {
+        let Options { adapters, calls, .. } = &self.context.options;
+        let (adapters, calls) = (adapters.all(), calls.offered());
+        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
+        let judged = asked::judged(&self.policy, &self.context.options.orchestrators, call);
+        let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls };
+        gate::decide(&subject, &self.policy, &self.rules)
     }
 
     fn answer(
@@ -97,6 +105,9 @@ impl Host<'_> {
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
             Call::CommitAdd { .. } => self.add_commitment(position, call),
             Call::ExecRun(run) => self.exec(position, call, run, sink),
+            Call::LlmCapabilities { provider } => self.llm_capabilities(provider.as_deref()),
+            Call::LlmComplete(ask) | Call::LlmStream(ask) => self.llm_complete(position, call, ask, sink),
+            Call::PromptCompose(parts) => self.compose(parts),
             Call::AttemptBegin {} => Ok(self.begin_attempt(position)),
             Call::AttemptEnd { keep } => self.end_attempt(*keep, sink),
             Call::DtaList {} => Ok(self.approved_adapters()),
@@ -113,7 +124,7 @@ impl Host<'_> {
                 tell(sink, Event::Progress { label: label.clone(), done: 0, total: *total })
             }
             Call::UiTable { rows } => tell(sink, Event::Table { rows: rows.clone() }),
-            Call::UiShow { value } => tell(sink, Event::Show { value: value.clone() }),
+            Call::UiShow { value } => Ok(self.show(value, sink)),
             Call::RunBudget {} => Ok(self.budget.describe()),
             Call::RunMetrics {} => Ok(self.describe_metrics()),
             Call::RunMetric { name, value } => self.add_metric(name, value),

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What of a reply differs each time: records keep it apart from what is compared.
-pub(super) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "peak_bytes"];
+pub(super) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
 
 /// Characters of output that an error shows.
 const SHOWN: usize = 2000;

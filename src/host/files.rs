@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Context;
 use crate::{
     call::Call,
+    change::Content,
     error::{Code, Error},
     path::{RepoPath, protected},
     policy::Policy,
@@ -63,9 +64,16 @@ impl<'a> Files<'a> {
     }
 
     /// A file's text.
-    fn read_text(&self, path: &str) -> Result<String, Error> {
+    pub(super) fn read_text(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         text_of(&path, self.view().read(&path)?.into_bytes())
+    }
+
+    /// The file that a text names, if it is the path of one that may be read.
+    pub(super) fn stored(&self, text: &str) -> Option<(RepoPath, Content)> {
+        let path = self.readable(text).ok()?;
+        let content = self.view().read(&path).ok()?;
+        Some((path, content))
     }
 
     /// True if there is a file or folder.
@@ -101,7 +109,7 @@ impl<'a> Files<'a> {
     }
 
     /// A file's hash.
-    fn sha256(&self, path: &str) -> Result<String, Error> {
+    pub(super) fn sha256(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         Ok(self.view().hash(&path)?.sha256.to_string())
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Commitment, Host, Preview, Sink,
+    Commitment, Host, Preview, Sink, Tape,
     evaluator::{Evaluated, Evaluation},
     outcome::listed,
     resume,
@@ -84,6 +84,9 @@ pub struct Finished {
     pub evaluations: Vec<Evaluation>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// Replies of language models that were recorded, for whoever keeps them.
+    #[serde(skip)]
+    pub cassettes: Option<Tape>,
     /// What a dry run would change, of which a plan is made.
     #[serde(skip)]
     pub preview: Option<Preview>,
@@ -155,7 +158,7 @@ impl Host<'_> {
         let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
         let goes_on = outcome.as_ref().is_err_and(|error| self.goes_on(error));
-        let outcome = if goes_on { outcome } else { self.leave_attempts(outcome) };
+        let outcome = if goes_on { outcome } else { self.close_streams().and_then(|()| self.leave_attempts(outcome)) };
         let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
@@ -179,9 +182,17 @@ impl Host<'_> {
         };
         let state = state.unwrap_or_else(|| self.state_of(&outcome));
         let outcome = if state == State::Suspended { outcome.map_err(|error| self.step_back(error)) } else { outcome };
+        let outcome = match state {
+            State::Suspended => outcome.map_err(|error| self.with_way_on(error)),
+            _ => outcome,
+        };
         let (result, error) = match outcome {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
+        };
+        let (cassettes, error) = match self.recorded_replies() {
+            Ok(recorded) => (recorded, error),
+            Err(unkept) => (None, error.or(Some(unkept))),
         };
         let (files_changed, diff_lines) = match &preview {
             Some(preview) => preview.size(),
@@ -206,6 +217,7 @@ impl Host<'_> {
             evaluations: evaluated.evaluations.clone(),
             duration_ms: self.watch.elapsed_ms(),
             error,
+            cassettes,
             preview,
         };
         match self.seal(&finished, evaluated, patch) {
@@ -261,7 +273,7 @@ impl Host<'_> {
         match error.code() {
             Code::Suspended | Code::Uncertain => true,
             // Where nothing was done there is nothing to keep: it can just be started again.
-            Code::LockTimeout => {
+            Code::LockTimeout | Code::ModelUnavailable => {
                 !self.flags.dry_run && (self.acted || self.past.is_some() || !self.transactions.is_empty())
             }
             _ => false,
@@ -285,6 +297,16 @@ impl Host<'_> {
                 error.detail("undo_error", undo.message()).hint(hint)
             }
         }
+    }
+
+    /// The error of a run that stops for what passes, with how it goes on then.
+    fn with_way_on(&self, error: Error) -> Error {
+        if error.code() != Code::ModelUnavailable {
+            return error;
+        }
+        let why = error.hint_text().unwrap_or_default();
+        let hint = format!("{why}; `nrv resume {}` goes on from here", self.folder.id());
+        error.hint(hint.trim_start_matches("; ").to_owned())
     }
 
     /// The error of a run that stops, once the changes of its open attempts are set aside.

@@ -5,6 +5,7 @@
 mod adapter;
 mod apply;
 mod approve;
+mod asked;
 mod attempt;
 mod budget;
 mod clean;
@@ -21,6 +22,7 @@ mod files;
 mod finish;
 mod fresh;
 mod init;
+mod llm;
 mod outcome;
 mod past;
 mod patch;
@@ -28,6 +30,9 @@ mod plan;
 mod position;
 mod preview;
 mod probe;
+mod prompt;
+mod provider;
+mod providers;
 mod recover;
 mod redact;
 mod remake;
@@ -38,6 +43,7 @@ mod retention;
 mod rollback;
 mod samples;
 mod settle;
+mod show;
 mod sink;
 mod stale;
 mod start;
@@ -61,6 +67,7 @@ use self::{
     budget::{Budget, Cost, Deadline},
     commit::Committed,
     commitment::Pledge,
+    llm::Models,
     past::Past,
     preview::Previewed,
     start::Origin,
@@ -75,10 +82,13 @@ pub use self::{
     evaluator::Evaluation,
     finish::{Finished, State},
     init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
+    llm::{Tape, Told, tape_of},
     outcome::{Overview, overview, overviews, summary},
     plan::{Plan, Preview},
     position::{Position, Positions},
     probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
+    provider::Orchestrators,
+    providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
     recover::{Recovery, recover},
     replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
     reply::canonical_records,
@@ -146,6 +156,10 @@ pub struct Host<'a> {
     tools: BTreeSet<String>,
     violations: Vec<GateResult>,
     metrics: BTreeMap<String, Value>,
+    /// Who answers requests to language models.
+    models: Models,
+    /// True if the last call was not answered, since the run waits for something.
+    waits: bool,
     watch: crate::clock::Stopwatch,
 }
 

@@ -21,7 +21,10 @@ use crate::{
 };
 
 /// Codes of errors after which a run waits: the call that failed with one was not answered.
-pub(super) const WAITING: &[Code] = &[Code::Suspended, Code::Uncertain, Code::LockTimeout];
+pub(super) const WAITING: &[Code] = &[Code::Suspended, Code::Uncertain, Code::LockTimeout, Code::ModelUnavailable];
+
+/// Those of them that a script may catch, and go on.
+const TEMPORARY: &[Code] = &[Code::LockTimeout, Code::ModelUnavailable];
 
 /// The former sessions of a run.
 #[derive(Debug)]
@@ -126,6 +129,12 @@ impl Past {
     pub(super) fn last(&self, position: &str, kind: &str) -> Option<&Record> {
         let events = self.events.get(position)?;
         events.iter().rev().map(|at| &self.records[*at]).find(|record| record.kind == kind)
+    }
+
+    /// All records of a kind at a position, in their order.
+    pub(super) fn all<'p>(&'p self, position: &str, kind: &'p str) -> impl Iterator<Item = &'p Record> {
+        let events = self.events.get(position).into_iter().flatten();
+        events.map(|at| &self.records[*at]).filter(move |record| record.kind == kind)
     }
 
     /// The last change that was committed at a position, if it stands.
@@ -311,10 +320,7 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
     let mut last: Option<(usize, &Record)> = None;
     let end = |answered: &mut BTreeMap<String, usize>, last: Option<(usize, &Record)>, suspended: bool| {
         let Some((_, record)) = last else { return };
-        let code = serde_json::from_value::<Code>(record.data["error"]["code"].clone()).ok();
-        // A script may go on after the wait for a lock, but not if that was the end of it.
-        let waits = code.is_some_and(|code| WAITING.contains(&code) && (suspended || code != Code::LockTimeout));
-        if waits {
+        if is_for_later(record, suspended) && !(is_stream(record) && was_seen(records, record)) {
             answered.remove(&record.position);
         }
     };
@@ -322,7 +328,9 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
         match record.kind.as_str() {
             "call" => {
                 answered.insert(record.position.clone(), at);
-                last = Some((at, record));
+                if may_be_last(record) {
+                    last = Some((at, record));
+                }
             }
             "run_suspended" => end(&mut answered, last.take(), true),
             "run_resumed" => end(&mut answered, last.take(), false),
@@ -331,6 +339,30 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
     }
     end(&mut answered, last, false);
     answered
+}
+
+/// True for the record of a call that a run stops for, to go on later. After what passes a script may have gone on, unless that
+/// was the end of it.
+pub(super) fn is_for_later(record: &Record, suspended: bool) -> bool {
+    let codes = [&record.data["error"]["code"], &record.data["ended"]];
+    let code = codes.into_iter().find_map(|code| serde_json::from_value::<Code>(code.clone()).ok());
+    code.is_some_and(|code| WAITING.contains(&code) && (suspended || !TEMPORARY.contains(&code)))
+}
+
+/// True for the record of a call after which the run may have stopped. A stream is recorded when it is closed, which may be after
+/// the call that the run waits for.
+pub(super) fn may_be_last(record: &Record) -> bool {
+    !is_stream(record) || record.data.get("ended").is_some() || record.data.get("error").is_some()
+}
+
+/// True for the record of a call whose reply came piece by piece.
+fn is_stream(record: &Record) -> bool {
+    record.data["call"] == "llm.stream"
+}
+
+/// True if other calls were made after the beginning of a stream was seen: it can't be begun anew.
+fn was_seen(records: &[Record], stream: &Record) -> bool {
+    records.iter().any(|record| record.kind == "llm_seen" && record.position == stream.position)
 }
 
 pub(super) fn committed_of(record: &Record) -> Result<Committed, Error> {

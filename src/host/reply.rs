@@ -3,6 +3,7 @@
 use std::{path::Path, sync::LazyLock};
 
 use regex::Regex;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Host, Position, budget::Cost, exec, position, start::Origin};
@@ -14,6 +15,7 @@ use crate::{
     hash::Sha256,
     json,
     ledger::{Note, Pack, Record, RunFolder, named, packed_form},
+    llm::Transcript,
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.
@@ -90,6 +92,11 @@ pub(super) fn as_recorded(result: Result<Value, Error>) -> Result<Value, Error> 
     result.map(json::as_recorded).map_err(told)
 }
 
+/// What is replied, as JSON.
+pub(super) fn as_value(reply: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(reply).map_err(|error| Error::new(Code::Internal, format!("a reply is no JSON: {error}")))
+}
+
 impl Host<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
@@ -108,9 +115,10 @@ impl Host<'_> {
         let is_content = replies_with_contents(call);
         let mut volatile = json!({"duration_ms": watch.elapsed_ms()});
         let mut cost = cost.describe();
+        let mut ended = None;
         let outcome = match result {
-            // How long a command took is of this time only.
-            Ok(reply) if matches!(call, Call::ExecRun(_)) => {
+            // How long a command or a model took is of this time only.
+            Ok(reply) if matches!(call, Call::ExecRun(_) | Call::LlmStream(_)) => {
                 let (stable, apart) = exec::parted(reply);
                 volatile["reply"] = apart;
                 json!({"reply": self.packed(&stable, is_content)?})
@@ -124,11 +132,23 @@ impl Host<'_> {
             volatile["cost"] = Map::from_iter([time]).into();
             cost = cost.filter(|cost| cost.as_object().is_some_and(|cost| !cost.is_empty()));
         }
+        if let (Call::LlmStream(_), Ok(reply)) = (call, result)
+            && let Some(error) = Transcript::of(reply)?.error()
+        {
+            ended = Some(error["code"].clone());
+        }
         let told: Vec<_> = verdict.remarks().collect();
         let told = self.redacted(json!(told));
         let mut data = json!({"call": name, "args": args, "decision": verdict.decision, "results": told});
         if let Some(cost) = cost {
             data["cost"] = cost;
+        }
+        if let Some(ended) = ended {
+            data["ended"] = ended;
+        }
+        // What the pack has of a prompt is its whole text; which one it was stands in the record itself.
+        if let (Call::PromptCompose(_), Ok(reply)) = (call, result) {
+            data["prompt"] = json!({"sha256": reply["sha256"], "tokens": reply["tokens"]});
         }
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
             data.extend(outcome);
@@ -170,7 +190,7 @@ pub(super) fn packed_value(value: &Value, always: bool, rules: &secrets::Rules) 
 
 /// True for the calls whose replies are contents of files, which never stand in the events, however short they are.
 pub(super) fn replies_with_contents(call: &Call) -> bool {
-    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. })
+    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::PromptCompose(_))
 }
 
 fn recorded(call: &Call, packed: &mut dyn FnMut(&Value, bool) -> Result<Value, Error>) -> Result<Recorded, Error> {

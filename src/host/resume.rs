@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State,
+    Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State, Tape,
     attempt::Attempts,
     budget::{Budget, Cost, Deadline, Spent},
     commit::Committed,
@@ -42,6 +42,8 @@ pub struct Resumption {
     pub accept_stale_reads: bool,
     /// Answer the confirmations that policy lets a flag answer.
     pub yes: bool,
+    /// The recorded replies of language models; none: those in the folder of the workspace that the run names.
+    pub tape: Option<Tape>,
 }
 
 /// What a person decides of a confirmation.
@@ -159,9 +161,12 @@ impl<'a> Host<'a> {
             tools: std::collections::BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),
+            models: super::llm::Models::default(),
+            waits: false,
             watch: Stopwatch::start(),
         };
         host.take_in(spent);
+        host.count_requests();
         Ok((host, recorded))
     }
 

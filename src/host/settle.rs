@@ -62,6 +62,11 @@ impl Host<'_> {
                 let may = started.is_none_or(|record| record.data["repeatable"] == true);
                 return self.settle_outside(position, call, (&self.told(run), intent), may);
             }
+            // It changes nothing but what it costs.
+            (Call::LlmComplete(_) | Call::LlmStream(_), _) => {
+                self.note_settled(position, "made_again")?;
+                return Ok(None);
+            }
             _ => {}
         }
         let Some(standing) = standing else { return Ok(None) };

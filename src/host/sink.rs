@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Commitment;
-use crate::{diff::Stat, gate::GateResult};
+use crate::{call::Blob, diff::Stat, gate::GateResult, hash::Sha256, llm::Usage};
 
 /// Something that a run tells.
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +39,31 @@ pub enum Event {
         /// The value.
         value: Value,
     },
+    /// A file to be shown as it is.
+    ShowFile {
+        /// The file.
+        path: String,
+        /// The hash of what is shown.
+        sha256: Sha256,
+        /// True if this is what a dry run proposes, and not what is on the disk.
+        proposed: bool,
+        /// Its bytes.
+        #[serde(flatten)]
+        content: Blob,
+    },
+    /// What a model replied, to be shown as it was received.
+    ShowReply {
+        /// The text.
+        text: String,
+        /// The model that says to have answered.
+        model: String,
+        /// The provider, if that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// What is to be known of where it comes from, such as `authored`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
     /// A line that the script printed.
     Print {
         /// The line.
@@ -64,6 +89,30 @@ pub enum Event {
         status: Option<i32>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+    },
+    /// A model was asked.
+    ModelAsked {
+        /// The provider.
+        provider: String,
+        /// The model.
+        model: String,
+    },
+    /// A model has answered, or why it has not.
+    ModelAnswered {
+        /// The provider.
+        provider: String,
+        /// The model.
+        model: String,
+        /// The tokens, as far as the server tells.
+        usage: Usage,
+        /// Why there is no reply.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Where the reply comes from, if not from a model: `authored`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        /// True if it was recorded before.
+        recorded: bool,
     },
     /// An adapter started.
     DtaStarted {

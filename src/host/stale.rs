@@ -11,7 +11,8 @@ use super::{
     Context,
     files::Files,
     past::{Past, is_same},
-    reply::{packed_value, replies_with_contents},
+    prompt::MADE,
+    reply::{answer_of, as_value, packed_value, replies_with_contents},
     rollback::pre_image,
 };
 use crate::{
@@ -76,7 +77,8 @@ impl Reading<'_> {
                 "call" if is_read(record) && self.past.is_answer(at, record) => {
                     let call = self.past.call_of(record)?;
                     if !self.reads_the_same(&mut then, record, &call)? {
-                        stale.push(StaleRead { what: what(&call), position: record.position.clone() });
+                        let row = |what| StaleRead { what, position: record.position.clone() };
+                        stale.extend(self.what(&then, record, &call)?.into_iter().map(row));
                     }
                 }
                 "dta_proposed" if self.past.is_answered(&record.position) => {
@@ -97,8 +99,7 @@ impl Reading<'_> {
         let found = match then.known.get(&key) {
             Some(found) => found.clone(),
             None => {
-                let files = Files { context: self.context, policy: self.policy, overlay: &then.overlay };
-                let found = match files.answer(call) {
+                let found = match self.read_again(&then.overlay, record, call) {
                     Ok(reply) => Ok(packed_value(&reply, replies_with_contents(call), self.rules.secrets())?),
                     Err(error) => Err(error.code()),
                 };
@@ -112,6 +113,36 @@ impl Reading<'_> {
             (Ok(_), None) | (Err(_), Some(_)) => false,
         };
         Ok(same || self.only_a_folder_of_ours(then, record, call)?)
+    }
+
+    fn files<'a>(&'a self, overlay: &'a Overlay) -> Files<'a> {
+        Files { context: self.context, policy: self.policy, overlay }
+    }
+
+    fn read_again(&self, overlay: &Overlay, record: &Record, call: &Call) -> Result<Value, Error> {
+        let Call::PromptCompose(parts) = call else { return self.files(overlay).answer(call) };
+        let composed = self.files(overlay).compose(parts)?;
+        let error = &record.data["error"];
+        if error["details"][MADE] == json!(composed.sha256) {
+            // It was made, and is the same now. Why it was of no use then has nothing to do with files.
+            let code = serde_json::from_value(error["code"].clone()).unwrap_or(Code::RecordDamaged);
+            return Err(Error::new(code, "the prompt was of no use"));
+        }
+        as_value(&composed)
+    }
+
+    /// What a read that gives something else now was of.
+    fn what(&self, then: &Then, record: &Record, call: &Call) -> Result<Vec<String>, Error> {
+        let Call::PromptCompose(parts) = call else { return Ok(vec![what(call)]) };
+        let Ok(reply) = answer_of(record, &self.folder.pack()?)? else { return Ok(vec![what(call)]) };
+        let was = |path: &str| {
+            let is_it = |part: &&Value| part["name"] == format!("file:{path}");
+            reply["parts"].as_array().and_then(|parts| parts.iter().find(is_it)).map(|part| part["sha256"].clone())
+        };
+        let files = self.files(&then.overlay);
+        let is_other = |path: &&str| was(path) != files.sha256(path).ok().map(Value::from);
+        let others: Vec<String> = parts.paths().filter(is_other).map(str::to_owned).collect();
+        Ok(if others.is_empty() { vec![what(call)] } else { others })
     }
 
     /// True if nothing was found at a path where now is a folder that holds nothing but files which the run made afterwards.
@@ -215,7 +246,7 @@ pub(super) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> {
 }
 
 fn is_read(record: &Record) -> bool {
-    record.data["call"].as_str().is_some_and(|name| name.starts_with("files."))
+    record.data["call"].as_str().is_some_and(|name| name.starts_with("files.") || name == "prompt.compose")
 }
 
 fn what(call: &Call) -> String {
@@ -225,6 +256,7 @@ fn what(call: &Call) -> String {
         | Call::FilesStat { path }
         | Call::FilesSha256 { path } => path.clone(),
         Call::FilesGlob { patterns } | Call::FilesGrep { patterns, .. } => patterns.join(" "),
+        Call::PromptCompose(parts) => parts.paths().collect::<Vec<_>>().join(" "),
         other => other.name().to_owned(),
     }
 }

@@ -223,6 +223,8 @@ impl<'a> Host<'a> {
             tools: std::collections::BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),
+            models: super::llm::Models::default(),
+            waits: false,
             watch: Stopwatch::start(),
         };
         host.note_start(&request.asked, &text, git.head.as_deref())?;

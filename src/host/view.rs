@@ -14,6 +14,14 @@ impl Context {
     }
 }
 
+impl Context {
+    /// The files of a folder, not of those beneath it, whose names end so and that git does not ignore, sorted by path.
+    pub fn list_in(&self, folder: &RepoPath, extension: &str) -> Result<Vec<RepoPath>, Error> {
+        let pattern = format!("{}/*.{extension}", Globs::literal(folder));
+        self.list(&[&pattern])
+    }
+}
+
 impl Host<'_> {
     /// The tree, in a dry run with what it proposes laid over it.
     pub(super) fn view(&self) -> View<'_> {

@@ -84,6 +84,9 @@ struct Cassette {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     redacted: bool,
     request: Value,
+    /// True if whoever asked wanted no more than this: what would have followed is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    closed: bool,
     /// The lengths of the pieces in which the text came, in bytes; one piece if there are none.
     #[serde(default, skip_serializing_if = "Pieces::is_empty")]
     pieces: Pieces,
@@ -136,22 +139,70 @@ impl Cassettes {
         request.key(*count)
     }
 
-    fn provider(&self) -> Result<&dyn Orchestrator, Error> {
-        self.inner.as_deref().ok_or_else(|| {
-            Error::new(Code::InvalidInput, "there is no provider behind the record")
-                .hint("configure one, or replay only")
-        })
+    /// True if the reply to the request of this key is in the record and is to come from there.
+    pub fn answers(&self, key: &Key) -> bool {
+        matches!(self.mode, Mode::Replay | Mode::Auto) && self.lock().cassettes.contains_key(key)
+    }
+
+    /// The models that there are replies of.
+    pub fn models(&self) -> Capabilities {
+        let state = self.lock();
+        let models = state.cassettes.values().map(|cassette| cassette.reply.model_requested.clone());
+        Capabilities::new(models.map(|name| (name, Model::default())))
+    }
+
+    /// Answers the request of this key, from the record or by a provider.
+    pub fn answer_at(
+        &self,
+        key: Key,
+        provider: Option<&dyn Orchestrator>,
+        request: &LlmRequest,
+        cancel: &Cancel,
+        on_token: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Error> {
+        let known = self.lock().cassettes.get(&key).cloned();
+        match (self.mode, known) {
+            (Mode::Off, _) => behind(provider)?.answer(request, cancel, on_token),
+            (Mode::Replay | Mode::Auto, Some(cassette)) => play(cassette, cancel, on_token),
+            (Mode::Replay, None) => Err(self.miss(key, request)),
+            (Mode::Record | Mode::Auto, _) => self.record(key, behind(provider)?, request, cancel, on_token),
+        }
+    }
+
+    /// Records the beginning of a reply that nobody wanted to hear to its end, as the pieces of its text.
+    pub fn record_closed(&self, key: Key, request: &LlmRequest, pieces: &[String]) {
+        if !matches!(self.mode, Mode::Record | Mode::Auto) || self.answers(&key) {
+            return;
+        }
+        let (asked, text) = (request.canonical().clone(), pieces.concat());
+        let (recorded, kept) = (self.redacted(&asked), (self.redact)(&text));
+        let redacted = recorded != asked || kept != text;
+        let lengths = if redacted { Vec::new() } else { pieces.iter().map(String::len).collect() };
+        let cassette = Cassette {
+            version: VERSION,
+            key: key.to_string(),
+            label: None,
+            redacted,
+            request: recorded,
+            closed: true,
+            pieces: Pieces(lengths),
+            reply: Reply::of_text(request.model(), kept),
+        };
+        let mut state = self.lock();
+        state.cassettes.insert(key, cassette);
+        state.fresh.insert(key);
     }
 
     fn record(
         &self,
         key: Key,
+        provider: &dyn Orchestrator,
         request: &LlmRequest,
         cancel: &Cancel,
         on_token: &mut dyn FnMut(&str),
     ) -> Result<Reply, Error> {
         let mut pieces = Pieces::default();
-        let reply = self.provider()?.answer(request, cancel, &mut |piece| {
+        let reply = provider.answer(request, cancel, &mut |piece| {
             pieces.0.push(piece.len());
             on_token(piece);
         })?;
@@ -169,6 +220,7 @@ impl Cassettes {
             label: None,
             redacted,
             request: recorded,
+            closed: false,
             pieces,
             reply: kept,
         };
@@ -223,23 +275,18 @@ impl Orchestrator for Cassettes {
         if let (Some(inner), Mode::Off | Mode::Record | Mode::Auto) = (&self.inner, self.mode) {
             return inner.capabilities();
         }
-        let state = self.lock();
-        let models = state.cassettes.values().map(|cassette| cassette.reply.model_requested.clone());
-        Ok(Capabilities::new(models.map(|name| (name, Model::default()))))
+        Ok(self.models())
     }
 
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
-        if self.mode == Mode::Off {
-            return self.provider()?.answer(request, cancel, on_token);
-        }
-        let key = self.next_key(request);
-        let known = self.lock().cassettes.get(&key).cloned();
-        match (self.mode, known) {
-            (Mode::Replay | Mode::Auto, Some(cassette)) => play(cassette, cancel, on_token),
-            (Mode::Replay, None) => Err(self.miss(key, request)),
-            (Mode::Off | Mode::Record | Mode::Auto, _) => self.record(key, request, cancel, on_token),
-        }
+        self.answer_at(self.next_key(request), self.inner.as_deref(), request, cancel, on_token)
     }
+}
+
+fn behind(provider: Option<&dyn Orchestrator>) -> Result<&dyn Orchestrator, Error> {
+    provider.ok_or_else(|| {
+        Error::new(Code::InvalidInput, "there is no provider behind the record").hint("configure one, or replay only")
+    })
 }
 
 impl fmt::Debug for Cassettes {
@@ -260,6 +307,10 @@ fn play(cassette: Cassette, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> 
     }
     if !rest.is_empty() {
         on_token(rest);
+    }
+    if cassette.closed {
+        return Err(Error::new(Code::NotFound, "the reply was recorded only as far as it was read then")
+            .hint("record it again with a script that reads it to its end"));
     }
     Ok(cassette.reply)
 }
@@ -354,6 +405,18 @@ mod tests {
         let error = ask(&replay, "é").unwrap_err();
         assert!(error.message().contains("less than 3 times"), "{error}");
         assert!(replay.recorded().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_reply_that_was_not_read_to_its_end_is_replayed_as_far_as_it_was() {
+        let recording = cassettes(Mode::Record, &BTreeMap::new()).before(echo());
+        recording.record_closed(request("x").key(1), &request("x"), &["a".to_owned(), "é".to_owned()]);
+        let replay = cassettes(Mode::Replay, &recording.recorded().unwrap());
+        let mut pieces = Vec::new();
+        let read = replay.answer(&request("x"), &Cancel::default(), &mut |piece| pieces.push(piece.to_owned()));
+        assert_eq!((pieces, read.unwrap_err().code()), (vec!["a".to_owned(), "é".to_owned()], Code::NotFound));
+        replay.record_closed(request("y").key(1), &request("y"), &[]);
+        assert!(replay.recorded().unwrap().is_empty(), "only who records does");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::{
     error::{Kind, lasting, quoted},
     event::{Finish, Reply},
     message::ToolChoice,
-    parse,
     request::LlmRequest,
 };
 use crate::{error::Error, schema::Schema};
@@ -61,7 +60,7 @@ fn value(request: &LlmRequest, reply: &Reply) -> Result<Option<serde_json::Value
     if reply.finish == Finish::Length {
         return Err(cut(request));
     }
-    let parsed = parse::parse_reply(&reply.text, schema);
+    let parsed = schema.parse(&reply.text);
     // Some servers say that they were done when they were cut off.
     let spent = request.sampling().max_tokens.is_some_and(|max| reply.usage.output_tokens >= Some(max));
     match parsed {

@@ -51,6 +51,11 @@ impl LlmClientConfig {
     pub fn new(orchestrator: impl Orchestrator + 'static) -> Self {
         LlmClientConfig { orchestrator: Arc::new(orchestrator) }
     }
+
+    /// A client of an orchestrator that others use too.
+    pub fn shared(orchestrator: Arc<dyn Orchestrator>) -> Self {
+        LlmClientConfig { orchestrator }
+    }
 }
 
 /// Makes a client.
@@ -144,6 +149,18 @@ impl LlmStream {
     pub fn next_batch(&mut self) -> Option<Vec<LlmStreamEvent>> {
         if self.batch.is_empty() {
             self.batch = self.job.queue.take();
+        }
+        let batch: Vec<_> = std::mem::take(&mut self.batch).into();
+        (!batch.is_empty()).then_some(batch)
+    }
+}
+
+impl LlmStream {
+    /// All events that are there, at least one; an empty list if none has come in time, none after the end.
+    pub fn next_batch_within(&mut self, patience: Duration) -> Option<Vec<LlmStreamEvent>> {
+        if self.batch.is_empty() {
+            let Some(batch) = self.job.queue.take_within(patience) else { return Some(Vec::new()) };
+            self.batch = batch;
         }
         let batch: Vec<_> = std::mem::take(&mut self.batch).into();
         (!batch.is_empty()).then_some(batch)

@@ -4,92 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::error::model::{Kind, kind};
 use crate::{
-    error::{Code, Error},
+    clock,
+    error::{Code, Error, model::of_kind},
     net::Failure,
-    text,
 };
-
-/// How many characters of a foreign text an error quotes.
-const QUOTED: usize = 400;
-
-/// What went wrong: `details.kind` of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The server does not know the key, or does not let it.
-    Authentication,
-    /// The request has more tokens than the model can take.
-    ContextOverflow,
-    /// What should be JSON is not.
-    MalformedJson,
-    /// The server has too much to do.
-    Overloaded,
-    /// Too many requests.
-    RateLimit,
-    /// The model, or a filter, refuses to answer.
-    Refusal,
-    /// The reply is JSON, but not what the schema asks for.
-    Schema,
-    /// The server failed, or does not accept the request.
-    Server,
-    /// Nothing came for too long.
-    Timeout,
-    /// The model did not call the tools that it had to, or others.
-    ToolChoice,
-    /// The end of the reply is missing.
-    Truncated,
-    /// There is no connection to the server.
-    Unreachable,
-}
-
-impl Kind {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Authentication => "authentication",
-            Kind::ContextOverflow => "context_overflow",
-            Kind::MalformedJson => "malformed_json",
-            Kind::Overloaded => "overloaded",
-            Kind::RateLimit => "rate_limit",
-            Kind::Refusal => "refusal",
-            Kind::Schema => "schema",
-            Kind::Server => "server",
-            Kind::Timeout => "timeout",
-            Kind::ToolChoice => "tool_choice",
-            Kind::Truncated => "truncated",
-            Kind::Unreachable => "unreachable",
-        }
-    }
-
-    fn hint(self, retriable: bool) -> &'static str {
-        match self {
-            Kind::Authentication => "check the provider's key, and what it is allowed to do",
-            Kind::ContextOverflow => "send less, or take a model with a larger context",
-            Kind::MalformedJson => "ask again, or give a schema to a server that enforces it",
-            Kind::Overloaded => "try again later",
-            Kind::RateLimit if retriable => "wait as long as the server says, or ask for retries with `retry`",
-            Kind::RateLimit => "the server names no time to wait, so this may be a spending limit: look at the account",
-            Kind::Refusal => "ask differently; the same request will be refused again",
-            Kind::Schema => "ask again with the violations, or make the schema simpler",
-            Kind::Server if retriable => "try again later",
-            Kind::Server => "check the request, the model's name and `base_url`",
-            Kind::Timeout => "try again, or allow more time",
-            Kind::ToolChoice => "ask again, or take a model that calls tools",
-            Kind::Truncated if retriable => "try again",
-            Kind::Truncated => "allow more with `max_tokens`, or ask for less",
-            Kind::Unreachable => "check `base_url`, and whether the server is running",
-        }
-    }
-}
-
-/// What kind of error of a model this is; none if it is not about a model.
-pub fn kind(error: &Error) -> Option<Kind> {
-    Kind::deserialize(error.details().get("kind")?).ok()
-}
+pub(super) use crate::{
+    error::model::{lasting, passing},
+    text::quoted,
+};
 
 /// True if trying again may help.
 pub(super) fn is_retriable(error: &Error) -> bool {
@@ -101,19 +27,10 @@ pub(super) fn retry_after_ms(error: &Error) -> Option<u64> {
     error.details().get("retry_after_ms")?.as_u64()
 }
 
-/// An error that will come again if the same is asked again.
-pub(super) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
-    of_kind(kind, false, message)
-}
-
-/// An error that may be gone the next time.
-pub(super) fn passing(kind: Kind, message: impl Into<String>) -> Error {
-    of_kind(kind, true, message)
-}
-
-fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
-    let code = if retriable { Code::ModelUnavailable } else { Code::ModelFailed };
-    Error::new(code, message).detail("kind", kind.as_str()).detail("retriable", retriable).hint(kind.hint(retriable))
+/// A reply of which only the beginning is known, since whoever read it died.
+pub fn broken_off() -> Error {
+    lasting(Kind::Truncated, "the run died while the model was answering, and the rest of the reply is lost")
+        .hint("ask again")
 }
 
 /// The request was cancelled.
@@ -130,6 +47,10 @@ pub(super) fn of_failure(failure: &Failure) -> Error {
             passing(Kind::Unreachable, format!("the server can't be reached: {}", quoted(reason)))
         }
         Failure::Closed => passing(Kind::Truncated, "the server closed the connection before its reply ended"),
+        Failure::Untrusted(reason) => {
+            lasting(Kind::Unreachable, format!("no secure connection to the server comes about: {}", quoted(reason)))
+                .hint("check `base_url`; `SSL_CERT_FILE` names the certificates of a server that has its own")
+        }
         Failure::Garbled => passing(Kind::Server, "what came is no HTTP response"),
         Failure::Unsendable(reason) => {
             Error::new(Code::InvalidInput, format!("the request can't be sent: {}", quoted(reason)))
@@ -137,15 +58,8 @@ pub(super) fn of_failure(failure: &Failure) -> Error {
     }
 }
 
-/// A text of unknown origin, cut, and without what could deceive a reader.
-pub(super) fn quoted(text: &str) -> String {
-    let text = text.trim();
-    let mut shown = text::escape(&text.chars().take(QUOTED).collect::<String>());
-    if text.chars().nth(QUOTED).is_some() {
-        shown.push('…');
-    }
-    shown
-}
+/// The longest time that a server is believed to want to be left alone: a year.
+const LONGEST_WAIT_MS: u64 = 366 * 86_400_000;
 
 /// What a server says of an error, in whichever form it does.
 struct Told {
@@ -213,12 +127,16 @@ fn judged(status: u16, waits: bool, told: &Told) -> (Kind, bool) {
     }
 }
 
-/// The time to wait that the headers give in seconds or milliseconds; a date is not computed with.
+/// The time to wait that the headers give in seconds, in milliseconds or as a date, which is measured from the server's own.
 fn wait_ms(headers: &BTreeMap<String, String>) -> Option<u64> {
     let number = |name: &str| headers.get(name)?.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
-    let ms = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0))?;
+    let date = |name: &str| clock::parse_http(headers.get(name)?);
+    let ms = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0));
     // A float becomes the nearest integer that there is.
-    Some(ms.ceil() as u64)
+    let ms = ms.map(|ms| ms.ceil() as u64);
+    let ms = ms.or_else(|| Some(date("retry-after")?.saturating_sub(date("date")?)));
+    // Whoever says more means never, and records hold no such number.
+    ms.map(|ms| ms.min(LONGEST_WAIT_MS))
 }
 
 /// The error that comes as an event in the middle of a reply.
@@ -264,7 +182,13 @@ mod tests {
         let limit = told("rate_limit_error", "Rate limit exceeded.");
         check(429, &[("retry-after", "2")], &limit, (Kind::RateLimit, true, Some(2000)));
         check(429, &[("retry-after-ms", "150")], &limit, (Kind::RateLimit, true, Some(150)));
-        check(429, &[("retry-after", "Sun, 22 Nov 2026 10:00:00 GMT")], &limit, (Kind::RateLimit, true, None));
+        let until = ("retry-after", "Sun, 22 Nov 2026 10:00:00 GMT");
+        check(429, &[until], &limit, (Kind::RateLimit, true, None));
+        check(429, &[until, ("date", "Sun, 22 Nov 2026 09:59:30 GMT")], &limit, (Kind::RateLimit, true, Some(30_000)));
+        check(429, &[until, ("date", "Sun, 22 Nov 2026 10:00:01 GMT")], &limit, (Kind::RateLimit, true, Some(0)));
+        for never in ["1e300", "inf"] {
+            check(429, &[("retry-after", never)], &limit, (Kind::RateLimit, true, Some(LONGEST_WAIT_MS)));
+        }
         check(429, &[], &limit, (Kind::RateLimit, false, None));
         let quota = json!({"error": {"code": "insufficient_quota", "message": "no money"}});
         check(429, &[("retry-after", "2")], &quota, (Kind::RateLimit, false, None));
@@ -293,12 +217,5 @@ mod tests {
     fn what_a_server_says_is_cut_and_made_safe() {
         let error = of_status(500, &BTreeMap::new(), &format!("\u{1b}[2J{}", "x".repeat(10_000)));
         assert!(error.message().len() < 600 && error.message().contains("\\u{1b}"), "{error}");
-    }
-
-    #[test]
-    fn names_are_those_of_the_wire() {
-        for one in [Kind::RateLimit, Kind::MalformedJson, Kind::ContextOverflow, Kind::ToolChoice, Kind::Truncated] {
-            assert_eq!(serde_json::to_value(one).unwrap(), one.as_str());
-        }
     }
 }

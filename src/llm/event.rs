@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::message::ToolCall;
 use crate::error::Error;
 
+/// More tokens than a request or a reply can have.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// One event of an answer: `started`, any number of `token`, `tool_call`, `metrics`, and one `completed` or `error` as the
 /// end. If the caller asked for retries, there may be several `started` before the first `token`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +90,18 @@ pub struct Usage {
     /// Of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Without numbers that no server has counted: records can't hold them, and sums would overflow.
+    pub(super) fn plausible(self) -> Self {
+        let plausible = |tokens: &u64| *tokens <= MOST_TOKENS;
+        Usage {
+            input_tokens: self.input_tokens.filter(plausible),
+            cached_tokens: self.cached_tokens.filter(plausible),
+            output_tokens: self.output_tokens.filter(plausible),
+        }
+    }
 }
 
 /// A reply.

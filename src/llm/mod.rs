@@ -5,7 +5,7 @@
 //! requests has to ask gates and budgets first, and keeps the record.
 //!
 //! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Heuristic`]
-//! needs no model, [`Cassettes`] answer from a record. [`client()`] checks what any of them replies.
+//! needs no model, [`Command`] is a program, [`Cassettes`] answer from a record. [`client()`] checks what any of them replies.
 
 pub mod dialect;
 
@@ -14,6 +14,7 @@ mod capabilities;
 mod cassette;
 mod check;
 mod client;
+mod command;
 mod difference;
 mod discovery;
 mod error;
@@ -22,7 +23,6 @@ mod frame;
 mod heuristic;
 mod message;
 mod ndjson;
-mod parse;
 mod pieces;
 mod queue;
 mod request;
@@ -30,21 +30,27 @@ mod schema;
 #[cfg(test)]
 mod scripted;
 mod sse;
+mod transcript;
 mod transport;
+mod typed;
 mod wire;
+mod withheld;
 
 pub use self::{
     canonical::Key,
     capabilities::{Capabilities, Model, Workload},
     cassette::{Cassettes, Mode, Redact},
     client::{LlmClient, LlmClientConfig, LlmHandle, LlmStream, Orchestrator, client},
-    error::{Kind, kind},
+    command::{Command, CommandOptions},
+    error::{Kind, broken_off, kind},
     event::{Finish, LlmStreamEvent, Reply, Usage},
     heuristic::{Heuristic, RULES, Rule},
     message::{Message, Role, Tool, ToolCall, ToolChoice},
-    parse::{Fence, parse, parse_plan, plan_schema},
     request::{LlmRequest, LlmRequestBuilder, Retry, Sampling, Timeouts},
     schema::ReplySchema,
+    transcript::{Events, Transcript},
     transport::{Http, Outgoing, Received, Transport},
+    typed::parse_as,
     wire::{Wire, WireOptions},
 };
+pub use crate::schema::reply::{Fence, parse, parse_plan, plan_schema};

@@ -6,6 +6,7 @@
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use super::event::LlmStreamEvent;
@@ -54,9 +55,18 @@ impl Queue {
 
     /// Takes all that is there, and waits until there is something; nothing comes only after the end was taken.
     pub(super) fn take(&self) -> VecDeque<LlmStreamEvent> {
-        let nothing = |state: &mut State| state.events.is_empty() && !state.has_ended;
-        let waited = self.changed.wait_while(self.lock(), nothing);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_while(self.lock(), has_nothing);
+        self.drain(waited.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same, but waits no longer than that: none if nothing has come yet.
+    pub(super) fn take_within(&self, patience: Duration) -> Option<VecDeque<LlmStreamEvent>> {
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, has_nothing);
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (!timeout.timed_out() || !has_nothing(&mut state)).then(|| self.drain(state))
+    }
+
+    fn drain(&self, mut state: MutexGuard<'_, State>) -> VecDeque<LlmStreamEvent> {
         state.bytes = 0;
         let events = std::mem::take(&mut state.events);
         drop(state);
@@ -67,6 +77,10 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn has_nothing(state: &mut State) -> bool {
+    state.events.is_empty() && !state.has_ended
 }
 
 #[cfg(test)]

@@ -9,7 +9,15 @@ use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::{error::Error, hash::Sha256, json, schema::Schema};
+use crate::{
+    error::Error,
+    hash::Sha256,
+    json,
+    schema::{
+        Schema,
+        reply::{self, Fence},
+    },
+};
 
 /// Keywords that are not sent: limits that only cut, and what says nothing about the form.
 const LEFT_OUT: &[&str] = &[
@@ -61,13 +69,14 @@ impl ReplySchema {
         &self.wire_sha256
     }
 
-    /// The compiled schema of the author.
-    pub(super) fn compiled(&self) -> &Schema {
-        &self.compiled
+    /// The text of a reply as a value, without the nulls that stand for optional fields; an error if it does not fit.
+    pub(super) fn parse(&self, text: &str) -> Result<Value, Error> {
+        let value = self.without_nulls(reply::parse(text, None, Fence::Refused)?);
+        reply::check(&value, &self.compiled)?;
+        Ok(value)
     }
 
-    /// A reply without the nulls that stand for optional fields.
-    pub(super) fn without_nulls(&self, mut value: Value) -> Value {
+    fn without_nulls(&self, mut value: Value) -> Value {
         Author { root: self.author() }.take_nulls(self.author(), &mut value, 0);
         value
     }
@@ -262,7 +271,7 @@ mod tests {
         });
         let value = schema.without_nulls(reply);
         assert_eq!(value, json!({"diffs": [{"path": "a", "mode": null}], "free": null}));
-        schema.compiled().check(&value).unwrap();
+        schema.compiled.check(&value).unwrap();
     }
 
     #[test]

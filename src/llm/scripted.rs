@@ -9,7 +9,7 @@ use std::{
 use super::transport::{Outgoing, Received, Transport};
 use crate::{
     error::Error,
-    net::{Cancel, Failure},
+    net::{Cancel, Failure, Secret},
 };
 
 /// What is answered, in this order.
@@ -17,6 +17,7 @@ use crate::{
 pub(super) struct Scripted {
     answers: Arc<Mutex<VecDeque<Answer>>>,
     asked: Arc<Mutex<Vec<(String, String)>>>,
+    key: Option<Secret>,
 }
 
 struct Answer {
@@ -26,6 +27,11 @@ struct Answer {
 }
 
 impl Scripted {
+    /// As one that has a key.
+    pub(super) fn with_key(self, key: &str) -> Self {
+        Scripted { key: Some(Secret::new(key)), ..self }
+    }
+
     /// Answers with a status, headers and a body.
     pub(super) fn answer(self, status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         self.pieces(status, headers, vec![Ok(body)])
@@ -56,6 +62,10 @@ impl Transport for Scripted {
         let answer = self.answers.lock().unwrap().pop_front().expect("the script has an answer for every request");
         let body = Pieces { pieces: answer.pieces, now: Cursor::default() };
         Ok(Received { status: answer.status, headers: answer.headers, body: Box::new(body) })
+    }
+
+    fn secret(&self) -> Option<&Secret> {
+        self.key.as_ref()
     }
 }
 

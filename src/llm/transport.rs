@@ -14,9 +14,9 @@ pub trait Transport: Send + Sync {
     /// error; an answer is none, whatever it says.
     fn send(&self, outgoing: &Outgoing<'_>, cancel: &Cancel) -> Result<Received, Error>;
 
-    /// The text without anything that must not be seen.
-    fn cleaned(&self, text: &str) -> String {
-        text.to_owned()
+    /// What must not be in anything that comes back.
+    fn secret(&self) -> Option<&Secret> {
+        None
     }
 }
 
@@ -80,7 +80,7 @@ impl Transport for Http {
         Ok(Received { status: answered.status, headers: answered.headers, body: Box::new(answered.body) })
     }
 
-    fn cleaned(&self, text: &str) -> String {
-        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.taken_out_of(text))
+    fn secret(&self) -> Option<&Secret> {
+        self.key.as_ref()
     }
 }

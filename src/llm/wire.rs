@@ -13,6 +13,7 @@ use super::{
     frame::Frames,
     request::{LlmRequest, Timeouts, wrong},
     transport::{Outgoing, Received, Transport},
+    withheld,
 };
 use crate::{
     error::Error,
@@ -77,7 +78,10 @@ impl Wire {
         // What is missing of an error's text is no other error.
         let mut text = Vec::new();
         let _ = body.take(MAX_ERROR).read_to_end(&mut text);
-        Err(of_status(status, &headers, &String::from_utf8_lossy(&text)))
+        // Before it is quoted: of a key that is cut, the rest would not be found.
+        let withheld = |text: &str| withheld::from_text(text, self.transport.secret());
+        let headers = headers.into_iter().map(|(name, value)| (name, withheld(&value))).collect();
+        Err(of_status(status, &headers, &withheld(&String::from_utf8_lossy(&text))))
     }
 
     fn exchange(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
@@ -94,7 +98,7 @@ impl Wire {
         } else if stream && !form.starts_with("application/json") {
             self.streamed(received, cancel, &mut draft, on_token)?;
         } else {
-            dialect.whole(&whole(received)?, &mut draft)?;
+            dialect.whole(&self.whole(received)?, &mut draft)?;
             draft.news().into_iter().for_each(&mut *on_token);
         }
         draft.into_reply(request, dialect.ignored())
@@ -109,7 +113,11 @@ impl Wire {
     ) -> Result<(), Error> {
         let dialect = self.options.dialect;
         for frame in Frames::new(received.body, dialect.framing(), cancel) {
-            dialect.event(&frame?, draft)?;
+            let mut frame = frame?;
+            if let Some(key) = self.transport.secret().filter(|key| !key.is_stand_in()) {
+                frame.data = key.taken_out_of(&frame.data);
+            }
+            dialect.event(&frame, draft)?;
             draft.news().into_iter().for_each(&mut *on_token);
             if draft.has_ended() {
                 break;
@@ -118,20 +126,22 @@ impl Wire {
         Ok(())
     }
 
-    /// The error without the key, which a server may repeat.
-    fn cleaned(&self, error: Error) -> Error {
-        let Ok(mut value) = serde_json::to_value(&error) else { return error };
-        self.clean(&mut value);
-        serde_json::from_value(value).unwrap_or(error)
-    }
-
-    fn clean(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.transport.cleaned(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.clean(item)),
-            Value::Object(map) => map.values_mut().for_each(|value| self.clean(value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    /// The JSON that an answer is.
+    fn whole(&self, received: Received) -> Result<Value, Error> {
+        let mut text = Vec::new();
+        let length = received.body.take(MAX_WHOLE + 1).read_to_end(&mut text);
+        match length {
+            Err(error) => return Err(of_failure(&Failure::of(&error))),
+            Ok(length) if length as u64 > MAX_WHOLE => {
+                return Err(lasting(Kind::Server, format!("the reply is longer than {} MiB", MAX_WHOLE >> 20)));
+            }
+            Ok(_) => {}
         }
+        serde_json::from_slice(&text).map_err(|error| {
+            let text = withheld::from_text(&String::from_utf8_lossy(&text), self.transport.secret());
+            passing(Kind::MalformedJson, format!("the server's answer is not JSON: {error}"))
+                .detail("excerpt", quoted(&text))
+        })
     }
 }
 
@@ -140,32 +150,26 @@ impl Orchestrator for Wire {
         let cancel = Cancel::default();
         let ask = |place: Place<'_>, body: Option<&Value>| {
             let received = self.send(&self.url(place), body, DISCOVERY, &cancel)?;
-            whole(received)
+            self.whole(received)
         };
-        let reported = self.options.dialect.discover(&ask).map_err(|error| self.cleaned(error))?;
-        Ok(self.options.models.clone().or(reported))
+        let own = self.options.models.clone();
+        match self.options.dialect.discover(&ask) {
+            Ok(reported) => Ok(own.or(reported)),
+            // Not every server lists its models, and what is configured may be enough.
+            Err(error) if !own.models().is_empty() && is_not_there(&error) => Ok(own),
+            Err(error) => Err(withheld::from_error(error, self.transport.secret())),
+        }
     }
 
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
-        self.exchange(request, cancel, on_token).map_err(|error| self.cleaned(error))
+        withheld::from_answer(self.transport.secret(), on_token, |on_token| self.exchange(request, cancel, on_token))
     }
 }
 
-/// The JSON that an answer is.
-fn whole(received: Received) -> Result<Value, Error> {
-    let mut text = Vec::new();
-    let length = received.body.take(MAX_WHOLE + 1).read_to_end(&mut text);
-    match length {
-        Err(error) => return Err(of_failure(&Failure::of(&error))),
-        Ok(length) if length as u64 > MAX_WHOLE => {
-            return Err(lasting(Kind::Server, format!("the reply is longer than {} MiB", MAX_WHOLE >> 20)));
-        }
-        Ok(_) => {}
-    }
-    serde_json::from_slice(&text).map_err(|error| {
-        passing(Kind::MalformedJson, format!("the server's answer is not JSON: {error}"))
-            .detail("excerpt", quoted(&String::from_utf8_lossy(&text)))
-    })
+/// True if a server says that it has nothing of that kind.
+fn is_not_there(error: &Error) -> bool {
+    let status = error.details().get("status").and_then(Value::as_u64);
+    matches!(status, Some(404 | 405 | 501))
 }
 
 #[cfg(test)]
@@ -272,5 +276,62 @@ mod tests {
         let capabilities = wire(&transport).capabilities().unwrap();
         assert_eq!(capabilities.models().keys().collect::<Vec<_>>(), ["m", "n"]);
         assert_eq!(transport.asked()[0].0, "http://h/v1/models");
+    }
+
+    const KEY: &str = "sk-canary-0123456789";
+
+    #[test]
+    fn a_reply_that_repeats_the_key_does_not_pass_it_on() {
+        let pieces: Vec<String> =
+            ["a sk-can", "ary-0123", "456789 b sk-canary"].iter().map(|piece| chunk(piece)).collect();
+        let named = format!("data: {}\n\n", json!({"model": KEY, "choices": []}));
+        let parts = [named.as_str()].into_iter().chain(pieces.iter().map(String::as_str)).chain([END]);
+        let (pieces, reply) = answer(&Scripted::default().with_key(KEY).stream(parts.map(Ok).collect()));
+        let reply = reply.unwrap();
+        let clean = "a [key] b sk-canary";
+        assert_eq!((pieces.concat().as_str(), reply.text.as_str()), (clean, clean));
+        assert_eq!(reply.model.as_deref(), Some("[key]"));
+        // Word for word: where a server wants no key, a word that stands for it is no secret.
+        let text = chunk("use ollama");
+        let (pieces, _) = answer(&Scripted::default().with_key("ollama").stream(vec![Ok(text.as_str()), Ok(END)]));
+        assert_eq!(pieces.concat(), "use ollama");
+    }
+
+    #[test]
+    fn an_error_quotes_no_part_of_the_key() {
+        // Where a quotation ends, the key would be cut.
+        for long in 370..400 {
+            let padded = format!("{}{KEY}", "x".repeat(long));
+            let told = json!({"error": {"message": padded}});
+            let event = format!("data: {told}\n\n");
+            let broken = format!("data: {{{padded}\n\n");
+            for transport in [
+                Scripted::default().answer(500, &[], &told.to_string()),
+                Scripted::default().answer(307, &[("location", &padded)], ""),
+                Scripted::default().answer(200, &[("content-type", "application/json")], &padded),
+                Scripted::default().stream(vec![Ok(event.as_str())]),
+                Scripted::default().stream(vec![Ok(broken.as_str())]),
+            ] {
+                let error = answer(&transport.with_key(KEY)).1.unwrap_err();
+                assert!(!format!("{error:?}").contains("sk-c"), "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_lists_no_models_is_known_by_what_is_configured() {
+        for (status, known) in [(404, true), (501, true), (401, false), (500, false)] {
+            let capabilities = wire(&Scripted::default().answer(status, &[], "{}")).capabilities();
+            assert_eq!(capabilities.is_ok_and(|known| known.model("m").is_some()), known, "{status}");
+        }
+    }
+
+    #[test]
+    fn counts_that_nobody_has_counted_are_none() {
+        let usage = json!({"prompt_tokens": u64::MAX, "completion_tokens": 3});
+        let body = json!({"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}], "usage": usage});
+        let transport = Scripted::default().answer(200, &[("content-type", "application/json")], &body.to_string());
+        let usage = answer(&transport).1.unwrap().usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens), (None, Some(3)));
     }
 }

@@ -4,7 +4,9 @@
 //! body and uses no proxy. Who uses either decides which URLs may be asked for.
 
 mod cancel;
+mod secret;
 mod send;
+mod way;
 
 use std::{io, time::Duration};
 
@@ -14,7 +16,9 @@ use url::Url;
 
 pub use self::{
     cancel::{Cancel, Listener},
-    send::{Answered, Exchange, Failure, Incoming, Secret, Sender},
+    secret::{Secret, Sieve},
+    send::{Answered, Exchange, Failure, Incoming, Sender},
+    way::{Way, is_loopback},
 };
 use crate::clock::Stopwatch;
 

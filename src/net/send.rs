@@ -21,14 +21,11 @@ use super::{
     MAX_HEAD,
     cancel::{Cancel, Listener},
     reason,
+    secret::Secret,
 };
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
-
-/// Text that must never be seen: it is put into a header, and is in no output.
-#[derive(Clone)]
-pub struct Secret(String);
 
 /// The way that requests take.
 #[derive(Clone, Default)]
@@ -81,33 +78,14 @@ pub enum Failure {
     TimedOut,
     /// The server can't be reached, for this reason.
     Unreachable(String),
+    /// The connection can't be made secure, for this reason: the server's certificate is not trusted, or it speaks plain HTTP.
+    Untrusted(String),
     /// The server closed the connection before the end.
     Closed,
     /// What came is not HTTP.
     Garbled,
     /// It can't be sent as it is, for this reason.
     Unsendable(String),
-}
-
-impl Secret {
-    /// Takes a secret, without the white space around it.
-    pub fn new(text: &str) -> Self {
-        Secret(text.trim().to_owned())
-    }
-
-    /// The text with the secret taken out of it.
-    pub fn taken_out_of(&self, text: &str) -> String {
-        match self.0.is_empty() {
-            true => text.to_owned(),
-            false => text.replace(&self.0, "[key]"),
-        }
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
 }
 
 impl fmt::Debug for Sender {
@@ -188,7 +166,7 @@ fn check(url: &str) -> Result<(), Failure> {
 }
 
 fn perform(agent: &Agent, exchange: &Exchange<'_>) -> Result<Response<Body>, ureq::Error> {
-    let secret = exchange.secret.map(|(name, before, secret)| (name, format!("{before}{}", secret.0)));
+    let secret = exchange.secret.map(|(name, before, secret)| (name, format!("{before}{}", secret.text())));
     let headers = exchange.headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers = headers.chain(secret.as_ref().map(|(name, value)| (*name, value.as_str())));
     match exchange.body {
@@ -238,8 +216,11 @@ fn failure(error: &ureq::Error, cancel: &Cancel) -> Failure {
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe => Failure::Closed,
             io::ErrorKind::TimedOut => Failure::TimedOut,
+            // So TLS reports what it does not accept.
+            io::ErrorKind::InvalidData => Failure::Untrusted(error.to_string()),
             _ => Failure::Unreachable(reason(&ureq::Error::Io(io::Error::new(error.kind(), error.to_string())))),
         },
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => Failure::Untrusted(error.to_string()),
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => Failure::Garbled,
         // Its text could quote a header, and with it the secret.
         ureq::Error::Http(_) => Failure::Unsendable("a header has characters that headers can't have".to_owned()),
@@ -261,7 +242,9 @@ impl fmt::Display for Failure {
             Failure::TimedOut => f.write_str("it took too long"),
             Failure::Closed => f.write_str("the connection was closed"),
             Failure::Garbled => f.write_str("what came is no HTTP response"),
-            Failure::Unreachable(reason) | Failure::Unsendable(reason) => f.write_str(reason),
+            Failure::Unreachable(reason) | Failure::Untrusted(reason) | Failure::Unsendable(reason) => {
+                f.write_str(reason)
+            }
         }
     }
 }

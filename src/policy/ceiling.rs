@@ -13,14 +13,8 @@ use super::{
 };
 use crate::error::{self, Code, Error};
 
-/// The permissions of a header, with why the later ones do not exist yet.
-const PERMISSIONS: &[(&str, Option<&str>)] = &[
-    ("calls", None),
-    ("exec", None),
-    ("llm", Some("model requests do not exist")),
-    ("network", None),
-    ("write", None),
-];
+/// The permissions of a header.
+const PERMISSIONS: &[&str] = &["calls", "exec", "llm", "network", "write"];
 
 /// What a script's header asks for. The default, for a script without one, writes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +27,9 @@ pub struct Ceiling {
     /// Programs that may be started, as calls write them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<String>,
+    /// Providers of language models that may be asked; `*` stands for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub llm: Vec<String>,
     /// Hosts that may be asked whether links work.
     pub network: Vec<String>,
     /// Budgets, where the header has one.
@@ -72,17 +69,15 @@ impl Ceiling {
         let mut ceiling = Ceiling::default();
         for (name, value) in table(header, "permissions")? {
             let place = format!("permissions.{name}");
-            match PERMISSIONS.iter().find(|(known, _)| known == name) {
-                None => return Err(unknown(&place, name, PERMISSIONS.iter().map(|(known, _)| *known))),
-                Some(("calls", None)) => ceiling.calls = texts(&read(Form::Names, value, &place)?),
-                Some(("exec", None)) => ceiling.exec = texts(&read(Form::Names, value, &place)?),
-                Some(("network", None)) => ceiling.network = texts(&read(Form::Hosts, value, &place)?),
-                Some((_, None)) => ceiling.write = texts(&read(Form::Globs, value, &place)?),
-                Some((_, Some(feature))) => match value.as_array().map(Vec::as_slice) {
-                    Some([]) => {}
-                    Some(_) | None => return Err(refuse(&place, &form::missing(feature))),
-                },
-            }
+            let (target, form) = match name.as_str() {
+                "calls" => (&mut ceiling.calls, Form::Names),
+                "exec" => (&mut ceiling.exec, Form::Names),
+                "llm" => (&mut ceiling.llm, Form::Names),
+                "network" => (&mut ceiling.network, Form::Hosts),
+                "write" => (&mut ceiling.write, Form::Globs),
+                _ => return Err(unknown(&place, name, PERMISSIONS.iter().copied())),
+            };
+            *target = texts(&read(form, value, &place)?);
         }
         for (name, value) in table(header, "budget")? {
             let place = format!("budget.{name}");
@@ -122,7 +117,7 @@ impl BudgetCeiling {
 }
 
 impl Policy {
-    /// This policy under a header's ceiling: what both allow may be written, called, started and reached, and each budget is the smaller one.
+    /// This policy under a header's ceiling: what both allow may be written, called, started, asked and reached, and each budget is the smaller one.
     ///
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.
     pub fn tightened(&self, ceiling: &Ceiling) -> Result<Policy, Error> {
@@ -135,6 +130,7 @@ impl Policy {
             write: ceiling.write.clone(),
             calls: ceiling.calls.clone(),
             exec: ceiling.exec.clone(),
+            llm: ceiling.llm.clone(),
             network: ceiling.network.clone(),
         });
         policy.headers.push(ceiling.clone());
@@ -216,14 +212,14 @@ mod tests {
     fn a_header_is_read_with_the_forms_of_the_policy() {
         let header = json!({
             "name": "x", "args": {},
-            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["cargo"], "network": ["a.com:80"], "llm": []},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["cargo"], "llm": ["local"], "network": ["a.com:80"]},
             "budget": {"files": 7, "bytes": "1KiB"},
             "on_failure": "keep",
         });
         let budget = BudgetCeiling { files: Some(7), bytes: Some(1024), ..BudgetCeiling::default() };
-        let [write, calls, exec, network] =
-            ["site/**", "tickets.create", "cargo", "a.com:80"].map(|text| vec![text.to_owned()]);
-        let expected = Ceiling { write, calls, exec, network, budget, on_failure: Some(OnFailure::Keep) };
+        let [write, calls, exec, llm, network] =
+            ["site/**", "tickets.create", "cargo", "local", "a.com:80"].map(|text| vec![text.to_owned()]);
+        let expected = Ceiling { write, calls, exec, llm, network, budget, on_failure: Some(OnFailure::Keep) };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }
@@ -255,8 +251,8 @@ mod tests {
             "",
         );
         refused(
-            json!({"permissions": {"llm": ["any"]}}),
-            "`permissions.llm` of the script's header can't be used: model requests do not exist in this version of nrv",
+            json!({"permissions": {"llm": "local"}}),
+            "`permissions.llm` of the script's header must be a list of names such as [\"link_updater\"], not \"local\"",
             "",
         );
         refused(

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{key, parse, settings::Adapter};
+use super::{key, parse, provider::LlmProvider, settings::Adapter};
 use crate::error::Error;
 
 /// The JSON Schema (draft 2020-12) of `nrv.toml`: every key with its form, what it is for, and its default.
@@ -10,7 +10,10 @@ pub fn json_schema() -> Result<Value, Error> {
     let mut defaults = parse::defaults()?;
     // The defaults of a chosen name stand under `*`, as its keys do.
     defaults["adapters"]["*"] = json!(Adapter::default());
+    defaults["llm"]["providers"]["*"] = json!(LlmProvider::default());
+    defaults["llm"]["providers"]["*"]["dialect"] = Value::Null;
     let mut schema = table("", &defaults);
+    schema["properties"]["llm"]["properties"]["providers"]["additionalProperties"]["required"] = json!(["dialect"]);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("nrv.toml");
     schema["description"] =
@@ -74,7 +77,7 @@ mod tests {
     fn schema_and_parser_know_the_same_keys() {
         let mut found = Vec::new();
         leaves(&shipped(), "", &mut found);
-        let mut paths: Vec<String> = found.iter().map(|(path, _)| path.replace("adapters.x", "adapters.*")).collect();
+        let mut paths: Vec<String> = found.iter().map(|(path, _)| path.replace(".x.", ".*.")).collect();
         paths.sort();
         assert_eq!(paths, key::KEYS.iter().map(|key| key.path).collect::<Vec<_>>());
         assert!(found.iter().all(|(_, schema)| schema["description"].as_str().is_some_and(|doc| doc.ends_with('.'))));
@@ -85,13 +88,16 @@ mod tests {
         let mut found = Vec::new();
         leaves(&shipped(), "", &mut found);
         let lines = found.iter().filter(|(_, schema)| !schema["default"].is_null());
-        let text: String = lines.map(|(path, schema)| format!("{path} = {}\n", schema["default"])).collect();
+        let mut text: String = lines.map(|(path, schema)| format!("{path} = {}\n", schema["default"])).collect();
+        text.push_str("llm.providers.x.dialect = \"heuristic\"\n");
         assert!(
             text.contains("budget.bytes = \"256MiB\"\n") && text.contains("adapters.x.max_files = 5000\n"),
             "{text}"
         );
         let mut settings = Policy::parse(&text, FILE).unwrap().settings().clone();
         assert_eq!(settings.adapters.named.remove("x"), Some(Adapter::default()));
+        let provider = LlmProvider { dialect: "heuristic".to_owned(), ..LlmProvider::default() };
+        assert_eq!(settings.llm.providers.remove("x"), Some(provider));
         assert_eq!(&settings, Policy::default().settings());
     }
 
@@ -99,8 +105,19 @@ mod tests {
     #[test]
     fn every_key_reaches_a_setting() {
         for key in key::KEYS {
-            let default = parse::defaults().unwrap();
             let path = key.path.replace('*', "x");
+            // A provider needs other keys beside each.
+            let beside = match path.strip_prefix("llm.providers.x.") {
+                Some("dialect" | "base_url") => {
+                    "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\""
+                }
+                Some("program") => "llm.providers.x.dialect = \"command\"\nllm.providers.x.program = [\"a\"]",
+                Some(_) => "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\"",
+                None => "",
+            };
+            let beside: Vec<&str> = beside.lines().collect();
+            let default = Policy::parse(&beside.join("\n"), FILE).unwrap();
+            let rest: Vec<&str> = beside.into_iter().filter(|line| !line.starts_with(&format!("{path} "))).collect();
             let samples = [
                 "true",
                 "false",
@@ -118,10 +135,16 @@ mod tests {
                 "[{description = \"a\", assertion = {file_exists = \"b\"}}]",
                 "[\"~/.cargo\"]",
                 "\"require\"",
+                "\"heuristic\"",
+                "\"replay\"",
+                "\"anthropic\"",
+                "\"http://b\"",
+                "\"A_KEY\"",
+                "\"/run/key\"",
             ];
             let changed = samples.iter().any(|sample| {
-                let policy = Policy::parse(&format!("{path} = {sample}"), FILE);
-                policy.is_ok_and(|policy| serde_json::to_value(policy.settings()).unwrap() != default)
+                let policy = Policy::parse(&format!("{path} = {sample}\n{}", rest.join("\n")), FILE);
+                policy.is_ok_and(|policy| policy.settings() != default.settings())
             });
             assert!(changed, "{path}");
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::{
     AllowedCommand, Exec, Permissions, Policy, Refusal,
     glob::{Lack, PathSet},
+    refused,
 };
 use crate::{
     error::{Code, Error},
@@ -124,21 +125,12 @@ impl Policy {
 /// Checks the rules with their examples, and compiles what they may change. An error names the rule or key and its line.
 pub(super) fn compile(exec: &Exec, lines: &BTreeMap<String, usize>, file: &str) -> Result<Vec<Option<PathSet>>, Error> {
     if let Some((key, why)) = meaningless(exec) {
-        let line = lines.get(key).copied().unwrap_or_default();
-        return Err(Error::new(Code::InvalidPolicy, format!("line {line} of `{file}` is refused: `{key}` {why}"))
-            .detail("file", file)
-            .detail("line", line)
-            .detail("key", key));
+        return Err(refused(file, lines.get(key), key, &why));
     }
     let compiled = exec.allow.iter().enumerate().map(|(at, rule)| {
         check(rule).and_then(|()| rule.writes.as_deref().map(PathSet::new).transpose()).map_err(|why| {
-            let line = lines.get(&format!("{ALLOW}.{at}")).copied().unwrap_or_default();
-            let message = format!("line {line} of `{file}` is refused: `{ALLOW}` has a rule {} that {why}", at + 1);
-            Error::new(Code::InvalidPolicy, message)
-                .detail("file", file)
-                .detail("line", line)
-                .detail("key", ALLOW)
-                .hint("change the rule or its examples")
+            let why = format!("has a rule {} that {why}", at + 1);
+            refused(file, lines.get(&format!("{ALLOW}.{at}")), ALLOW, &why).hint("change the rule or its examples")
         })
     });
     compiled.collect()
@@ -184,7 +176,7 @@ fn covers(rule: &AllowedCommand, argv: &[String]) -> bool {
 }
 
 /// True if a program is a path that is relative, so that it lies in the workspace.
-fn is_of_workspace(program: &str) -> bool {
+pub(super) fn is_of_workspace(program: &str) -> bool {
     program.contains('/') && !program.starts_with('/')
 }
 
@@ -200,7 +192,7 @@ fn proposal(argv: &[String]) -> Vec<String> {
 }
 
 /// A list as TOML and scripts write it.
-fn quoted(words: &[String]) -> String {
+pub(super) fn quoted(words: &[String]) -> String {
     let word = |word: &String| {
         let mut text = String::from('"');
         for c in word.chars() {

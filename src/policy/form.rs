@@ -52,6 +52,10 @@ pub(super) enum Form {
     Hosts,
     /// A list of folders and files outside of the workspace.
     Folders,
+    /// A file outside of the workspace. A wrong one is not shown.
+    Path,
+    /// Where a server is. A wrong one is not shown.
+    Url,
     /// A table with exactly one of these keys.
     OneOf(&'static [&'static str]),
     /// A list of rules on dependencies.
@@ -126,6 +130,8 @@ impl Form {
             .ok_or_else(expected),
             Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
             Form::Folders => list(value, folder)?.ok_or_else(expected),
+            Form::Path => self.unshown(value, |text| folder(text).is_ok() && text != "~"),
+            Form::Url => self.unshown(value, network::is_server),
             Form::OneOf(keys) => one_of(keys, value).unwrap_or_else(|| Err(expected())),
             Form::Dependencies => list(value, |item| DependencyRule::parse(item).map(drop))?.ok_or_else(expected),
             Form::Some(words) => list(value, |item| match words.contains(&item) {
@@ -162,6 +168,12 @@ impl Form {
         }
     }
 
+    /// Checks a text in whose place somebody may have written a key: a wrong one is not shown.
+    fn unshown(self, value: &Value, is_right: impl Fn(&str) -> bool) -> Result<Value, Wrong> {
+        let text = value.as_str().filter(|text| is_right(text));
+        text.map(Value::from).ok_or_else(|| Wrong::new(format!("must be {}", self.words())))
+    }
+
     /// The form in words.
     fn words(self) -> String {
         match self {
@@ -174,6 +186,11 @@ impl Form {
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
             Form::Folders => "a list of folders such as [\"~/.cargo\"]".to_owned(),
+            Form::Path => "an absolute path without `..`, or one that begins with `~/`".to_owned(),
+            Form::Url => {
+                "a URL such as \"http://127.0.0.1:8080/v1\", of `http` or `https`, without user, password, `?` and `#`"
+                    .to_owned()
+            }
             Form::OneOf(keys) => format!("a table with exactly one of {}", quoted(keys, ", ")),
             Form::Dependencies => "a list of dependencies such as [\"left-pad\", \"openssl@<1\"]".to_owned(),
             Form::Some(words) => format!("a list of some of {}", quoted(words, ", ")),
@@ -201,6 +218,8 @@ impl Form {
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
             Form::Folders => json!({"type": "array", "items": {"type": "string", "pattern": "^(/|~(/|$))"}}),
+            Form::Path => json!({"type": "string", "pattern": "^(/|~/)"}),
+            Form::Url => json!({"type": "string", "pattern": "^https?://[^?# ]+$"}),
             Form::OneOf(keys) => json!({
                 "type": "object", "propertyNames": {"enum": keys}, "minProperties": 1, "maxProperties": 1,
             }),

@@ -2,7 +2,10 @@
 //!
 //! `*` in a path stands for a name that the user chooses.
 
-use super::form::{Column, Form};
+use super::{
+    form::{Column, Form},
+    provider::DIALECTS,
+};
 
 /// A key that the policy knows.
 #[derive(Debug)]
@@ -32,6 +35,9 @@ pub const EVALUATORS: &[&str] =
 
 /// The forms of an assertion, as the host can check them.
 pub const ASSERTIONS: &[&str] = &["command", "count", "file_exists", "json_valid", "tree_unchanged"];
+
+/// What is done with recorded replies.
+const CASSETTES: Form = Form::Word(&["off", "record", "auto", "replay"]);
 
 /// The keys of a rule on which commands may be started.
 const ALLOWED_COMMAND: &[Column] = &[
@@ -276,6 +282,85 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("gates.tools.enabled", Form::Flag, "Whether only tools of the list may be used; with an empty list, none may."),
     key(
+        "llm.cassettes",
+        CASSETTES,
+        "What is done with recorded replies: nothing, what is replied is recorded, they answer what they have, or they alone answer; without it, they alone answer where no provider is configured.",
+    ),
+    key(
+        "llm.default",
+        Form::Text,
+        "The provider of requests that name none, or \"heuristic\"; without it the only provider, and of none or several `heuristic`.",
+    ),
+    key(
+        "llm.providers.*.api_key_env",
+        Form::Text,
+        "The name of the variable of nrv's environment that holds the key; never the key itself.",
+    ),
+    key(
+        "llm.providers.*.api_key_file",
+        Form::Path,
+        "The file outside of the workspace that holds the key; `~/` is the home.",
+    ),
+    key(
+        "llm.providers.*.base_url",
+        Form::Url,
+        "Where the server is, such as \"http://127.0.0.1:8080/v1\"; without user, password and query.",
+    ),
+    key(
+        "llm.providers.*.context_tokens",
+        Form::Count(1),
+        "Tokens that `model` takes and gives together, if its server does not say.",
+    ),
+    key(
+        "llm.providers.*.dialect",
+        Form::Word(DIALECTS),
+        "How it is spoken to: a server's dialect, \"command\" for a program, or \"heuristic\" for the table of patterns. It has to be given.",
+    ),
+    key(
+        "llm.providers.*.max_output_tokens",
+        Form::Count(1),
+        "Tokens that `model` gives at most, if its server does not say.",
+    ),
+    key(
+        "llm.providers.*.model",
+        Form::Text,
+        "The model of requests that name none; without it, the only one that the provider has.",
+    ),
+    key(
+        "llm.providers.*.prices.cached",
+        Form::Millionths,
+        "Money for a million tokens of requests that the server had in a cache; without it, as `input`.",
+    ),
+    key("llm.providers.*.prices.input", Form::Millionths, "Money for a million tokens of requests, such as 3.0."),
+    key("llm.providers.*.prices.output", Form::Millionths, "Money for a million tokens of replies, such as 15.0."),
+    key(
+        "llm.providers.*.program",
+        Form::Names,
+        "The program and its arguments, of the dialect \"command\": an absolute path, or a name of the `PATH`.",
+    ),
+    key(
+        "llm.providers.*.rate_per_min",
+        Form::Count(0),
+        "How many requests a run may make in any minute; without it, as many as it likes.",
+    ),
+    key("llm.providers.*.stream", Form::Flag, "Whether replies come in pieces."),
+    key(
+        "llm.providers.*.structured_output",
+        Form::Flag,
+        "Whether the server makes replies of `model` fit a schema, if it does not say.",
+    ),
+    key(
+        "llm.providers.*.timeouts.read_ms",
+        Form::Count(1),
+        "How long nothing may come of one try of a request, in milliseconds.",
+    ),
+    key(
+        "llm.providers.*.timeouts.total_ms",
+        Form::Count(1),
+        "How long one try of a request may take in all, in milliseconds; a request may ask for less.",
+    ),
+    key("llm.providers.*.tools", Form::Flag, "Whether `model` calls tools, if its server does not say."),
+    key(
         "net.hosts",
         Form::Hosts,
         "Hosts that may be asked whether links work: `example.com` on its scheme's own port, `example.com:8080`, or `*.example.com` for what is beneath it.",
@@ -316,7 +401,6 @@ pub(super) const MISSING: &[(&str, &str)] = &[
     ("adapters.*.program", "adapters of your own do not exist"),
     ("adapters.*.script", "adapters of your own do not exist"),
     ("ci", "settings for CI do not exist"),
-    ("llm", "model requests do not exist"),
 ];
 
 /// What each table is for.
@@ -333,6 +417,11 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
     ("gates.secrets", "Keys, tokens and passwords in what is written, called or run."),
     ("gates.tools", "Which tools may be used: adapters, calls of a program, and what other programs ask about."),
+    ("llm", "Who answers requests to language models. Without a provider no request leaves the machine."),
+    ("llm.providers", "The providers, by name."),
+    ("llm.providers.*", "One provider: a server, a program, or the table of patterns."),
+    ("llm.providers.*.prices", "What tokens cost, in the unit of `budget.cost`; without it, nothing."),
+    ("llm.providers.*.timeouts", "How long one try of a request may take."),
     ("net", "What may be reached over the network: for samples of new links; scripts reach nothing."),
     ("paths", "What may be written and read. Protected paths, such as `.git`, are never writable."),
     ("retention", "How long the records of runs are kept. Only `nrv runs gc` removes any."),

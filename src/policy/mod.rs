@@ -10,8 +10,10 @@ mod form;
 mod glob;
 mod hidden;
 mod key;
+mod llm;
 mod network;
 mod parse;
+mod provider;
 mod refusal;
 mod settings;
 mod strictest;
@@ -28,6 +30,7 @@ pub use self::{
     exec::Allowance,
     hidden::Hidden,
     key::{ASSERTIONS, EVALUATORS},
+    provider::{Cassettes, DIALECTS, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
         Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, CommandRule, Commitment, Confirm, ConfirmMode,
@@ -84,6 +87,8 @@ struct Permissions {
     calls: Vec<String>,
     /// Programs that may be started, as calls write them.
     exec: Vec<String>,
+    /// Providers of language models that may be asked.
+    llm: Vec<String>,
     /// Hosts that may be reached, as they are in the header.
     network: Vec<String>,
     /// The same, compiled.
@@ -152,6 +157,9 @@ impl Policy {
         });
         let allowed_secrets = allowed_secrets.collect::<Result<_, _>>()?;
         let allowed_commands = exec::compile(&settings.exec, &lines, file)?;
+        if let Some((key, why)) = llm::wrong(&settings.llm, &lines) {
+            return Err(refused(file, lines.get(&key), &key, &why));
+        }
         let sha256 = hash(&settings, &[])?;
         Ok(Policy {
             sha256,
@@ -285,9 +293,10 @@ impl Policy {
         Some(self.origin(&format!("gates.secrets.allow.{at}")))
     }
 
-    /// What each header permits to write, to call, to start and to reach.
-    fn permissions(&self) -> Vec<[&[String]; 4]> {
-        self.ceilings.iter().map(|header| [&header.write[..], &header.calls, &header.exec, &header.network]).collect()
+    /// What each header permits to write, to call, to start, to ask and to reach.
+    fn permissions(&self) -> Vec<[&[String]; 5]> {
+        let lists = self.ceilings.iter();
+        lists.map(|one| [&one.write[..], &one.calls, &one.exec, &one.llm, &one.network]).collect()
     }
 }
 
@@ -297,7 +306,16 @@ fn is_prefix(one: &str, other: &str) -> bool {
     length >= 8 && one.as_bytes()[..length].eq_ignore_ascii_case(&other.as_bytes()[..length])
 }
 
-fn hash(settings: &Settings, ceilings: &[[&[String]; 4]]) -> Result<Sha256, Error> {
+/// What is wrong with a key, which stands on this line.
+fn refused(file: &str, line: Option<&usize>, key: &str, why: &str) -> Error {
+    let line = line.copied().unwrap_or_default();
+    Error::new(Code::InvalidPolicy, format!("line {line} of `{file}` is refused: `{key}` {why}"))
+        .detail("file", file)
+        .detail("line", line)
+        .detail("key", key)
+}
+
+fn hash(settings: &Settings, ceilings: &[[&[String]; 5]]) -> Result<Sha256, Error> {
     json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
 }
 
@@ -338,7 +356,7 @@ mod tests {
     #[test]
     fn a_policy_is_made_again_of_what_a_record_says_of_it() {
         let header = serde_json::json!({
-            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "exec": ["make"], "network": ["example.com"]},
+            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "exec": ["make"], "llm": ["local"], "network": ["example.com"]},
             "budget": {"files": 3}, "on_failure": "keep",
         });
         let header = Ceiling::from_header(&header).unwrap();

@@ -76,6 +76,17 @@ pub(super) fn compile(entry: &str) -> Result<Pattern, String> {
     Ok(Pattern { host: format!("{dot}{host}"), port })
 }
 
+/// True for the place of a server, which holds no user, password, query or fragment.
+pub(super) fn is_server(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    })
+}
+
 impl Policy {
     /// How many new links an adapter is to try over the network: `http_samples` of its params, else of its settings.
     ///

@@ -395,10 +395,10 @@ mod tests {
     #[test]
     fn what_does_not_exist_yet_is_refused_with_a_sentence() {
         refused(
-            "[llm]\ndefault = 'x'",
+            "[ci]\nlocked = true",
             1,
             2,
-            "is refused: `llm` can't be used: model requests do not exist in this version of nrv",
+            "is refused: `ci` can't be used: settings for CI do not exist in this version of nrv",
             "remove it",
         );
         for (path, _) in key::MISSING {

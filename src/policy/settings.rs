@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::provider::Llm;
 use crate::frame::Limits;
 
 /// Every setting of the policy.
@@ -31,6 +32,9 @@ pub struct Settings {
     /// `[exec]` and `[[exec.allow]]`.
     #[serde(default)]
     pub exec: Exec,
+    /// `[llm]` and `[llm.providers.NAME]`.
+    #[serde(default)]
+    pub llm: Llm,
     /// `[net]`.
     pub net: Net,
     /// `[script.*]`.

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
-    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net,
-    OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
+    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Llm,
+    LlmPrices, LlmProvider, LlmTimeouts, Net, OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
+    provider::HEURISTIC,
 };
 use crate::{error::Error, frame::Limits, json};
 
@@ -47,6 +48,7 @@ fn settings(one: &Settings, other: &Settings) -> Settings {
         commitments: either(&one.commitments, &other.commitments),
         exec: exec(&one.exec, &other.exec),
         calls: Calls { approved: both_allow(one.calls.approved.as_ref(), other.calls.approved.as_ref()) },
+        llm: llm(&one.llm, &other.llm),
         net: Net { hosts: common(&one.net.hosts, &other.net.hosts) },
         script: Script { limits: limits(&one.script.limits, &other.script.limits) },
         retention: other.retention.clone(),
@@ -106,6 +108,50 @@ fn exec(one: &Exec, other: &Exec) -> Exec {
         // Each policy allows by its own.
         allow: Vec::new(),
     }
+}
+
+/// The providers that both have: a run sends nothing to where one of its policies would not have sent it.
+fn llm(one: &Llm, other: &Llm) -> Llm {
+    let both =
+        |(name, other): (&String, &LlmProvider)| Some((name.clone(), provider(one.providers.get(name)?, other)?));
+    let providers: BTreeMap<String, LlmProvider> = other.providers.iter().filter_map(both).collect();
+    // A run goes on with the provider that it began with. If none is left, a request that names none finds none.
+    let defaults = || [&one.default, &other.default].into_iter().flatten();
+    let there = |name: &&String| providers.contains_key(*name) || *name == HEURISTIC;
+    let default = defaults().find(there).or(defaults().next()).cloned();
+    Llm { default, cassettes: one.cassettes.max(other.cassettes), providers }
+}
+
+/// The provider under the smaller limits and the larger prices; none if they are two different ones.
+fn provider(one: &LlmProvider, other: &LlmProvider) -> Option<LlmProvider> {
+    let prices = match (one.prices, other.prices) {
+        (Some(one), Some(other)) => Some(LlmPrices {
+            input: one.input.max(other.input),
+            cached: Some(one.cached.unwrap_or(one.input).max(other.cached.unwrap_or(other.input))),
+            output: one.output.max(other.output),
+        }),
+        (one, other) => one.or(other),
+    };
+    let merged = LlmProvider {
+        timeouts: LlmTimeouts {
+            read_ms: one.timeouts.read_ms.min(other.timeouts.read_ms),
+            total_ms: one.timeouts.total_ms.min(other.timeouts.total_ms),
+        },
+        prices,
+        rate_per_min: smaller(one.rate_per_min, other.rate_per_min),
+        context_tokens: smaller(one.context_tokens, other.context_tokens),
+        max_output_tokens: smaller(one.max_output_tokens, other.max_output_tokens),
+        ..other.clone()
+    };
+    let same = LlmProvider {
+        timeouts: merged.timeouts,
+        prices: merged.prices,
+        rate_per_min: merged.rate_per_min,
+        context_tokens: merged.context_tokens,
+        max_output_tokens: merged.max_output_tokens,
+        ..one.clone()
+    };
+    (merged == same).then_some(merged)
 }
 
 fn gates(one: &Gates, other: &Gates) -> Gates {

@@ -70,6 +70,7 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         commitments: Vec::new(),
         evaluations: Vec::new(),
         duration_ms: 0,
+        cassettes: None,
         preview: None,
     };
     if overview.is_rollback && state == State::Done {

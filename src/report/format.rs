@@ -106,6 +106,14 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
+/// Millionths as a number with as many digits as it needs, at least two after the point.
+pub(super) fn millionths(amount: u64) -> String {
+    let digits = format!("{}.{:06}", amount / 1_000_000, amount % 1_000_000);
+    let short = digits.trim_end_matches('0');
+    let point = digits.len() - 7;
+    digits[..short.len().max(point + 3)].to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -119,6 +127,10 @@ mod tests {
         assert_eq!(times, ["0 ms", "999 ms", "2.3 s", "59.9 s", "4 min 5 s", "2 h 10 min"]);
         assert_eq!([1023, 45_180, 268_435_456].map(bytes), ["1023 B", "44.1 KiB", "256.0 MiB"]);
         assert_eq!(moment("2026-11-21T20:20:00.123Z"), "2026-11-21 20:20:00 UTC");
+        assert_eq!(
+            [0, 96, 250_000, 2_500_000, 12_345_678].map(millionths),
+            ["0.00", "0.000096", "0.25", "2.50", "12.345678"]
+        );
         assert_eq!((moment("ü"), time("ü")), ("ü".to_owned(), "ü".to_owned()));
     }
 

@@ -69,7 +69,7 @@ impl Spent {
             "wall_s" | "exec_s" => format::duration((amount * 1000.0) as u64),
             "bytes" => format::bytes(amount as u64),
             // In millionths.
-            "cost" => format!("{:.2}", amount / 1e6),
+            "cost" => format::millionths(amount as u64),
             _ => format::number(amount as u64),
         }
     }

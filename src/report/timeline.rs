@@ -121,6 +121,8 @@ fn matters(record: &Record) -> bool {
         "dta_verified",
         "dta_failed",
         "exec_ended",
+        "llm_cassettes",
+        "llm_sent",
         "settled",
         "commitment_verified",
     ];
@@ -206,6 +208,9 @@ fn cost(costs: &BTreeMap<String, f64>) -> Option<String> {
         costs.iter().map(|(name, cost)| (name, *cost as u64)).filter(|one| one.1 > 0).collect();
     costs.sort_by_key(|(name, _)| rank(name));
     let words = costs.iter().map(|(name, cost)| {
+        if *name == "cost" {
+            return format!("cost {}", format::millionths(*cost));
+        }
         let noun = format::words(name);
         if *cost == 1 {
             format!("1 {}", noun.trim_end_matches('s'))
@@ -266,6 +271,7 @@ fn row(record: &Record) -> Row {
             let (what, failed) = exec_ended(data);
             event(what, confinement(&record.volatile["confinement"]), failed)
         }
+        "llm_cassettes" | "llm_sent" => event(model(record), None, false),
         "commitment_verified" => {
             let ok = data["ok"] == true;
             let seen = if ok { "holds" } else { "does not hold" };
@@ -297,7 +303,8 @@ fn call(record: &Record) -> Row {
     let decision = some_text(&data["decision"]).filter(|decision| decision != "allow");
     let costs = [data, &record.volatile].into_iter().filter_map(|part| part["cost"].as_object()).flatten();
     let costs = costs.map(|(name, cost)| (name.clone(), cost.as_f64().unwrap_or(0.0))).collect();
-    let said = [subject(&data["args"]), ended(data), decision, code.clone()];
+    let broken = some_text(&data["ended"]);
+    let said = [subject(&data["args"]), ended(data), decision, code.clone(), broken];
     Row {
         what: text(&data["call"]),
         detail: Some(said.into_iter().flatten().collect::<Vec<_>>().join(" · ")).filter(|text| !text.is_empty()),
@@ -306,6 +313,15 @@ fn call(record: &Record) -> Row {
         failed: code.is_some(),
         ..event(&RowKind::Call, Some(record))
     }
+}
+
+/// What was asked of a model, or which recorded replies stand before models.
+fn model(record: &Record) -> String {
+    let data = &record.data;
+    if record.kind == "llm_cassettes" {
+        return format!("recorded replies of `{}`: {}", text(&data["folder"]), text(&data["mode"]));
+    }
+    format!("asked `{}` of `{}`", text(&data["model"]), text(&data["provider"]))
 }
 
 /// How a command ended, and whether that is no good end.

@@ -3,6 +3,7 @@
 //! Nothing is ever fetched: a reference that leads out of the schema is refused when it is compiled. Patterns run in linear
 //! time, formats are asserted, drafts 4 to 2020-12 are understood (2020-12 where `$schema` is silent).
 
+pub mod reply;
 mod violation;
 
 use std::fmt;

@@ -31,6 +31,9 @@ pub fn help(loaded: &Loaded) -> String {
     if let programs @ [_, ..] = header.ceiling.exec.as_slice() {
         text.push_str(&format!("May start: {}\n", programs.join(", ")));
     }
+    if let providers @ [_, ..] = header.ceiling.llm.as_slice() {
+        text.push_str(&format!("May ask models of: {}\n", providers.join(", ")));
+    }
     if let hosts @ [_, ..] = header.ceiling.network.as_slice() {
         text.push_str(&format!("May reach: {}\n", hosts.join(", ")));
     }
@@ -124,7 +127,8 @@ mod tests {
                 "from": {"type": "array", "items": {"type": "string"}, "description": "Old hosts"},
                 "to": {"type": "string"}, "kind": {"enum": ["a", 1], "default": "a"},
             }},
-            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["npm"], "network": ["a.com"]},
+            "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["npm"], "llm": ["local"],
+                "network": ["a.com"]},
             "budget": {"files": 5},
         }));
         let loaded = Loaded {
@@ -138,7 +142,7 @@ mod tests {
         };
         let expected = "Moves links.\n\nUsage: nrv run scripts/x.rhai --arg to=… [--arg NAME=VALUE]…\n\n\
             Arguments:\n  to    string, required\n  from  Old hosts (array of string)\n  kind  \"a\" | 1, default \"a\"\n\n\
-            May write: site/**\nMay call: tickets.create\nMay start: npm\nMay reach: a.com\nAt most: 5 files\n";
+            May write: site/**\nMay call: tickets.create\nMay start: npm\nMay ask models of: local\nMay reach: a.com\nAt most: 5 files\n";
         assert_eq!(help(&loaded), expected);
     }
 }

@@ -14,6 +14,7 @@ mod replay;
 mod resume;
 mod run;
 pub mod session;
+mod tape;
 
 pub use self::{
     arguments::complete,
@@ -25,4 +26,5 @@ pub use self::{
     replay::{Variation, replay},
     resume::resume,
     run::{Invocation, load_script, run, run_file},
+    tape::Tapes,
 };

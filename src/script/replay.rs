@@ -90,6 +90,22 @@ impl session::Door for RecordDoor<'_, '_> {
         })
     }
 
+    fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error> {
+        let position = self.positions.take();
+        self.replay.open_stream(&position, at, &call).map_err(|error| match at {
+            Some(at) => error.at(at.clone()),
+            None => error,
+        })
+    }
+
+    fn next(&mut self, stream: u64) -> Result<Value, Error> {
+        self.replay.next_events(stream)
+    }
+
+    fn close(&mut self, stream: u64, taken: u64) -> Result<(), Error> {
+        self.replay.close_stream(stream, taken)
+    }
+
     fn print(&mut self, _text: &str) {
         // It was printed when the script ran.
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use crate::{
     error::{Code, Error},
     hash::Sha256,
-    host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started},
+    host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started, Tape},
     path::RepoPath,
     script::{
         Loaded, header,
         header::Header,
         run::{go, origin},
         session::{Spare, Worker},
+        tape,
     },
 };
 
@@ -37,8 +38,25 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     };
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
     let policy = context.policy.tightened(&loaded.header.ceiling)?;
-    let host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
+    let tape = tape_of(context, folder.id(), &resumption)?;
+    let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
+    if let Some(tape) = tape
+        && let Err(error) = host.use_cassettes(tape)
+    {
+        return host.finish(Err(error), sink);
+    }
     go(context, host, &loaded, (args, started.seed), sink)
+}
+
+/// The recorded replies that a run used, with their files.
+fn tape_of(context: &Context, run: &str, resumption: &Resumption) -> Result<Option<Tape>, Error> {
+    if let Some(tape) = &resumption.tape {
+        return Ok(Some(tape.clone()));
+    }
+    match host::tape_of(context, run)? {
+        Some(tape) => Ok(Some(Tape { files: tape::read(context, &tape.folder)?, ..tape })),
+        None => Ok(None),
+    }
 }
 
 /// The script as it ran, with its header. Its file is not looked at.

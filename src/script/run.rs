@@ -7,7 +7,7 @@ use crate::{
     error::{Code, Error, Location},
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     path::RepoPath,
-    script::{Loaded, Loader, Rejected, complete, load, session},
+    script::{Loaded, Loader, Rejected, Tapes, complete, load, session, tape},
 };
 
 /// How a script is to be run.
@@ -19,12 +19,14 @@ pub struct Invocation {
     pub seed: u64,
     /// What the user asks beside the work.
     pub flags: Flags,
+    /// What is done with recorded replies of language models.
+    pub tapes: Tapes,
 }
 
 impl Default for Invocation {
     /// No arguments, the seed 0, no flags.
     fn default() -> Self {
-        Invocation { args: Value::Object(Map::new()), seed: 0, flags: Flags::default() }
+        Invocation { args: Value::Object(Map::new()), seed: 0, flags: Flags::default(), tapes: Tapes::Policy }
     }
 }
 
@@ -77,7 +79,13 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         flags: invocation.flags,
         writes: Some(ceiling.write.clone()),
     };
-    let host = Host::start(context, request, sink)?;
+    let tape = tape::choose(context, &request.policy, &loaded.main, &invocation.tapes)?;
+    let mut host = Host::start(context, request, sink)?;
+    if let Some(tape) = tape
+        && let Err(error) = host.use_cassettes(tape)
+    {
+        return host.finish(Err(error), sink);
+    }
     let seed = invocation.seed;
     go(context, host, loaded, (invocation.args, seed), sink)
 }
@@ -128,6 +136,22 @@ impl session::Door for HostDoor<'_, '_> {
             Some(at) => error.at(at.clone()),
             None => error,
         })
+    }
+
+    fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error> {
+        let position = self.positions.take();
+        self.host.open_stream(&position, call, self.sink).map_err(|error| match at {
+            Some(at) => error.at(at.clone()),
+            None => error,
+        })
+    }
+
+    fn next(&mut self, stream: u64) -> Result<Value, Error> {
+        self.host.next_events(stream, self.sink)
+    }
+
+    fn close(&mut self, stream: u64, taken: u64) -> Result<(), Error> {
+        self.host.close_stream(stream, taken, self.sink)
     }
 
     fn print(&mut self, text: &str) {

@@ -40,6 +40,15 @@ pub trait Door {
     /// Answers a call. An error with a final code ends the script; another one can be caught by it.
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error>;
 
+    /// Begins a stream; its number.
+    fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error>;
+
+    /// All events of a stream that are there, at least one unless it has ended: they wait for it.
+    fn next(&mut self, stream: u64) -> Result<Value, Error>;
+
+    /// Ends a stream of which the script has seen that many events.
+    fn close(&mut self, stream: u64, taken: u64) -> Result<(), Error>;
+
     /// Takes a printed line.
     fn print(&mut self, text: &str);
 
@@ -195,16 +204,30 @@ fn converse(
     loop {
         match session.event(&|| door.cancelled())? {
             Event::Call { id, at, call } => {
-                let outcome = match door.perform(at.as_ref(), call) {
-                    Ok(value) => Outcome::Ok(value),
-                    Err(error) => Outcome::Error(error),
-                };
+                let answer = door.perform(at.as_ref(), call);
                 *last = at;
-                session.reply(id, outcome)?;
+                session.reply(id, outcome(answer))?;
+            }
+            Event::Open { id, at, call } => {
+                let opened = door.open(at.as_ref(), call).map(Value::from);
+                *last = at;
+                session.reply(id, outcome(opened))?;
+            }
+            Event::Next { id, stream } => session.reply(id, outcome(door.next(stream)))?,
+            Event::Close { id, stream, taken } => {
+                let closed = door.close(stream, taken).map(|()| Value::Null);
+                session.reply(id, outcome(closed))?;
             }
             Event::Print(text) => door.print(&text),
             Event::Done(value) => return Ok(Ok(value)),
             Event::Failed(error) => return Ok(Err(error)),
         }
+    }
+}
+
+fn outcome(answer: Result<Value, Error>) -> Outcome {
+    match answer {
+        Ok(value) => Outcome::Ok(value),
+        Err(error) => Outcome::Error(error),
     }
 }

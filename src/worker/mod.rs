@@ -56,6 +56,31 @@ pub enum Event {
         /// What it asks.
         call: Call,
     },
+    /// It asks for a stream, and waits for [`Session::reply`] with its number.
+    Open {
+        /// The call's id.
+        id: u64,
+        /// Where in the script.
+        at: Option<Location>,
+        /// What it asks.
+        call: Call,
+    },
+    /// It waits for [`Session::reply`] with events of a stream.
+    Next {
+        /// The call's id.
+        id: u64,
+        /// The stream.
+        stream: u64,
+    },
+    /// It has seen that many events of a stream and needs no more; it waits for [`Session::reply`].
+    Close {
+        /// The call's id.
+        id: u64,
+        /// The stream.
+        stream: u64,
+        /// How many events it has seen.
+        taken: u64,
+    },
     /// It printed a line.
     Print(String),
     /// It ended well.
@@ -113,6 +138,9 @@ impl Session {
     pub fn event(&mut self, stop: Stop<'_>) -> Result<Event, Ended> {
         match self.frame(stop)? {
             FromWorker::Call { id, at, call } => Ok(Event::Call { id, at, call }),
+            FromWorker::Open { id, at, call } => Ok(Event::Open { id, at, call }),
+            FromWorker::Next { id, stream } => Ok(Event::Next { id, stream }),
+            FromWorker::Close { id, stream, taken } => Ok(Event::Close { id, stream, taken }),
             FromWorker::Print { text } => Ok(Event::Print(text)),
             FromWorker::Done { result } => Ok(Event::Done(result)),
             FromWorker::Failed { error } => Ok(Event::Failed(error)),
@@ -194,6 +222,9 @@ fn unexpected(frame: &FromWorker) -> Ended {
         FromWorker::Ready { .. } => "ready",
         FromWorker::Inspected(_) => "inspected",
         FromWorker::Call { .. } => "call",
+        FromWorker::Open { .. } => "open",
+        FromWorker::Next { .. } => "next",
+        FromWorker::Close { .. } => "close",
         FromWorker::Print { .. } => "print",
         FromWorker::Done { .. } => "done",
         FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone())),

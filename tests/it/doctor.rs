@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Everything that is looked at, in this order.
-const CHECKS: [&str; 20] = [
+const CHECKS: [&str; 21] = [
     "nrv",
     "kernel",
     "landlock",
@@ -31,6 +31,7 @@ const CHECKS: [&str; 20] = [
     "leftovers",
     "policy",
     "commands",
+    "llm",
     "worker",
     "verifier",
     "sandbox",

@@ -9,6 +9,7 @@ use std::{
 };
 
 use nrv::{
+    call::Blob,
     gate::{Decision, GateResult},
     hash::Sha256,
     host::{Commitment, Event, Maker, Work},
@@ -72,6 +73,10 @@ fn one_of_each() -> Vec<Event> {
         Event::Progress { label, done: 0, total: 1 },
         Event::Table { rows: vec![json!({})] },
         Event::Show { value: Value::Null },
+        Event::ShowFile { path: tool(), sha256, proposed: false, content: Blob::Text(text.clone()) },
+        Event::ShowFile { path: tool(), sha256, proposed: true, content: Blob::Base64("/w==".to_owned()) },
+        Event::ShowReply { text: text.clone(), model: tool(), provider: None, label: None },
+        Event::ShowReply { text: text.clone(), model: tool(), provider: Some(tool()), label: Some(tool()) },
         Event::Print { text: text.clone() },
         Event::DtaStarted { tool: tool() },
         Event::DtaProgress { tool: tool(), phase: Work::Discover, done: 0, total: 1 },

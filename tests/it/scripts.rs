@@ -5,7 +5,7 @@
 use std::{fs, process::Command};
 
 use nrv::{
-    host::{Context, Flags, Options, Silent},
+    host::{Context, Options, Silent},
     path::RepoPath,
     process::Program,
     script::{self, Invocation},
@@ -93,7 +93,7 @@ fn the_process_that_parsed_a_script_runs_it() {
     let loaded = script::load_script(&context, &RepoPath::parse("s.rhai").unwrap()).unwrap();
     for starts in [1, 2] {
         // The second time there is no such process any more.
-        let invocation = Invocation { args: json!({}), seed: 0, flags: Flags::default() };
+        let invocation = Invocation::default();
         let finished = script::run(&context, &loaded, invocation, &mut Silent).unwrap();
         assert_eq!((finished.result, notes()), (json!(42), vec!["__worker".to_owned(); starts]));
     }

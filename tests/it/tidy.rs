@@ -19,7 +19,7 @@ const PRIMITIVES: &[&str] =
     &["diff", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
-const SERVICES: &[&str] = &["apply", "assertion", "dta", "edit", "exec", "gate", "llm"];
+const SERVICES: &[&str] = &["apply", "assertion", "dta", "edit", "exec", "gate", "llm", "prompt"];
 
 /// The other rooms, from below, each with what it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
@@ -28,8 +28,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // It runs in the script's process, which reaches nothing: only what is pure.
     ("guest", &[&["diff", "schema"]]),
     ("host", &[PRIMITIVES, &["journal"], SERVICES]),
-    // Calls of the door for programs that have no script.
-    ("toolkit", &[&["workspace", "apply", "host"]]),
+    // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
+    ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, takes secrets out, and performs nothing.
     ("report", &[&["diff", "ledger", "gate", "host"]]),
     ("flow", &[&["schema", "host"]]),

@@ -62,6 +62,36 @@ fn a_script_works_through_the_door() {
 }
 
 #[test]
+fn a_stream_goes_through_the_door_and_is_closed() {
+    let script = |text: &str| {
+        Script::new(text).streams(|nth| match nth {
+            1 => vec![json!({"type": "token", "text": "a"}), json!({"type": "token", "text": "b"})],
+            _ => vec![json!({"type": "completed", "reply": {"text": "ab"}})],
+        })
+    };
+    let asked = "llm.stream main.rhai:1:9 {\"max_tokens\":9,\"prompt\":\"x\"}";
+    let text = "nrv.llm.stream(#{ prompt: \"x\", max_tokens: 9 }, |event| print(event.type)).text";
+    let ran = script(text).gives(&json!("ab"));
+    assert_eq!(
+        (ran.calls, ran.printed.len()),
+        (vec![asked.to_owned(), "next".into(), "next".into(), "close 3".into()], 3)
+    );
+    let text = "for event in nrv.llm.stream(#{ prompt: \"x\", max_tokens: 9 }) { nrv.ui.step(event.text); break; } 1";
+    let ran = script(text).gives(&json!(1));
+    assert_eq!(ran.calls[1..], ["next", "ui.step main.rhai:1:71 {\"label\":\"a\"}", "close 1"]);
+}
+
+#[test]
+fn a_long_stream_takes_no_more_memory_than_a_short_one() {
+    let text = "let n = 0; for event in nrv.llm.stream(#{ prompt: \"x\", max_tokens: 9 }) { n += 1; } n";
+    let ran = Script::new(text).limit(|limits| limits.memory = 32 << 20).streams(|nth| match nth {
+        1..=16 => vec![json!({"type": "token", "text": "x".repeat(16_000)}); 256],
+        _ => vec![json!({"type": "completed", "reply": {}})],
+    });
+    assert_eq!(ran.gives(&json!(16 * 256 + 1)).calls.last().unwrap(), "close 4097");
+}
+
+#[test]
 fn the_host_is_visible_in_functions_modules_and_closures() {
     let ran = Script::new(
         "import \"lib/m\" as m;\nfn f() { nrv.ui.step(\"f\") }\nf(); m::g(); [1].map(|x| nrv.ui.step(`c${args.n}`)); 1",
@@ -358,4 +388,18 @@ fn a_host_call_is_cheap() {
     assert_eq!(ran.calls.len(), 2000);
     let took = watch.elapsed();
     assert!(took.as_micros() / 2000 < 2_000, "{took:?}");
+}
+
+/// What an event of a stream costs, from the door to a function of the script.
+#[test]
+fn an_event_of_a_stream_is_cheap() {
+    let text = "let n = 0; nrv.llm.stream(#{ prompt: \"x\", max_tokens: 9 }, |event| if event.type == \"token\" { n += 1; }); n";
+    let script = Script::new(text).limit(|limits| limits.operations = 5_000_000).streams(|nth| match nth {
+        1..=80 => vec![json!({"type": "token", "text": " word"}); 250],
+        _ => vec![json!({"type": "completed", "reply": {}})],
+    });
+    let watch = Stopwatch::start();
+    script.gives(&json!(20_000));
+    let took = watch.elapsed();
+    assert!(took.as_micros() / 20_000 < 1_000, "{took:?}");
 }

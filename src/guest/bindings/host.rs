@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::{
     call,
-    error::{Code, Error},
+    error::{Code, Error, Location},
     frame::{Limits, RunRequest},
     guest::{
-        bindings::{Namespace, attempt::attempt, dta::Adapter, registry},
+        bindings::{Namespace, attempt::attempt, dta::Adapter, registry, stream::Streams},
         fault,
         link::Link,
         value,
@@ -107,6 +107,7 @@ struct State {
     ended: AtomicBool,
     ending: Mutex<Option<Error>>,
     said: Mutex<BTreeSet<Code>>,
+    streams: Mutex<Streams>,
     random: Mutex<Stream>,
     printed: AtomicUsize,
     run: String,
@@ -162,6 +163,7 @@ impl Host {
             ended: AtomicBool::new(false),
             ending: Mutex::default(),
             said: Mutex::default(),
+            streams: Mutex::default(),
             random: Mutex::new(Stream::new(request.seed, "script")),
             printed: AtomicUsize::new(0),
             run: request.run.clone(),
@@ -213,6 +215,30 @@ impl Host {
         })
     }
 
+    /// Begins a stream; its number.
+    pub(super) fn open_stream(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<u64, Box<EvalAltResult>> {
+        if self.has_ended() {
+            return Err(terminated());
+        }
+        let opened = lock(&self.0.link).open(fault::place_of(ctx), call);
+        opened.map_err(|error| self.raise(ctx, error))
+    }
+
+    /// Waits for events of a stream; none after the last.
+    pub(super) fn next_events(&self, stream: u64) -> Result<Vec<Value>, Error> {
+        lock(&self.0.link).next(stream)
+    }
+
+    /// Tells the host that a stream needs no more events, and how many the script has seen.
+    pub(super) fn close_stream(&self, stream: u64, taken: u64) -> Result<(), Error> {
+        lock(&self.0.link).close(stream, taken)
+    }
+
+    /// The open streams.
+    pub(super) fn streams(&self) -> MutexGuard<'_, Streams> {
+        lock(&self.0.streams)
+    }
+
     /// An argument as JSON.
     pub(super) fn json(&self, ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<Value, Box<EvalAltResult>> {
         value::to_json(value).map_err(|error| self.raise(ctx, error))
@@ -220,7 +246,12 @@ impl Host {
 
     /// An error as the script meets it: thrown, or the end if its code is final.
     pub(super) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
-        let error = match fault::place_of(ctx) {
+        self.raise_at(fault::place_of(ctx), error)
+    }
+
+    /// [`Host::raise`] of what goes wrong after the call at this place.
+    pub(super) fn raise_at(&self, place: Option<Location>, error: Error) -> Box<EvalAltResult> {
+        let error = match place {
             Some(place) => error.at(place),
             None => error,
         };

@@ -11,8 +11,11 @@ mod files;
 mod gate;
 mod host;
 mod json;
+mod llm;
+mod prompt;
 mod random;
 mod run;
+mod stream;
 mod ui;
 
 use rhai::{Dynamic, Engine};
@@ -38,7 +41,7 @@ pub struct Call {
     pub receiver: &'static str,
     /// Its name, such as `read`.
     pub name: &'static str,
-    /// Its parameters: name and type.
+    /// Its parameters: name and type; the last may be left out if its type ends with `?`.
     pub params: &'static [(&'static str, &'static str)],
     /// The type that it gives.
     pub returns: &'static str,
@@ -64,6 +67,8 @@ pub const NAMESPACES: &[Namespace] = &[
     files::NAMESPACE,
     gate::NAMESPACE,
     json::NAMESPACE,
+    llm::NAMESPACE,
+    prompt::NAMESPACE,
     random::NAMESPACE,
     run::NAMESPACE,
     ui::NAMESPACE,
@@ -85,8 +90,15 @@ impl Call {
         if self.property {
             return self.path();
         }
-        let params: Vec<_> = self.params.iter().map(|(name, _)| *name).collect();
+        let name = |(name, kind): &(&str, &str)| format!("{name}{}", if kind.ends_with('?') { "?" } else { "" });
+        let params: Vec<_> = self.params.iter().map(name).collect();
         format!("{}({})", self.path(), params.join(", "))
+    }
+
+    /// True if it can be called with that many arguments.
+    pub(super) fn takes(&self, given: usize) -> bool {
+        let required = self.params.iter().filter(|(_, kind)| !kind.ends_with('?')).count();
+        !self.property && (required..=self.params.len()).contains(&given)
     }
 
     /// How it is written, with types, such as `nrv.files.read(path: string)`.

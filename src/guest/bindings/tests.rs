@@ -1,5 +1,7 @@
 //! The registry against the engine: every call is sorted, documented, and its example runs.
 
+mod llm;
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -24,6 +26,18 @@ struct Fake {
 }
 
 impl Link for Fake {
+    fn open(&mut self, at: Option<Location>, call: call::Call) -> Result<u64, Error> {
+        self.call(at, call).map(|_| 1)
+    }
+
+    fn next(&mut self, _stream: u64) -> Result<Vec<Value>, Error> {
+        Ok(vec![json!({"type": "token", "text": "a"}), json!({"type": "completed", "reply": {"text": "a"}})])
+    }
+
+    fn close(&mut self, _stream: u64, _taken: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn call(&mut self, at: Option<Location>, call: call::Call) -> Result<Value, Error> {
         let answer = (self.answer)(&call);
         self.asked.lock().unwrap().push((at, call));
@@ -62,6 +76,8 @@ fn generous(call: &call::Call) -> Result<Value, Error> {
         call::Call::DtaList {} => json!([{"name": "link_updater"}]),
         call::Call::FilesExists { .. } => json!(true),
         call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } => json!(["a"]),
+        call::Call::LlmCapabilities { .. } => json!({"models": {"tiny": {"tools": true}}}),
+        call::Call::LlmComplete(_) => json!({"text": "[\"red\"]", "value": ["red"]}),
         call::Call::FilesRead { .. } | call::Call::FilesSha256 { .. } => json!("text"),
         _ => json!({"size": 1}),
     })

@@ -24,7 +24,10 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.ui.progress("pages", 120);
         /// ```
         progress(label: "string", total: "int") -> "()";
-        /// Shows a value, a proposal or an adapter's output. Control characters are escaped on a terminal.
+        /// Shows a value, a proposal, an adapter's output, a file or a model's reply.
+        ///
+        /// The path of a file that may be read shows the file: byte for byte, unless it is to a terminal, where control characters are
+        /// escaped, and marked with its hash. So does what `nrv.llm.complete` gave: its text as it was received, marked with the model.
         ///
         /// ```rhai
         /// nrv.ui.show(#{ pages: 120 });
@@ -59,7 +62,8 @@ fn register(engine: &mut Engine) {
     });
     engine.register_fn("show", |ctx: NativeCallContext<'_>, this: &mut Ui, value: Dynamic| {
         let value = this.0.json(&ctx, &value)?;
-        this.0.call(&ctx, Call::UiShow { value })
+        // What it was that the host showed is for the record.
+        this.0.ask(&ctx, Call::UiShow { value }).map(drop)
     });
     engine.register_fn("step", |ctx: NativeCallContext<'_>, this: &mut Ui, label: &str| {
         this.0.call(&ctx, Call::UiStep { label: label.to_owned() })

@@ -150,6 +150,16 @@ mod tests {
     }
 
     #[test]
+    fn what_the_policy_only_shows_can_be_used() {
+        let shown = POLICY.lines().filter_map(|line| line.strip_prefix("# "));
+        let shown: Vec<&str> = shown.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
+        let [table, keys @ ..] = shown.as_slice() else { panic!("{shown:?}") };
+        let keys: Vec<&str> = keys.iter().copied().filter(|line| !line.contains('`')).collect();
+        let policy = Policy::parse(&format!("{table}\n{}", keys.join("\n")), FILE).unwrap();
+        assert!(policy.settings().llm.providers.contains_key("local"));
+    }
+
+    #[test]
     fn a_line_is_added_and_nothing_else_changes() {
         for (before, after) in [
             ("", ".runs/\n"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    super::{Context, commit, patch::Patch},
+    super::{Context, asked, commit, patch::Patch},
     RuleAt,
     steps::Steps,
 };
@@ -83,7 +83,8 @@ impl<'a> Bench<'a> {
                 let adapters: Vec<&str> = self.adapters.iter().map(String::as_str).collect();
                 let calls: Vec<Offered<'_>> =
                     self.calls.iter().map(|(name, needs)| Offered { name, needs_permission: *needs }).collect();
-                ask(&Subject::Call { call, adapters: &adapters, calls: &calls })
+                let call = asked::judged(policy, &self.context.options.orchestrators, call);
+                ask(&Subject::Call { call: &call, adapters: &adapters, calls: &calls })
             }
             Judged::Change(change) => {
                 let adapter = change.adapter.as_deref();

@@ -7,6 +7,7 @@ mod divergence;
 mod end;
 mod judge;
 mod steps;
+mod stream;
 mod tried;
 
 use std::{
@@ -23,7 +24,7 @@ use self::{
     judge::{Bench, Law},
     steps::Steps,
 };
-use super::{Asked, Context, Position, Started, budget::Budget, reply, reply::Recorded};
+use super::{Asked, Context, Position, Started, Told, budget::Budget, reply, reply::Recorded};
 use crate::{
     call::Call,
     error::{Code, Error, Location},
@@ -146,6 +147,8 @@ pub struct Replay<'a> {
     positions: u64,
     not_judged: u64,
     differences: Vec<Difference>,
+    /// The streams that were begun, by number.
+    streams: BTreeMap<u64, (Position, Told)>,
     stop: Option<Stop>,
     report: Report,
 }
@@ -215,6 +218,7 @@ impl<'a> Replay<'a> {
             differences: Vec::new(),
             positions: 0,
             not_judged: 0,
+            streams: BTreeMap::new(),
             stop: None,
             context,
             folder,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::super::past::{is_for_later, may_be_last};
 use crate::ledger::Record;
 
 /// The calls of a run, by position.
@@ -75,7 +76,9 @@ impl Steps {
                 "call" => {
                     let Open { judged, granted, tool } = open.remove(&record.position).unwrap_or_default();
                     let session = steps.resumed.len();
-                    last = Some(steps.add(Made { record, judged, granted, tool, session, answered: true }));
+                    let is_last = may_be_last(&record);
+                    let at = steps.add(Made { record, judged, granted, tool, session, answered: true });
+                    last = if is_last { Some(at) } else { last };
                 }
                 "run_resumed" => {
                     // What was recorded of a call in flight stays: it may be answered without being made again.
@@ -127,15 +130,6 @@ impl Steps {
     /// Every call as it was recorded.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Record> {
         self.steps.iter().flat_map(|step| &step.made).map(|made| &made.record)
-    }
-}
-
-/// True for the record of a call that a run stops for, to go on later. For a lock a script may have waited, and gone on.
-fn is_for_later(record: &Record, suspended: bool) -> bool {
-    match record.data["error"]["code"].as_str() {
-        Some("suspended" | "uncertain") => true,
-        Some("lock_timeout") => suspended,
-        _ => false,
     }
 }
 

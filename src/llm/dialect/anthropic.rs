@@ -145,7 +145,8 @@ fn usage(usage: &Value, draft: &mut Draft) {
     let input = usage["input_tokens"].as_u64();
     // The last event may repeat `input_tokens` without the others.
     let cached = read.or(draft.used().cached_tokens.filter(|_| input.is_some()));
-    let sum = input.map(|input| input + cached.unwrap_or_default() + written.unwrap_or_default());
+    let sum =
+        input.map(|input| input.saturating_add(cached.unwrap_or_default()).saturating_add(written.unwrap_or_default()));
     let known = draft.used().input_tokens;
     draft.usage(Usage {
         input_tokens: sum.max(known),

@@ -10,10 +10,13 @@ use super::super::{
     message::ToolCall,
     request::LlmRequest,
 };
-use crate::error::Error;
+use crate::{error::Error, json};
 
 /// The longest reply that is taken.
 const MAX_REPLY: usize = 64 << 20;
+
+/// The most calls of tools that a reply may have.
+const MAX_CALLS: usize = 4096;
 
 /// What has come of a reply so far.
 #[derive(Debug, Default)]
@@ -64,6 +67,9 @@ impl Draft {
         name: Option<&Value>,
         more: &str,
     ) -> Result<(), Error> {
+        if self.calls.len() >= MAX_CALLS && !self.calls.contains_key(&index) {
+            return Err(lasting(Kind::Server, format!("the reply calls more than {MAX_CALLS} tools")));
+        }
         let call = self.calls.entry(index).or_default();
         if let Some(id) = id.and_then(Value::as_str) {
             id.clone_into(&mut call.id);
@@ -90,6 +96,7 @@ impl Draft {
 
     /// What it took, as far as this tells.
     pub(super) fn usage(&mut self, usage: Usage) {
+        let usage = usage.plausible();
         self.usage = Usage {
             input_tokens: usage.input_tokens.or(self.usage.input_tokens),
             cached_tokens: usage.cached_tokens.or(self.usage.cached_tokens),
@@ -187,7 +194,7 @@ impl PartialCall {
     fn whole(self, index: usize, cut: bool) -> Result<ToolCall, Error> {
         let PartialCall { id, name, arguments } = self;
         let text = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
-        let arguments = serde_json::from_str(text).map_err(|error| match cut {
+        let arguments = json::parse_distinct(text).map_err(|error| match cut {
             true => lasting(Kind::Truncated, format!("the call of `{}` was cut off", quoted(&name))),
             false => {
                 lasting(Kind::MalformedJson, format!("the arguments of `{}` are not JSON: {error}", quoted(&name)))

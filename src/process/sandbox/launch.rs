@@ -54,6 +54,29 @@ pub fn launch(
     cancel: &AtomicBool,
     ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
 ) -> Result<Ended, NotStarted> {
+    run(launch, supervisor, cancel, &mut Ears { ready, heard: &mut |_| Ok(()) })
+}
+
+/// As [`launch`], for who wants what the program writes to stdout while it comes; an error of `heard` is given back, and the
+/// program is ended.
+pub fn launch_heard(
+    launch: &Launch,
+    supervisor: &Program,
+    cancel: &AtomicBool,
+    heard: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<Ended, NotStarted> {
+    run(launch, supervisor, cancel, &mut Ears { ready: &mut |_| Ok(()), heard })
+}
+
+/// Who is told of a program.
+struct Ears<'a> {
+    /// That it is about to start.
+    ready: &'a mut dyn FnMut(&Confinement) -> Result<(), Error>,
+    /// What it writes to stdout.
+    heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
+}
+
+fn run(launch: &Launch, supervisor: &Program, cancel: &AtomicBool, ears: &mut Ears<'_>) -> Result<Ended, NotStarted> {
     let way = match launch.confine {
         Confine::Off if launch.stage.is_some() => Way::Staged,
         Confine::Off => Way::Bare,
@@ -63,7 +86,7 @@ pub fn launch(
     let why = if launch.without_namespaces && way != Way::Bare {
         "no namespaces are wanted".to_owned()
     } else {
-        match try_way(launch, supervisor, cancel, ready, (way, Vec::new())) {
+        match try_way(launch, supervisor, cancel, ears, (way, Vec::new())) {
             Ok(ended) => return Ok(ended),
             Err(Failure::NoNamespaces(why)) => why,
             Err(Failure::NotStarted(NotStarted::NoStage(why))) if launch.stage.is_none() => why,
@@ -75,7 +98,7 @@ pub fn launch(
     }
     let means = "processes of this machine can be seen, times and permissions of files can be changed, and what the program \
                  starts is sought and ended one by one";
-    match try_way(launch, supervisor, cancel, ready, (Way::Plain, vec![format!("{why}: {means}")])) {
+    match try_way(launch, supervisor, cancel, ears, (Way::Plain, vec![format!("{why}: {means}")])) {
         Ok(ended) => Ok(ended),
         Err(Failure::NotStarted(refused)) => Err(refused),
         Err(Failure::NoNamespaces(why)) => Err(NotStarted::Failed(Error::new(Code::Internal, why))),
@@ -104,7 +127,7 @@ fn try_way(
     launch: &Launch,
     supervisor: &Program,
     cancel: &AtomicBool,
-    ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
+    ears: &mut Ears<'_>,
     (way, missing): (Way, Vec<String>),
 ) -> Result<Ended, Failure> {
     let mut supervised = Supervised::start(supervisor, way)?;
@@ -114,8 +137,8 @@ fn try_way(
     if launch.confine == Confine::Require && confinement.state != State::Enforced {
         return Err(NotStarted::Unconfined(confinement.missing).into());
     }
-    ready(&confinement)?;
-    let mut watch = Watch::new(launch, cancel);
+    (ears.ready)(&confinement)?;
+    let mut watch = Watch::new(launch, cancel, ears.heard);
     supervised.say(order::GO);
     let mut ended = watch.follow(&mut supervised)?;
     ended.confinement = confinement;
@@ -232,9 +255,14 @@ struct Heard {
 /// Watches a program that runs.
 struct Watch<'a> {
     cancel: &'a AtomicBool,
+    heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
     limit: Duration,
+    /// How long it may be silent.
+    silence: Duration,
     grace: Duration,
     started: Stopwatch,
+    /// When it was last heard.
+    spoke: Stopwatch,
     told: Option<Stopwatch>,
     killed: Option<Stopwatch>,
     collectors: [Collector; 2],
@@ -242,15 +270,18 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(launch: &Launch, cancel: &'a AtomicBool) -> Self {
+    fn new(launch: &Launch, cancel: &'a AtomicBool, heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Self {
         let output = &launch.output;
         let files = output.files.clone().map_or((None, None), |(out, err)| (Some(out), Some(err)));
         let collector = |file| Collector::new(output.whole, output.ends, file, output.stored);
         Watch {
             cancel,
+            heard,
             limit: Duration::from_millis(launch.timeout_ms),
+            silence: launch.silence_ms.map_or(Duration::MAX, Duration::from_millis),
             grace: Duration::from_millis(launch.grace_ms),
             started: Stopwatch::start(),
+            spoke: Stopwatch::start(),
             told: None,
             killed: None,
             collectors: [collector(files.0), collector(files.1)],
@@ -292,7 +323,7 @@ impl<'a> Watch<'a> {
         let ready: Vec<bool> = ready.iter().map(|end| !end.revents().is_empty()).collect();
         let mut ready = ready.into_iter();
         let mut heard = Heard { supervisor: ready.next().unwrap_or(false), output: false };
-        for (pipe, collector) in supervised.pipes.iter_mut().zip(&mut self.collectors) {
+        for (stream, (pipe, collector)) in supervised.pipes.iter_mut().zip(&mut self.collectors).enumerate() {
             let Some(open) = pipe else { continue };
             if !ready.next().unwrap_or(false) {
                 continue;
@@ -307,6 +338,11 @@ impl<'a> Watch<'a> {
                         let _ = rustix::pipe::fcntl_setpipe_size(open.as_fd(), LARGE_PIPE);
                     }
                     collector.take(&buffer[..length]).map_err(|error| failed(&error))?;
+                    if stream == 0 {
+                        (self.heard)(&buffer[..length])?;
+                    }
+                    // Who listens may have taken their time.
+                    self.spoke = Stopwatch::start();
                 }
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(failed(&error.into())),
@@ -320,7 +356,10 @@ impl<'a> Watch<'a> {
         match (self.told, self.killed) {
             (_, Some(killed)) => FUNERAL.saturating_sub(killed.elapsed()),
             (Some(told), None) => self.grace.saturating_sub(told.elapsed()),
-            (None, None) => self.limit.saturating_sub(self.started.elapsed()),
+            (None, None) => {
+                let left = self.limit.saturating_sub(self.started.elapsed());
+                left.min(self.silence.saturating_sub(self.spoke.elapsed()))
+            }
         }
     }
 

@@ -24,7 +24,12 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::{ability::ability, init::main as init, launch::launch, supervisor::main as supervise};
+pub use self::{
+    ability::ability,
+    init::main as init,
+    launch::{launch, launch_heard},
+    supervisor::main as supervise,
+};
 use crate::{error::Error, hash::Sha256};
 
 /// The hidden subcommand that supervises a program.
@@ -63,6 +68,8 @@ pub struct Launch {
     pub stdin: Option<PathBuf>,
     /// Milliseconds until it is told to end.
     pub timeout_ms: u64,
+    /// Milliseconds in which it may write nothing until it is told to end; none: any number.
+    pub silence_ms: Option<u64>,
     /// Milliseconds from there until it is killed.
     pub grace_ms: u64,
     /// How it is confined.
@@ -180,7 +187,7 @@ pub struct Ended {
     pub status: Option<i32>,
     /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// True if it ran into its time limit.
+    /// True if it ran into its time limit, or was silent for too long.
     pub timed_out: bool,
     /// True if it was ended since the run was cancelled.
     pub cancelled: bool,

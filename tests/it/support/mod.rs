@@ -4,6 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod chance;
 pub(crate) mod hold;
 pub(crate) mod keys;
+pub(crate) mod model;
 pub(crate) mod record;
 pub(crate) mod script;
 pub(crate) mod site;

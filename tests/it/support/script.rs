@@ -15,11 +15,15 @@ use serde_json::{Value, json};
 /// Answers a call.
 pub(crate) type Rule = fn(&Call) -> Result<Value, Error>;
 
+/// The events of a stream, as many at a time as they come, from 1.
+pub(crate) type Batches = fn(usize) -> Vec<Value>;
+
 /// A script with modules, arguments and limits.
 pub(crate) struct Script {
     files: BTreeMap<String, String>,
     limits: Limits,
     rule: Rule,
+    batches: Batches,
     cancel_after: Option<usize>,
 }
 
@@ -27,7 +31,7 @@ pub(crate) struct Script {
 pub(crate) struct Ran {
     /// Its result.
     pub(crate) result: Result<Value, Error>,
-    /// What it asked, as `name path:line:column arguments`.
+    /// What it asked, as `name path:line:column arguments`; of streams also `next` and `close` with how many events it has seen.
     pub(crate) calls: Vec<String>,
     /// What it printed.
     pub(crate) printed: Vec<String>,
@@ -53,7 +57,8 @@ impl Script {
     /// A script `main.rhai`; every call is answered with its name.
     pub(crate) fn new(text: &str) -> Self {
         let files = BTreeMap::from([("main.rhai".to_owned(), text.to_owned())]);
-        Script { files, limits: limits(), rule: |call| Ok(json!(call.name())), cancel_after: None }
+        let rule: Rule = |call| Ok(json!(call.name()));
+        Script { files, limits: limits(), rule, batches: |_| Vec::new(), cancel_after: None }
     }
 
     /// Adds a module.
@@ -74,6 +79,12 @@ impl Script {
         self
     }
 
+    /// Gives every stream these events.
+    pub(crate) fn streams(mut self, batches: Batches) -> Self {
+        self.batches = batches;
+        self
+    }
+
     /// Cancels after the door was asked that often whether to stop.
     pub(crate) fn cancel_after(mut self, looks: usize) -> Self {
         self.cancel_after = Some(looks);
@@ -91,8 +102,9 @@ impl Script {
 
     /// Runs it.
     pub(crate) fn run(&self) -> Ran {
-        let mut door =
-            Door { rule: self.rule, left: Cell::new(self.cancel_after), calls: Vec::new(), printed: Vec::new() };
+        let left = Cell::new(self.cancel_after);
+        let (rule, batches) = (self.rule, self.batches);
+        let mut door = Door { rule, batches, given: Vec::new(), left, calls: Vec::new(), printed: Vec::new() };
         let result = self.load().map_err(Error::from).and_then(|loaded| {
             let worker = session::Worker::start(origin(&program()), &self.limits, &|| None)?;
             session::run(worker, loaded.request(json!({"n": 3}), "r1", 42, "apply"), &mut door)
@@ -123,12 +135,33 @@ fn written(place: Option<&Location>) -> String {
 
 struct Door {
     rule: Rule,
+    batches: Batches,
+    /// How many batches each stream had.
+    given: Vec<usize>,
     left: Cell<Option<usize>>,
     calls: Vec<String>,
     printed: Vec<String>,
 }
 
 impl session::Door for Door {
+    fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error> {
+        self.perform(at, call)?;
+        self.given.push(0);
+        Ok(self.given.len() as u64 - 1)
+    }
+
+    fn next(&mut self, stream: u64) -> Result<Value, Error> {
+        self.calls.push("next".to_owned());
+        let given = &mut self.given[usize::try_from(stream).expect("a number of ours")];
+        *given += 1;
+        Ok(Value::Array((self.batches)(*given)))
+    }
+
+    fn close(&mut self, _stream: u64, taken: u64) -> Result<(), Error> {
+        self.calls.push(format!("close {taken}"));
+        Ok(())
+    }
+
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
         let args = serde_json::to_value(&call).expect("a call is JSON");
         self.calls.push(format!("{} {} {}", call.name(), written(at), args["args"]));

@@ -5,8 +5,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::error::{Kind, lasting, quoted};
-use crate::{error::Error, schema::Schema};
+use crate::{
+    error::{
+        Error,
+        model::{Kind, lasting},
+    },
+    json,
+    schema::Schema,
+    text::quoted,
+};
 
 /// How many characters of an offending value are told.
 const SHOWN: usize = 200;
@@ -23,20 +30,36 @@ pub enum Fence {
 
 /// Parses a reply and checks it.
 ///
-/// What is not JSON is `malformed_json`; what does not fit is `schema`, with `details.violations`: pointer, keyword, message
+/// What is not JSON, or has a key twice, is `malformed_json`; what does not fit is `schema`, with `details.violations`: pointer, keyword, message
 /// and the offending value of each.
 pub fn parse(text: &str, schema: Option<&Schema>, fence: Fence) -> Result<Value, Error> {
     let json = unfenced(text.trim(), fence)?;
-    let value = serde_json::from_str(json).map_err(|error| malformed(json, &error))?;
+    let value = json::parse_distinct(json).map_err(|error| malformed(json, &error))?;
     if let Some(schema) = schema {
         check(&value, schema)?;
     }
     Ok(value)
 }
 
-/// Parses a reply that is a plan of diffs, in the form that `apply.plan` takes.
+/// Parses a reply that is a plan of diffs, in the form that `apply.plan` takes. A field that is null is taken for one that is
+/// not there: servers that enforce a schema write all of them.
 pub fn parse_plan(text: &str, fence: Fence) -> Result<Value, Error> {
-    parse(text, Some(&Schema::compile(&plan(true))?), fence)
+    let mut value = parse(text, None, fence)?;
+    drop_nulls(&mut value);
+    check(&value, &Schema::compile(&plan(true))?)?;
+    Ok(value)
+}
+
+/// Takes out fields that are null, of which a plan has none that would mean anything.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, field| !field.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// The schema that a model is to be asked for a plan with. It has no checksums: models make them up, and the host has them.
@@ -95,7 +118,8 @@ fn malformed(text: &str, error: &serde_json::Error) -> Error {
         .detail("excerpt", quoted(line))
 }
 
-fn check(value: &Value, schema: &Schema) -> Result<(), Error> {
+/// Checks a value that is a reply: as [`parse`] does.
+pub(crate) fn check(value: &Value, schema: &Schema) -> Result<(), Error> {
     let Err(error) = schema.check(value) else { return Ok(()) };
     let told = error.details().get("violations").and_then(Value::as_array).cloned().unwrap_or_default();
     let violations: Vec<Value> = told.into_iter().map(|violation| with_value(violation, value)).collect();
@@ -120,16 +144,10 @@ fn with_value(violation: Value, value: &Value) -> Value {
     Value::Object(map)
 }
 
-/// Checks the text of a reply against a schema, without the nulls that stand for optional fields.
-pub(super) fn parse_reply(text: &str, schema: &super::schema::ReplySchema) -> Result<Value, Error> {
-    let value = schema.without_nulls(parse(text, None, Fence::Refused)?);
-    check(&value, schema.compiled())?;
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{super::error::kind, *};
+    use super::*;
+    use crate::error::model::kind;
 
     #[track_caller]
     fn malformed(text: &str, fence: Fence, words: &str) -> Error {
@@ -145,6 +163,7 @@ mod tests {
         malformed("", Fence::Refused, "empty");
         malformed("Here you are: {}", Fence::Refused, "not JSON");
         malformed("{} and more", Fence::Refused, "trailing characters");
+        malformed("{\"a\": {\"b\": 1, \"b\": 2}}", Fence::Refused, "the key `b` stands twice");
         let error = malformed("{\n \"a\": x\n}", Fence::Refused, "line 2");
         assert_eq!((&error.details()["line"], &error.details()["excerpt"]), (&json!(2), &json!("\"a\": x")));
     }
@@ -172,11 +191,17 @@ mod tests {
 
     #[test]
     fn a_plan_is_what_apply_takes() {
-        let plan = json!({"diffs": [{"path": "a", "checksum": null, "unified_diff": "--- a\n"}],
+        let plan = json!({"diffs": [{"path": "a", "unified_diff": "--- a\n"}],
                           "post": {"commands": [{"program": "cargo", "args": ["fmt"], "timeout_ms": 1}]}});
         assert_eq!(parse_plan(&plan.to_string(), Fence::Refused).unwrap(), plan);
+        let full =
+            json!({"diffs": [{"path": "a", "checksum": null, "unified_diff": "--- a\n"}], "post": {"commands": null}});
+        let plain = json!({"diffs": [{"path": "a", "unified_diff": "--- a\n"}], "post": {}});
+        assert_eq!(parse_plan(&full.to_string(), Fence::Refused).unwrap(), plain);
         assert!(!plan_schema().to_string().contains("checksum"), "a weak model fills it with noise");
-        for wrong in [json!({}), json!({"diffs": [{"path": "a"}]}), json!({"diffs": [], "more": 1})] {
+        for wrong in
+            [json!({}), json!({"diffs": null}), json!({"diffs": [{"path": "a"}]}), json!({"diffs": [], "more": 1})]
+        {
             assert_eq!(kind(&parse_plan(&wrong.to_string(), Fence::Refused).unwrap_err()), Some(Kind::Schema));
         }
     }

@@ -1,0 +1,63 @@
+//! `nrv.prompt`: prompts for language models, made of their parts.
+
+use rhai::{Dynamic, Engine, NativeCallContext};
+use serde_json::Value;
+
+use crate::{
+    call::{Call, Parts},
+    error::{Code, Error},
+    guest::bindings::{
+        Namespace,
+        host::{Host, Nrv},
+        registry,
+    },
+    json::Keyed,
+};
+
+/// What parts look like.
+const FORM: &str = "its form is `#{role, goal, constraints, directives, context, prior, schema, provider, model, max_tokens}`; only \
+                    `goal` must be there";
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: "nrv.prompt",
+    doc: "Prompts for language models. A prompt is made of its parts alone, by code: the same parts and files give the same text.",
+    calls: registry! {
+        "nrv.prompt";
+        /// Makes a prompt: `#{text, sha256, parts: [#{name, sha256, bytes}], tokens}`.
+        ///
+        /// Its parts are `#{role, goal, constraints, directives, context, prior, schema}`, and only `goal` must be there; what is `()` is as if
+        /// it were not. An item of `context` is a path, `#{name, text}` or `#{name, value}`, one of `prior` is `#{reply, errors}` of a former round.
+        /// `"dta"` in `directives` says that changes are made through the approved adapters. Files stand in the text byte for byte, with their
+        /// hashes; one that is not UTF-8 is `unreadable`. `tokens` is an estimate: with `provider` or `model` a prompt that, with `max_tokens`
+        /// for the reply, does not fit the model's context is `invalid_input`. Nothing is ever cut off.
+        ///
+        /// ```rhai
+        /// let prompt = nrv.prompt.compose(#{ goal: "Give every page a heading.", constraints: ["Change nothing else."],
+        ///     directives: ["dta"], context: ["site/index.html", #{ name: "hosts", value: ["new.example.com"] }] });
+        /// print(prompt.sha256);
+        /// ```
+        compose(parts: "map") -> "map";
+    },
+    register,
+};
+
+#[derive(Clone)]
+struct Prompt(Host);
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Prompt>("nrv.prompt");
+    engine.register_get("prompt", |nrv: &mut Nrv| Prompt(nrv.0.clone()));
+    engine.register_fn("compose", |ctx: NativeCallContext<'_>, this: &mut Prompt, parts: Dynamic| {
+        let parts = this.0.json(&ctx, &parts)?;
+        let parts = read(parts).map_err(|error| this.0.raise(&ctx, error))?;
+        this.0.call(&ctx, Call::PromptCompose(Box::new(parts)))
+    });
+}
+
+fn read(mut parts: Value) -> Result<Parts, Error> {
+    if let Some(map) = parts.as_object_mut() {
+        map.retain(|_, value| !value.is_null());
+    }
+    let parsed = serde_json::from_value(parts).map(|Keyed(parts): Keyed<Parts>| parts);
+    parsed.map_err(|error| Error::new(Code::InvalidInput, format!("the prompt can't be made: {error}")).hint(FORM))
+}

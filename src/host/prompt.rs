@@ -1,0 +1,41 @@
+//! `prompt.compose` at the door: a prompt of its parts, with the files that it names as a script may read them.
+
+use serde_json::Value;
+
+use super::{Host, adapter::approved, files::Files, reply::as_value};
+use crate::{
+    call::Parts,
+    error::Error,
+    prompt::{self, Composed},
+};
+
+/// The detail of an error that a prompt met after it was made: the prompt's hash.
+pub(super) const MADE: &str = "prompt_sha256";
+
+impl Files<'_> {
+    /// Makes a prompt.
+    pub(super) fn compose(&self, parts: &Parts) -> Result<Composed, Error> {
+        let adapters = approved(self.context, self.policy);
+        let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
+        prompt::compose(parts, &names, &mut |path| self.read_text(path))
+    }
+}
+
+impl Host<'_> {
+    /// Makes a prompt, which has to fit its model if it says which that is.
+    pub(super) fn compose(&mut self, parts: &Parts) -> Result<Value, Error> {
+        let composed = self.files().compose(parts)?;
+        self.check_fit(parts, composed.tokens).map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
+        as_value(&composed)
+    }
+
+    fn check_fit(&mut self, parts: &Parts, tokens: u64) -> Result<(), Error> {
+        if !parts.is_for_a_model() {
+            return Ok(());
+        }
+        match self.context_tokens(parts.provider.as_deref(), parts.model.as_deref())? {
+            Some(context) => prompt::check_fit(tokens, parts.max_tokens.unwrap_or_default(), context),
+            None => Ok(()),
+        }
+    }
+}

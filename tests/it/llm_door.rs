@@ -1,0 +1,280 @@
+//! Requests of scripts to language models: budgets, streams, records, recorded replies, and what a run does that goes on.
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{fs, path::Path};
+
+use nrv::{Code, llm::Finish};
+use serde_json::{Value, json};
+
+use crate::support::{
+    model::{
+        form,
+        server::{Answer, ModelServer},
+    },
+    site::{Ran, Site, wait_until},
+};
+
+const CHAT: &str = "openai_chat";
+
+/// A streamed reply in these pieces. The server says that it took 10 tokens and gave 5.
+fn streamed(pieces: &[&str]) -> Answer {
+    Answer::stream(&form::events(CHAT, pieces, Finish::Stop))
+}
+
+/// A workspace whose provider is this server.
+fn site(server: &ModelServer, more: &str) -> Site {
+    let policy = format!(
+        "[llm.providers.local]\ndialect = '{CHAT}'\nbase_url = '{}'\nprices = {{input = 2.0, output = 10.0}}\n{more}",
+        server.base_url(CHAT)
+    );
+    Site::new(0).policy(&policy)
+}
+
+/// Runs a script that may ask any provider.
+fn run(site: &Site, body: &str, more: &[&str]) -> Ran {
+    script(site, body);
+    site.nrv(&[&["run", "ask.rhai", "--json"], more].concat())
+}
+
+fn script(site: &Site, body: &str) {
+    let header = "const WORKFLOW = #{ name: \"ask\", permissions: #{ llm: [\"*\"], write: [\"*.txt\"] } };";
+    site.script("ask.rhai", &format!("{header}\n{body}\n"));
+}
+
+fn records(site: &Site, kind: &str) -> Vec<Value> {
+    let text = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    all.filter(|record| record["kind"] == kind).collect()
+}
+
+/// The record is sealed and whole, and a replay of it agrees.
+#[track_caller]
+fn is_sound(site: &Site) {
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+}
+
+#[test]
+fn a_reply_says_who_gave_it_and_what_it_took() {
+    let server = ModelServer::serving(CHAT, [streamed(&["he", "llo"])]);
+    let site = site(&server, "");
+    let ran = run(&site, "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 })", &[]).exits(0);
+    let reply = &ran.json()["result"];
+    assert_eq!(
+        (&reply["text"], &reply["provider"], &reply["finish"]),
+        (&json!("hello"), &json!("local"), &json!("stop"))
+    );
+    assert_eq!((&reply["usage"]["input_tokens"], &reply["usage"]["output_tokens"]), (&json!(10), &json!(5)));
+    // 10 at 2 and 5 at 10 for a million.
+    assert_eq!(reply["cost_millionths"], 70);
+    let sent = &records(&site, "llm_sent")[0]["data"];
+    assert_eq!((&sent["key"], &sent["model"]), (&reply["request"], &json!("m")));
+    assert_eq!(records(&site, "call")[0]["data"]["cost"], json!({"tokens": 15, "cost": 70}));
+    is_sound(&site);
+}
+
+#[test]
+fn what_a_request_may_take_is_reserved_before_it_is_sent() {
+    for (budget, name) in [("tokens = 60", "tokens"), ("cost = 0.0004", "cost")] {
+        let server = ModelServer::serving(CHAT, [streamed(&["x"])]);
+        let site = site(&server, &format!("[budget]\n{budget}\n"));
+        let ask = |tokens: u64| format!("nrv.llm.complete(#{{ prompt: \"hi\", max_tokens: {tokens} }});");
+        // It took less than it might have: the second one fits as well, the third one might not.
+        let ran = run(&site, &format!("{}\n{}\n{}", ask(30), ask(20), ask(40)), &[]).exits(6);
+        assert_eq!(ran.json()["error"]["details"]["budget"], name);
+        assert_eq!(server.requests().len(), 2, "{name}");
+        is_sound(&site);
+    }
+}
+
+#[test]
+fn a_request_without_a_bound_is_not_sent() {
+    let server = ModelServer::serving(CHAT, [streamed(&["x"])]);
+    let site = site(&server, "");
+    for (request, field) in [
+        ("#{ prompt: \"hi\" }", "max_tokens"),
+        ("#{ max_tokens: 5 }", "messages"),
+        ("#{ prompt: \"a\", messages: [#{ role: \"user\", content: \"b\" }], max_tokens: 5 }", "prompt"),
+        ("#{ prompt: \"a\", model: \"other\", max_tokens: 5 }", "model"),
+        ("#{ prompt: \"a\", workload: \"chatt\", max_tokens: 5 }", "workload"),
+    ] {
+        let error = run(&site, &format!("nrv.llm.complete({request})"), &[]).exits(1).json()["error"].clone();
+        assert_eq!((&error["code"], &error["details"]["field"]), (&json!("invalid_input"), &json!(field)), "{error}");
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn every_try_is_in_the_record() {
+    let busy = || Answer::json("529 Overloaded", "", &json!({"error": {"message": "busy"}}));
+    let server = ModelServer::serving(CHAT, [busy(), busy(), streamed(&["x"])]);
+    let site = site(&server, "");
+    let retry = "retry: #{ on: [\"overloaded\"], max: 2, wait_ms: 1 }";
+    run(&site, &format!("nrv.llm.complete(#{{ prompt: \"hi\", max_tokens: 50, {retry} }}).text"), &[]).exits(0);
+    let tried = records(&site, "llm_tried");
+    let tried: Vec<_> = tried.iter().map(|r| (&r["data"]["attempt"], &r["data"]["after"]["details"]["kind"])).collect();
+    assert_eq!(
+        tried,
+        [(&json!(1), &Value::Null), (&json!(2), &json!("overloaded")), (&json!(3), &json!("overloaded"))]
+    );
+    // A server that is too busy to answer takes nothing.
+    assert_eq!(records(&site, "call")[0]["data"]["cost"]["tokens"], 15);
+    is_sound(&site);
+}
+
+#[test]
+fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
+    let pieces: Vec<String> = (0..40).map(|n| format!("{n} ")).collect();
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    for body in [
+        "let seen = []; for e in nrv.llm.stream(REQUEST) { if e.type == \"token\" { seen.push(e.text); } if seen.len() == 3 { break; } } seen",
+        "let seen = []; nrv.llm.stream(REQUEST, |e| { if e.type == \"token\" { seen.push(e.text); } seen.len() == 3 }); seen",
+    ] {
+        let server = ModelServer::serving(CHAT, [streamed(&pieces)]);
+        let site = site(&server, "");
+        let body = body.replace("REQUEST", "#{ prompt: \"hi\", max_tokens: 100 }");
+        let ran = run(&site, &body, &["--record-llm", "rec"]).exits(0);
+        assert_eq!(ran.json()["result"], json!(["0 ", "1 ", "2 "]));
+        let reply = &records(&site, "call")[0]["data"]["reply"];
+        assert_eq!((&reply["text"], &reply["closed"]), (&json!("0 1 2 "), &json!(true)));
+        is_sound(&site);
+        // What was recorded of it answers the same script, and no server.
+        let asked = server.requests().len();
+        let again = run(&site, &body, &["--replay-llm", "rec", "--allow-dirty"]).exits(0);
+        assert_eq!((again.json()["result"].clone(), server.requests().len()), (json!(["0 ", "1 ", "2 "]), asked));
+    }
+}
+
+#[test]
+fn replies_that_were_recorded_answer_without_a_server_and_a_miss_says_what_differs() {
+    let server = ModelServer::serving(CHAT, [streamed(&["one"]), streamed(&["two"])]);
+    let site = site(&server, "");
+    let ask = "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 }).text";
+    let body = format!("[{ask}, {ask}]");
+    let ran = run(&site, &body, &["--record-llm", "rec"]).exits(0);
+    assert_eq!(ran.json()["result"], json!(["one", "two"]));
+    assert_eq!(fs::read_dir(site.path("rec")).unwrap().count(), 2, "each of two identical requests has its file");
+    site.commit();
+    let asked = server.asked().len();
+    let ran = run(&site, &body, &["--replay-llm", "rec", "--allow-dirty"]).exits(0);
+    assert_eq!((&ran.json()["result"], server.asked().len()), (&json!(["one", "two"]), asked));
+    assert_eq!(records(&site, "call")[0]["data"]["cost"], json!({"tokens": 15}), "tokens count, money does not");
+    is_sound(&site);
+    let other = body.replace("hi", "ho");
+    let error = run(&site, &other, &["--replay-llm", "rec", "--allow-dirty"]).exits(1).json()["error"].clone();
+    assert_eq!((&error["code"], &error["details"]["differences"][0]["asked"]), (&json!("not_found"), &json!("ho")));
+    assert_eq!(server.asked().len(), asked);
+}
+
+#[test]
+fn without_a_provider_the_replies_beside_the_script_answer_and_a_machine_alone_asks_nobody() {
+    let server = ModelServer::serving(CHAT, [streamed(&["one"])]);
+    let one = site(&server, "");
+    let body = "nrv.llm.complete(#{ model: \"m\", prompt: \"hi\", max_tokens: 50 }).text";
+    run(&one, body, &["--record-llm", "ask.llm"]).exits(0);
+    let asked = server.asked().len();
+    // The policy has a provider, and nobody may be asked.
+    let ci = |more: &[&str]| {
+        let mut command = one.command(&[&["run", "ask.rhai", "--json", "--allow-dirty"], more].concat());
+        let output = command.env("CI", "true").output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(ci(&[]).0, 0);
+    assert_eq!(ci(&["--record-llm", "x"]).0, 2);
+    script(&one, &body.replace("hi", "ho"));
+    let (code, told) = ci(&[]);
+    assert!(code == 1 && told.contains("not_found"), "{told}");
+    // No policy: the folder beside the script is enough.
+    let bare = Site::new(0);
+    fs::create_dir(bare.path("ask.llm")).unwrap();
+    for file in fs::read_dir(one.path("ask.llm")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), bare.path("ask.llm").join(file.file_name())).unwrap();
+    }
+    assert_eq!(run(&bare, body, &["--allow-dirty"]).exits(0).json()["result"], "one");
+    assert_eq!(server.asked().len(), asked);
+}
+
+#[test]
+fn a_run_that_no_model_could_answer_goes_on_there_later() {
+    let down = Answer::json("503 Service Unavailable", "", &json!({}));
+    let server = ModelServer::serving(CHAT, [down, streamed(&["x"])]);
+    let site = site(&server, "");
+    let body = "nrv.apply.create(\"one.txt\", \"1\\n\");\n\
+                let text = nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 }).text;\n\
+                nrv.apply.create(\"two.txt\", text);";
+    let error = run(&site, body, &[]).exits(75).json()["error"].clone();
+    assert!(error["hint"].as_str().unwrap().contains("`nrv resume "), "{error}");
+    assert!(site.path("one.txt").exists() && !site.path("two.txt").exists());
+    site.nrv(&["resume", "last"]).exits(0);
+    assert_eq!((site.read("two.txt"), server.requests().len()), (b"x".to_vec(), 2));
+    is_sound(&site);
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(!site.path("one.txt").exists());
+}
+
+/// Begins a run that reads a stream which does not end, and kills it when it has read that much.
+fn killed(body: &str) -> (Site, ModelServer) {
+    let begun = Answer::begun(&[form::token(CHAT, "a"), form::token(CHAT, "b")]).then_hold();
+    let server = ModelServer::serving(CHAT, [begun, streamed(&["whole"])]);
+    let site = site(&server, "");
+    script(&site, body);
+    let mut running = site.start(&["run", "ask.rhai"]);
+    let events = || site.recorded("**/events.jsonl").pop().map(|path| fs::read_to_string(path).unwrap());
+    wait_until("the script has read", || events().is_some_and(|events| events.contains("run.metric")));
+    running.signal(rustix::process::Signal::KILL);
+    assert!(running.stop() || running.has_ended());
+    (site, server)
+}
+
+#[test]
+fn a_stream_of_which_something_was_done_is_told_again_and_broken_off_after_a_crash() {
+    let body = "let seen = \"\";\n\
+                for e in nrv.llm.stream(#{ prompt: \"hi\", max_tokens: 50 }) {\n\
+                    if e.type == \"token\" { seen += e.text; }\n\
+                    if seen == \"ab\" && e.type == \"token\" { nrv.run.metric(\"read\", 2); }\n\
+                    if e.type == \"error\" { seen += `!${e.error.details.kind}`; }\n\
+                }\n\
+                nrv.apply.create(\"out.txt\", seen);";
+    let (site, server) = killed(body);
+    site.nrv(&["resume", "last"]).exits(0);
+    assert_eq!((site.read("out.txt"), server.requests().len()), (b"ab!truncated".to_vec(), 1));
+    is_sound(&site);
+}
+
+#[test]
+fn a_request_of_which_nothing_was_done_is_made_again_after_a_crash() {
+    let body = "nrv.run.metric(\"read\", 1);\n\
+                let reply = nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 });\n\
+                nrv.apply.create(\"out.txt\", reply.text);";
+    let (site, server) = killed(body);
+    site.nrv(&["resume", "last"]).exits(0);
+    assert_eq!(site.read("out.txt"), b"whole");
+    assert!((1..=2).contains(&server.requests().len()));
+    is_sound(&site);
+}
+
+#[test]
+fn cancelling_a_run_closes_the_connection_of_its_model() {
+    let begun = Answer::begun(&[form::token(CHAT, "a")]).then_hold();
+    let server = ModelServer::serving(CHAT, [begun]);
+    let site = site(&server, "");
+    script(&site, "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 })");
+    let running = site.start(&["run", "ask.rhai", "--json"]);
+    wait_until("the model is asked", || !server.requests().is_empty());
+    running.signal(rustix::process::Signal::INT);
+    let ran = running.end();
+    assert_eq!(ran.code, i32::from(Code::Cancelled.exit_code()), "{ran:?}");
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+#[test]
+fn the_table_of_patterns_answers_where_nothing_is_configured() {
+    let site = Site::new(0);
+    let body = "let reply = nrv.llm.complete(#{ prompt: \"Move the links from old.example.com to new.example.com\", max_tokens: 50 });\n\
+                nrv.llm.parse(reply.text, ()).tool_requests[0].tool";
+    assert_eq!(run(&site, body, &[]).exits(0).json()["result"], "link_updater");
+    let error = run(&site, "nrv.llm.complete(#{ prompt: \"Write a poem\", max_tokens: 50 })", &[]).exits(1);
+    assert_eq!(error.json()["error"]["details"]["kind"], "refusal");
+    assert!(!Path::new(&site.path("ask.llm")).exists());
+}

@@ -1,0 +1,66 @@
+//! A real server: llama.cpp's, with a model of half a megabyte that `tests/llm/install` makes.
+#![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![expect(clippy::print_stderr, reason = "a test that skips says so")]
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::LazyLock,
+};
+
+use crate::{repository, support::site::Running};
+
+/// A server, which ends with this.
+pub(crate) struct Llama {
+    url: String,
+    _process: Running,
+}
+
+/// Where `tests/llm/install` puts a server. Where it is missing the test is skipped and says so, but not where `CI` is set.
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
+    let folder = repository::root().join("target/llm");
+    let there = folder.join(format!("{name}.installed")).is_file();
+    if !there {
+        // Only one of them is installed without being named.
+        assert!(name != "llama" || std::env::var_os("CI").is_none(), "no model server: `.ci/run` installs it");
+        let named = if name == "llama" { "" } else { " llmock" };
+        eprintln!("skipped: there is no model server, `tests/llm/install{named}` brings it");
+    }
+    there.then_some(folder)
+}
+
+/// Starts a Python program with its stdin kept open, and waits until it says where it listens.
+pub(crate) fn start(python: &Path, arguments: &[&str]) -> (Running, String) {
+    let mut command = Command::new(python);
+    command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(repository::root());
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut process = Running(child);
+    let mut line = String::new();
+    BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("http://"), "{arguments:?} did not start: {line:?}");
+    (process, line.trim().to_owned())
+}
+
+impl Llama {
+    /// Starts a server with the model `tiny`, if it is installed.
+    pub(crate) fn start() -> Option<Self> {
+        let folder = installed("llama")?;
+        let model = folder.join("tiny.gguf");
+        let arguments = ["tests/llm/serve.py", model.to_str().unwrap(), "tiny"];
+        let (process, url) = start(&folder.join("llama/bin/python"), &arguments);
+        Some(Llama { url, _process: process })
+    }
+
+    /// One that tests share; it ends with them.
+    pub(crate) fn shared() -> Option<&'static Self> {
+        static SHARED: LazyLock<Option<Llama>> = LazyLock::new(Llama::start);
+        SHARED.as_ref()
+    }
+
+    /// The base URL for a dialect.
+    pub(crate) fn base_url(&self, dialect: &str) -> String {
+        format!("{}{}", self.url, if dialect.starts_with("openai") { "/v1" } else { "" })
+    }
+}
