@@ -181,9 +181,8 @@ impl Host<'_> {
             Err(error) => (outcome.and(Err(error)), None, None),
         };
         let state = state.unwrap_or_else(|| self.state_of(&outcome));
-        let outcome = if state == State::Suspended { outcome.map_err(|error| self.step_back(error)) } else { outcome };
         let outcome = match state {
-            State::Suspended => outcome.map_err(|error| self.with_way_on(error)),
+            State::Suspended => outcome.map_err(|error| self.step_back(error)).map_err(|error| self.with_way_on(error)),
             _ => outcome,
         };
         let (result, error) = match outcome {
@@ -222,15 +221,7 @@ impl Host<'_> {
         };
         match self.seal(&finished, evaluated, patch) {
             Ok(()) => Ok(finished),
-            Err(error) => {
-                let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
-                let message = format!("{} {}", finished.sentence(), error.message());
-                let unsealed = Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint);
-                Err(match finished.error {
-                    Some(cause) => unsealed.detail("cause", cause.message()),
-                    None => unsealed,
-                })
-            }
+            Err(error) => Err(unsealed(finished, &error)),
         }
     }
 
@@ -386,5 +377,16 @@ impl Host<'_> {
             Some(lease) => lease.retire(),
             None => Ok(()),
         }
+    }
+}
+
+/// The error of a run whose record could not be closed.
+fn unsealed(finished: Finished, error: &Error) -> Error {
+    let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
+    let message = format!("{} {}", finished.sentence(), error.message());
+    let unsealed = Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint);
+    match finished.error {
+        Some(cause) => unsealed.detail("cause", cause.message()),
+        None => unsealed,
     }
 }

@@ -21,7 +21,7 @@ use crate::{
         WireOptions, dialect,
     },
     net::{Cancel, Secret, is_loopback},
-    policy::{HEURISTIC, LlmProvider, Policy},
+    policy::{GGUF, HEURISTIC, LlmProvider, Policy},
 };
 
 /// The dialect of a provider that is a program.
@@ -29,6 +29,9 @@ const COMMAND: &str = "command";
 
 /// What a program gets of the environment, beside its key.
 const PASSED_ON: [&str; 2] = ["HOME", "PATH"];
+
+/// What is said to have answered where recorded replies do, and no provider is configured.
+const RECORDED: &str = "cassettes";
 
 /// Providers that a program adds to those of the policy, by name. The default has none.
 #[derive(Clone, Default)]
@@ -119,8 +122,11 @@ impl Provider {
 
     /// A provider that nobody has to reach, since recorded replies alone answer: its key is not even looked for.
     pub(super) fn absent(policy: &Policy, name: &str) -> Provider {
-        let settings = policy.settings().llm.providers.get(name).cloned().unwrap_or_default();
-        Provider { name: name.to_owned(), orchestrator: Arc::new(Absent), settings, known: Arc::default() }
+        let settings = policy.settings().llm.providers.get(name).cloned();
+        // Where nothing is configured, nobody would have been asked by that name.
+        let name = settings.as_ref().map_or(RECORDED, |_| name).to_owned();
+        let settings = settings.unwrap_or_default();
+        Provider { name, orchestrator: Arc::new(Absent), settings, known: Arc::default() }
     }
 
     /// What it can do: what is configured and what it says itself. It is asked once; an error is not remembered.
@@ -191,6 +197,7 @@ impl Making<'_> {
         match self.settings.dialect.as_str() {
             HEURISTIC => heuristic(self.context, self.policy),
             COMMAND => self.command(),
+            GGUF => self.file(),
             _ => self.server(),
         }
     }
@@ -240,7 +247,7 @@ impl Making<'_> {
             false => exec::look_up(name, environment.get("PATH"))?,
         };
         for path in [program.as_path()].into_iter().chain(args.iter().map(Path::new)) {
-            self.check_outside(path)?;
+            self.check_outside("program", path)?;
         }
         if self.settings.api_key_file.is_some() {
             return Err(self
@@ -261,15 +268,15 @@ impl Making<'_> {
         Ok(Arc::new(Command::new(options)))
     }
 
-    /// Refuses what lies in the workspace: a run could write what the next one starts, and nothing confines it.
-    fn check_outside(&self, path: &Path) -> Result<(), Error> {
+    /// Refuses what lies in the workspace: a run could write what the next one starts or reads, and nothing confines it.
+    fn check_outside(&self, key: &str, path: &Path) -> Result<(), Error> {
         let root = self.context.workspace.root();
         let is_inside = |path: &Path| path.is_absolute() && path.starts_with(root);
         if !is_inside(path) && !path.canonicalize().is_ok_and(|real| path.is_absolute() && is_inside(&real)) {
             return Ok(());
         }
         let message = format!("`{}` lies in the workspace, where runs can write it", path.display());
-        Err(self.wrong("program", message).hint("keep the program outside of the workspace"))
+        Err(self.wrong(key, message).hint("keep it outside of the workspace"))
     }
 
     /// Its key, if it has one.
@@ -288,16 +295,40 @@ impl Making<'_> {
             };
         }
         let Some(file) = api_key_file else { return Ok(None) };
-        let file = match (file.strip_prefix("~/"), environment.get("HOME")) {
+        Secret::read(&self.path("api_key_file", file)?, self.context.workspace.root()).map(Some)
+    }
+
+    /// The path of a file; `~` is the home.
+    fn path(&self, key: &str, file: &str) -> Result<PathBuf, Error> {
+        let path = match (file.strip_prefix("~/"), self.context.options.environment.get("HOME")) {
             (Some(rest), Some(home)) => Path::new(home).join(rest),
             (Some(_) | None, _) => PathBuf::from(file),
         };
-        if !file.is_absolute() {
-            return Err(self
-                .wrong("api_key_file", format!("`{}` is no absolute path", file.display()))
-                .hint("give one, or one that begins with `~/`"));
+        match path.is_absolute() {
+            true => Ok(path),
+            false => Err(self
+                .wrong(key, format!("`{}` is no absolute path", path.display()))
+                .hint("give one, or one that begins with `~/`")),
         }
-        Secret::read(&file, self.context.workspace.root()).map(Some)
+    }
+
+    /// A model in this process.
+    #[cfg(feature = "gguf")]
+    fn file(&self) -> Result<Arc<dyn Orchestrator>, Error> {
+        let Some(file) = &self.settings.model_file else {
+            return Err(self.wrong("dialect", "it has no `model_file`".to_owned()).hint("name the model's GGUF file"));
+        };
+        let path = self.path("model_file", file)?;
+        self.check_outside("model_file", &path)?;
+        let name = self.settings.model.as_deref().unwrap_or(self.name);
+        Ok(Arc::new(crate::llm::Gguf::open(name, &path)?))
+    }
+
+    /// A model in this process, if there were one.
+    #[cfg(not(feature = "gguf"))]
+    fn file(&self) -> Result<Arc<dyn Orchestrator>, Error> {
+        let message = "this program was built without models in its own process";
+        Err(self.wrong("dialect", message.to_owned()).hint("build it with `--features gguf`, or ask a server"))
     }
 }
 

@@ -247,8 +247,8 @@ impl Cassettes {
         let recorded = state.cassettes.iter().map(|(key, cassette)| (key, &cassette.request));
         let missing = |what: String| {
             Error::new(Code::NotFound, what)
-                .detail("key", key.to_string())
-                .hint("record it with the mode `record` or `auto`, where a model can be reached")
+                .detail("request", key.to_string())
+                .hint("record it where a model can be reached: the mode `record`, which is `--record-llm DIR` on the command line")
         };
         let Some((near, differences)) = difference::nearest(&asked, recorded) else {
             return missing("the request is not in the record, which is empty".to_owned());
@@ -265,6 +265,10 @@ impl Cassettes {
             ),
         };
         let some: Vec<_> = differences.into_iter().take(IN_DETAILS).collect();
+        let what = match some.first().map(|first| (first.recorded.as_deref(), first.asked.as_deref())) {
+            Some((Some(recorded), Some(asked))) => format!("{what}: it has `{recorded}` in place of `{asked}`"),
+            Some(_) | None => what,
+        };
         missing(what).detail("nearest", near.to_string()).detail("differences", json!(some))
     }
 }
@@ -436,7 +440,7 @@ mod tests {
         let error = ask(&cassettes(Mode::Replay, &files), "move all pages").unwrap_err();
         assert_eq!(error.code(), Code::NotFound);
         assert!(error.message().contains("differs at `/messages/0/content`"), "{error}");
-        assert_eq!(error.details()["key"], request("move all pages").key(1).to_string());
+        assert_eq!(error.details()["request"], request("move all pages").key(1).to_string());
         let difference = &error.details()["differences"][0];
         assert_eq!(difference["asked"], "move all pages");
         let empty = ask(&cassettes(Mode::Replay, &BTreeMap::new()), "x").unwrap_err();

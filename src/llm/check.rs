@@ -8,11 +8,15 @@ use super::{
 };
 use crate::{error::Error, schema::Schema};
 
+/// How many characters of a reply that is refused are told.
+const MOST_TOLD: usize = 1 << 16;
+
 /// The reply with its value, if it is what was asked for.
 pub(super) fn checked(request: &LlmRequest, mut reply: Reply) -> Result<Reply, Error> {
     let told = |error: Error, reply: &Reply| match reply.text.is_empty() {
         true => error,
-        false => error.detail("reply", quoted(&reply.text)),
+        // Whoever asks again may want to say what was wrong with it.
+        false => error.detail("reply", reply.text.chars().take(MOST_TOLD).collect::<String>()),
     };
     let value = tools(request, &reply).and_then(|()| value(request, &reply)).map_err(|error| told(error, &reply))?;
     reply.value = value;

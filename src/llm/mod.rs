@@ -20,6 +20,8 @@ mod discovery;
 mod error;
 mod event;
 mod frame;
+#[cfg(feature = "gguf")]
+mod gguf;
 mod heuristic;
 mod message;
 mod ndjson;
@@ -36,6 +38,8 @@ mod typed;
 mod wire;
 mod withheld;
 
+#[cfg(feature = "gguf")]
+pub use self::gguf::Gguf;
 pub use self::{
     canonical::Key,
     capabilities::{Capabilities, Model, Workload},

@@ -142,16 +142,7 @@ impl Form {
             Form::Word(words) => {
                 value.as_str().filter(|word| words.contains(word)).map(Value::from).ok_or_else(expected)
             }
-            Form::Words => {
-                let word = |item: &Value| match item {
-                    Value::String(text) if !text.is_empty() => Some(json!([text])),
-                    Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => {
-                        Some(item.clone())
-                    }
-                    _ => None,
-                };
-                value.as_array().and_then(|items| items.iter().map(word).collect()).ok_or_else(expected)
-            }
+            Form::Words => value.as_array().and_then(|items| items.iter().map(word).collect()).ok_or_else(expected),
             Form::Text => value.as_str().filter(|text| !text.trim().is_empty()).map(Value::from).ok_or_else(expected),
             Form::Number => value.as_f64().filter(|n| *n >= 0.0).map(|_| value.clone()).ok_or_else(expected),
             Form::Millionths => value.as_f64().and_then(millionths).map(Value::from).ok_or_else(expected),
@@ -258,6 +249,15 @@ fn one_of(keys: &[&str], value: &Value) -> Option<Result<Value, Wrong>> {
 }
 
 /// Checks a rule; an error is a phrase that goes on after "a rule that".
+/// A word of a command, or the words that may stand in its place.
+fn word(item: &Value) -> Option<Value> {
+    match item {
+        Value::String(text) if !text.is_empty() => Some(json!([text])),
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => Some(item.clone()),
+        _ => None,
+    }
+}
+
 fn read_row(columns: &[Column], row: &Value) -> Result<Value, String> {
     let map = row.as_object().ok_or_else(|| format!("is no table but {}", shown(row)))?;
     let mut read = Map::new();

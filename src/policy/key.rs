@@ -314,7 +314,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "llm.providers.*.dialect",
         Form::Word(DIALECTS),
-        "How it is spoken to: a server's dialect, \"command\" for a program, or \"heuristic\" for the table of patterns. It has to be given.",
+        "How it is spoken to: a server's dialect, \"command\" for a program, \"gguf\" for a model's file, or \"heuristic\" for the table of patterns. It has to be given.",
     ),
     key(
         "llm.providers.*.max_output_tokens",
@@ -325,6 +325,11 @@ pub(super) const KEYS: &[Key] = &[
         "llm.providers.*.model",
         Form::Text,
         "The model of requests that name none; without it, the only one that the provider has.",
+    ),
+    key(
+        "llm.providers.*.model_file",
+        Form::Path,
+        "The file of the model, of the dialect \"gguf\", outside of the workspace; `~/` is the home.",
     ),
     key(
         "llm.providers.*.prices.cached",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Permissions, Policy, Refusal, exec,
-    provider::{COMMAND, DIALECTS, HEURISTIC, Llm, LlmProvider},
+    provider::{COMMAND, DIALECTS, GGUF, HEURISTIC, Llm, LlmProvider},
 };
 use crate::error::{self, Code};
 
@@ -19,12 +19,18 @@ const HEADER: &str = "header.permissions.llm";
 impl Policy {
     /// The provider of a request that names this one, or none; `added` are those that the program brings along.
     ///
-    /// It is the one that the request names, else `llm.default`, else the only one there is, else `heuristic`.
+    /// It is the one that the request names, else `llm.default`, else the only one there is. Where there is none it is the only one
+    /// that the script's header names, of which there may be recorded replies, else `heuristic`.
     pub fn llm_provider<'a>(&'a self, asked: Option<&'a str>, added: impl Iterator<Item = &'a str>) -> &'a str {
         let Llm { default, providers, .. } = &self.settings.llm;
         let mut known: Vec<&str> = providers.keys().map(String::as_str).chain(added).collect();
+        known.sort_unstable();
         known.dedup();
-        let only = known.first().copied().filter(|_| known.len() == 1);
+        let only = match (known.as_slice(), self.ceilings.last().map(|header| header.llm.as_slice())) {
+            ([only], _) => Some(*only),
+            ([], Some([only])) if only != "*" => Some(only.as_str()),
+            _ => None,
+        };
         asked.or(default.as_deref()).or(only).unwrap_or(HEURISTIC)
     }
 
@@ -94,7 +100,7 @@ fn without_dialect() -> String {
 
 /// What is wrong with a provider: the key in its table, which is empty for the table itself, and why.
 fn wrong_provider(name: &str, provider: &LlmProvider) -> Option<(&'static str, String)> {
-    let LlmProvider { dialect, base_url, program, api_key_env, api_key_file, .. } = provider;
+    let LlmProvider { dialect, base_url, program, model_file, api_key_env, api_key_file, .. } = provider;
     let say = |key: &'static str, why: &str| Some((key, why.to_owned()));
     if dialect.is_empty() {
         return Some(("", without_dialect()));
@@ -104,6 +110,12 @@ fn wrong_provider(name: &str, provider: &LlmProvider) -> Option<(&'static str, S
     }
     let has_key = api_key_env.is_some() || api_key_file.is_some();
     match dialect.as_str() {
+        GGUF if base_url.is_some() || !program.is_empty() || has_key => {
+            say("", "has a `base_url`, a `program` or a key, but its dialect is \"gguf\", which reaches nothing")
+        }
+        GGUF if model_file.is_none() => say("", "lacks `model_file`, which is the file of the model"),
+        GGUF => None,
+        _ if model_file.is_some() => say("model_file", "is for the dialect \"gguf\""),
         COMMAND if base_url.is_some() => say("base_url", "is for servers: a `command` has a `program`"),
         COMMAND => wrong_program(program),
         HEURISTIC if base_url.is_some() || !program.is_empty() || has_key => {
@@ -178,6 +190,7 @@ mod tests {
         for dialect in DIALECTS {
             let needs = match *dialect {
                 COMMAND => "program = ['x']",
+                GGUF => "model_file = '~/m.gguf'",
                 HEURISTIC => "",
                 _ => "base_url = 'https://a.example.com/v1'\napi_key_env = 'A_KEY'",
             };
@@ -194,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_provider_has_what_its_dialect_needs_and_nothing_else() {
-        let known = "\"anthropic\", \"command\", \"heuristic\", \"ollama\", \"openai_chat\", \"openai_responses\"";
+        let known =
+            "\"anthropic\", \"command\", \"gguf\", \"heuristic\", \"ollama\", \"openai_chat\", \"openai_responses\"";
         let lacks = format!("`llm.providers.a` lacks `dialect`, which is one of {known}");
         for (table, line) in [("[llm.providers.a]", 1), ("\n[llm.providers.a]\nmodel = 'x'", 2)] {
             refused(table, line, &lacks);
@@ -209,6 +223,17 @@ mod tests {
         let program =
             "`llm.providers.a` lacks `program`, the program and its arguments, such as [\"my-model\", \"--json\"]";
         refused(&a("dialect = 'command'"), 1, program);
+        refused(&a("dialect = 'gguf'"), 1, "`llm.providers.a` lacks `model_file`, which is the file of the model");
+        refused(
+            &a("dialect = 'gguf'\nmodel_file = '/m'\nbase_url = 'http://a'"),
+            1,
+            "`llm.providers.a` has a `base_url`, a `program` or a key, but its dialect is \"gguf\", which reaches nothing",
+        );
+        refused(
+            &a("dialect = 'command'\nprogram = ['x']\nmodel_file = '/m'"),
+            4,
+            "`llm.providers.a.model_file` is for the dialect \"gguf\"",
+        );
         refused(
             &a("dialect = 'command'\nprogram = ['tools/model']"),
             3,

@@ -30,7 +30,7 @@ pub use self::{
     exec::Allowance,
     hidden::Hidden,
     key::{ASSERTIONS, EVALUATORS},
-    provider::{Cassettes, DIALECTS, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
+    provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
         Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, CommandRule, Commitment, Confirm, ConfirmMode,

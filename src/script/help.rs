@@ -42,6 +42,9 @@ pub fn help(loaded: &Loaded) -> String {
         ("diff lines", header.ceiling.budget.diff_lines),
         ("calls", header.ceiling.budget.calls),
         ("bytes", header.ceiling.budget.bytes),
+        ("s of programs", header.ceiling.budget.exec_s),
+        ("s in all", header.ceiling.budget.wall_s),
+        ("tokens", header.ceiling.budget.tokens),
     ];
     let budget: Vec<_> = budget.iter().filter_map(|(name, most)| most.map(|most| format!("{most} {name}"))).collect();
     if !budget.is_empty() {

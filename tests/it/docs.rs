@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use crate::{docs::page::Step, repository};
+use crate::{docs::page::Step, repository, support::toolchain};
 
 /// The pages that are run, each from top to bottom.
 const PAGES: &[&str] = &["README.md"];
@@ -112,10 +112,11 @@ fn report(page: &str, step: &Step, status: Option<i32>, actual: &str, shell: &st
     )
 }
 
-/// A shell with nothing of the surroundings but programs, in a repository of its own.
+/// A shell with nothing of the surroundings but programs and the Rust toolchain, in a repository of its own.
 fn shell(folder: &Path, home: &Path) -> Command {
     let binary = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("a file has a folder");
     let path = std::env::var("PATH").unwrap_or_default();
+    toolchain::link(home);
     let mut command = Command::new("sh");
     command.current_dir(folder).env_clear();
     command.env("PATH", format!("{}:{path}", binary.display())).env("HOME", home).env("LANG", "C.UTF-8");

@@ -56,3 +56,4 @@ mod tidy;
 mod toolkit;
 mod vectors;
 mod worker;
+mod workflows;

@@ -52,6 +52,8 @@ const CHOKE_POINTS: &[&str] = &[
     "exec/",
     "journal/entry.rs",
     "ledger/folder.rs",
+    // The weights of a model, which lie outside of every workspace.
+    "llm/gguf/",
     "lock/mod.rs",
     "net/",
     "process/",

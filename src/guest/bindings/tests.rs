@@ -78,6 +78,7 @@ fn generous(call: &call::Call) -> Result<Value, Error> {
         call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } => json!(["a"]),
         call::Call::LlmCapabilities { .. } => json!({"models": {"tiny": {"tools": true}}}),
         call::Call::LlmComplete(_) => json!({"text": "[\"red\"]", "value": ["red"]}),
+        call::Call::PromptCompose(_) => json!({"text": "# Goal\n", "sha256": "00"}),
         call::Call::FilesRead { .. } | call::Call::FilesSha256 { .. } => json!("text"),
         _ => json!({"size": 1}),
     })

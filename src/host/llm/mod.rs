@@ -96,6 +96,12 @@ impl Host<'_> {
         if let Some(ready) = self.models.ready.get(&name) {
             return Ok(ready.clone());
         }
+        let several = provider::names(&self.policy, &self.context.options.orchestrators);
+        if asked.is_none() && self.policy.settings().llm.default.is_none() && several.len() > 2 {
+            let error = Error::new(Code::InvalidInput, "the request names no provider, and there are several");
+            let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
+            return Err(error.detail("field", "provider").hint(hint));
+        }
         let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
         let provider = match is_played && !(asked.is_some() && provider::is_table(&self.policy, &name)) {
             true => Provider::absent(&self.policy, &name),
@@ -109,7 +115,7 @@ impl Host<'_> {
     fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
         match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
             Some((_, cassettes)) => Ok(provider.capabilities()?.or(cassettes.models())),
-            None => provider.capabilities(),
+            None => provider.capabilities().map_err(|error| error.within(format!("the provider `{}`", provider.name))),
         }
     }
 

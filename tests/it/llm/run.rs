@@ -191,9 +191,9 @@ fn the_key_is_in_no_record_no_output_and_no_error() {
     let echo = format!("Your key is {KEY}.");
     let said = json!({"diffs": [], "post": {"commands": [{"program": KEY}]}}).to_string();
     let (head, tail) = said.split_at(said.find("canary").unwrap() + 3);
-    for dialect in form::dialects() {
+    for (turn, dialect) in form::dialects().enumerate() {
         let events = [form::token(dialect, "a"), form::error_event(dialect, "authentication_error", &echo)];
-        for answer in [
+        let answers = [
             Answer::json("401 No", "", &form::error(dialect, "authentication_error", &echo)),
             Answer::text("307 To", &format!("location: http://127.0.0.1:1/?key={KEY}\r\n"), ""),
             Answer::stream(&events),
@@ -201,7 +201,9 @@ fn the_key_is_in_no_record_no_output_and_no_error() {
             Answer::stream(&form::events(dialect, &[&said], Finish::Stop)),
             Answer::stream(&form::events(dialect, &[head, tail], Finish::Stop)),
             Answer::json("200 OK", &format!("x-key: {KEY}\r\n"), &form::whole(dialect, &said, Finish::Stop)),
-        ] {
+        ];
+        // Every other one: the dialects share what keeps the key.
+        for answer in answers.into_iter().skip(turn % 2).step_by(2) {
             let server = ModelServer::serving(dialect, [answer]);
             let site = site(&server.base_url(dialect), dialect, "m");
             let body = "for event in nrv.llm.stream(ask(1, 60000)) { print(event); nrv.ui.show(event); }\nnrv.llm.complete(ask(2, 60000))";

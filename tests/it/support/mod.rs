@@ -9,3 +9,4 @@ pub(crate) mod record;
 pub(crate) mod script;
 pub(crate) mod site;
 pub(crate) mod terminal;
+pub(crate) mod toolchain;
