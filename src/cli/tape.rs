@@ -48,6 +48,7 @@ pub(super) fn again(tape: Option<Tape>) -> Result<Option<Tape>, Error> {
 }
 
 /// Writes the replies that a run recorded, each into its file.
+#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is theirs to name")]
 pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result<(), Error> {
     let Some(Tape { folder, files, .. }) = &finished.cassettes else { return Ok(()) };
     let place: PathBuf = here.context.workspace.root().join(folder);

@@ -375,6 +375,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_model_in_the_program_needs_the_feature_and_a_file_outside_of_the_workspace() {
+        let place = Place::new(&[]);
+        let file = place.context.workspace.root().join("m.gguf").display().to_string();
+        let settings = LlmProvider { dialect: GGUF.to_owned(), model_file: Some(file), ..LlmProvider::default() };
+        let words = if cfg!(feature = "gguf") { "lies in the workspace" } else { "without models in its own process" };
+        place.refuses(&settings, Code::InvalidPolicy, words);
+    }
+
     fn server(base_url: &str) -> LlmProvider {
         let dialect = "openai_chat".to_owned();
         LlmProvider { dialect, base_url: Some(base_url.to_owned()), ..LlmProvider::default() }

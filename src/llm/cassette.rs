@@ -154,9 +154,8 @@ impl Cassettes {
     /// Answers the request of this key, from the record or by a provider.
     pub fn answer_at(
         &self,
-        key: Key,
+        (key, request): (Key, &LlmRequest),
         provider: Option<&dyn Orchestrator>,
-        request: &LlmRequest,
         cancel: &Cancel,
         on_token: &mut dyn FnMut(&str),
     ) -> Result<Reply, Error> {
@@ -165,7 +164,7 @@ impl Cassettes {
             (Mode::Off, _) => behind(provider)?.answer(request, cancel, on_token),
             (Mode::Replay | Mode::Auto, Some(cassette)) => play(cassette, cancel, on_token),
             (Mode::Replay, None) => Err(self.miss(key, request)),
-            (Mode::Record | Mode::Auto, _) => self.record(key, behind(provider)?, request, cancel, on_token),
+            (Mode::Record | Mode::Auto, _) => self.record((key, request), behind(provider)?, cancel, on_token),
         }
     }
 
@@ -195,9 +194,8 @@ impl Cassettes {
 
     fn record(
         &self,
-        key: Key,
+        (key, request): (Key, &LlmRequest),
         provider: &dyn Orchestrator,
-        request: &LlmRequest,
         cancel: &Cancel,
         on_token: &mut dyn FnMut(&str),
     ) -> Result<Reply, Error> {
@@ -283,7 +281,7 @@ impl Orchestrator for Cassettes {
     }
 
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
-        self.answer_at(self.next_key(request), self.inner.as_deref(), request, cancel, on_token)
+        self.answer_at((self.next_key(request), request), self.inner.as_deref(), cancel, on_token)
     }
 }
 

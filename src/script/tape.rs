@@ -43,7 +43,7 @@ pub(super) fn choose(
     // Without a provider there is the table of patterns, which needs no record.
     let is_said = is_configured || matches!(tapes, Tapes::Policy) && llm.cassettes.is_some();
     let is_used = !files.is_empty() || is_said;
-    Ok(is_used.then(|| Tape { mode, folder, files }))
+    Ok(is_used.then_some(Tape { mode, folder, files }))
 }
 
 /// The folder of a script's recorded replies.

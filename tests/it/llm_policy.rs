@@ -1,4 +1,5 @@
 //! What the policy says of language models, where it is met: in calls of a run, on the command line, and in the documentation.
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::{
     Call, Code, Context, Error, Host, Options, Policy, Position, Request, Silent, Workspace,
@@ -39,7 +40,7 @@ fn performed(site: &Site, permitted: &[&str], call: Call) -> Result<Value, Error
 
 #[test]
 fn a_provider_that_the_header_does_not_permit_is_not_asked() {
-    for (policy, permitted) in [("", &["local"][..]), (LOCAL, &["heuristic"]), (LOCAL, &[])] {
+    for (policy, permitted) in [("", &[][..]), (LOCAL, &["heuristic"]), (LOCAL, &[])] {
         let site = Site::new(0).policy(policy);
         for call in [ask("hi"), Call::LlmCapabilities { provider: None }] {
             let error = performed(&site, permitted, call).unwrap_err();
@@ -55,6 +56,12 @@ fn a_provider_that_the_header_permits_is_not_blocked() {
         let outcome = performed(&Site::new(0).policy(policy), permitted, ask("hi"));
         assert_ne!(outcome.map_err(|error| error.code()), Err(Code::PermissionDenied));
     }
+}
+
+#[test]
+fn where_none_is_configured_the_only_provider_that_the_header_names_is_meant() {
+    let error = performed(&Site::new(0), &["local"], ask("hi")).unwrap_err();
+    assert_eq!((error.code(), error.message()), (Code::NotFound, "there is no provider `local`"));
 }
 
 #[test]
@@ -80,7 +87,8 @@ fn a_wrong_policy_is_refused_by_every_command_with_its_line() {
 
 #[test]
 fn the_policy_knows_every_dialect_of_a_server() {
-    let mut known: Vec<&str> = PROVIDERS.iter().map(|dialect| dialect.name()).chain(["command", "heuristic"]).collect();
+    let mut known: Vec<&str> =
+        PROVIDERS.iter().map(|dialect| dialect.name()).chain(["command", "gguf", "heuristic"]).collect();
     known.sort_unstable();
     assert_eq!(DIALECTS, known);
 }

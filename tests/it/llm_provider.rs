@@ -215,11 +215,11 @@ fn what_is_wrong_with_a_provider_is_told_before_a_run_finds_it() {
     site.nrv(&["llm", "ping", "local"]).exits(75).says("the connection was refused");
     let doctor = site.nrv(&["doctor", "--json"]).exits(0).stdout;
     assert!(doctor.contains("ready to be asked: heuristic, local; none was"), "{doctor}");
-    site.write("nrv.toml", &format!("{local}api_key_env = 'NRV_TEST_NO_KEY'"));
+    site.write("nrv.toml", format!("{local}api_key_env = 'NRV_TEST_NO_KEY'"));
     site.nrv(&["llm", "ping"]).exits(1).says("the provider `local`: the variable `NRV_TEST_NO_KEY`");
     let doctor = site.nrv(&["doctor", "--json"]).exits(0).stdout;
     assert!(doctor.contains("`NRV_TEST_NO_KEY`, which holds its key, is not set"), "{doctor}");
-    site.write("nrv.toml", &format!("{local}api_key_env = 'PATH'").replace("127.0.0.1:1", "h.invalid"));
+    site.write("nrv.toml", format!("{local}api_key_env = 'PATH'").replace("127.0.0.1:1", "h.invalid"));
     site.nrv(&["llm", "ping"]).exits(1).says("over plain http to `http://h.invalid/v1` (line 3 of `nrv.toml`)");
 }
 

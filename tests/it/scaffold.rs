@@ -1,6 +1,5 @@
 //! From a reply to a changed tree, by a program: the toolkit's example as it is written, and the whole way.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::process::Command;
 

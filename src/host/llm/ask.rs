@@ -109,7 +109,7 @@ fn workload(ask: &Ask) -> Result<Workload, Error> {
     let Some(name) = &ask.workload else { return Ok(Workload::default()) };
     Workload::deserialize(json!(name)).map_err(|_| {
         let error = wrong("workload", format!("there is no workload `{}`", name.escape_debug()));
-        match error::nearest(name, ["chat", "embedding"].into_iter()) {
+        match error::nearest(name, ["chat", "embedding"]) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint("known are `chat`, `embedding`"),
         }

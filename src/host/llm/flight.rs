@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How often a wish to stop is looked for while nothing comes.
-const TICK: Duration = Duration::from_millis(20);
+pub(super) const TICK: Duration = Duration::from_millis(20);
 
 /// A request on its way.
 pub(super) struct Flight {
@@ -57,7 +57,7 @@ impl Orchestrator for Recorded {
     }
 
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
-        self.cassettes.answer_at(self.key, Some(&*self.provider), request, cancel, on_token)
+        self.cassettes.answer_at((self.key, request), Some(&*self.provider), cancel, on_token)
     }
 }
 

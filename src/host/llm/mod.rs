@@ -8,7 +8,13 @@ mod flight;
 mod stream;
 mod tape;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+};
 
 use serde_json::{Value, json};
 
@@ -93,6 +99,10 @@ impl Host<'_> {
     /// The provider of a request, ready to be asked.
     fn provider(&mut self, asked: Option<&str>) -> Result<Provider, Error> {
         let name = provider::name(&self.policy, &self.context.options.orchestrators, asked);
+        let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
+        if is_played && !(asked.is_some() && provider::is_table(&self.policy, &name)) {
+            return Ok(Provider::absent(&self.policy, &name));
+        }
         if let Some(ready) = self.models.ready.get(&name) {
             return Ok(ready.clone());
         }
@@ -102,11 +112,7 @@ impl Host<'_> {
             let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
             return Err(error.detail("field", "provider").hint(hint));
         }
-        let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
-        let provider = match is_played && !(asked.is_some() && provider::is_table(&self.policy, &name)) {
-            true => Provider::absent(&self.policy, &name),
-            false => Provider::of(self.context, &self.policy, &name)?,
-        };
+        let provider = Provider::of(self.context, &self.policy, &name)?;
         self.models.ready.insert(name, provider.clone());
         Ok(provider)
     }
@@ -115,8 +121,25 @@ impl Host<'_> {
     fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
         match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
             Some((_, cassettes)) => Ok(provider.capabilities()?.or(cassettes.models())),
-            None => provider.capabilities().map_err(|error| error.within(format!("the provider `{}`", provider.name))),
+            None => self.reported(provider),
         }
+    }
+
+    /// What a server says that it can do. It may take its time, and a run can be stopped meanwhile.
+    fn reported(&self, provider: &Provider) -> Result<Capabilities, Error> {
+        let (teller, told) = mpsc::channel();
+        let asked = provider.clone();
+        std::thread::spawn(move || teller.send(asked.capabilities()));
+        let reported = loop {
+            match told.recv_timeout(flight::TICK) {
+                Ok(reported) => break reported,
+                Err(RecvTimeoutError::Timeout) => self.check_cancelled()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Err(Error::new(Code::Internal, "the provider broke while it was asked what it can do"));
+                }
+            }
+        };
+        reported.map_err(|error| error.within(format!("the provider `{}`", provider.name)))
     }
 
     /// The record that stands before a provider. The table of patterns answers for itself where it is asked by its name.

@@ -1,5 +1,4 @@
 //! A real server from its reply to the tree, and the same run without it.
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use serde_json::json;
 

@@ -159,3 +159,22 @@ fn a_server_that_was_stopped_can_not_be_reached() {
     let error = client.complete(asking("hi").build().unwrap()).unwrap_err();
     assert_eq!(llm::kind(&error), Some(Kind::Unreachable), "{error:?}");
 }
+
+#[test]
+fn a_model_that_has_learnt_something_answers_in_words_and_keeps_to_a_schema() {
+    let Some(server) = Llama::start_large() else { return };
+    let client = client(wire_to(server.base_url("openai_chat"), "openai_chat", Capabilities::default()));
+    let asking = |text: &str| {
+        let capabilities = client.capabilities().unwrap();
+        LlmRequest::builder(capabilities).model("smollm2").prompt(text).max_tokens(64).temperature(0.0).seed(1)
+    };
+    let reply = client.complete(asking("What is the capital of France?").build().unwrap()).unwrap();
+    // Words, if not the right ones.
+    let words = reply.text.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).count();
+    assert!(words > 4 && reply.usage.output_tokens.is_some_and(|tokens| tokens > 4), "{reply:?}");
+    let schema = json!({"type": "object", "required": ["city"], "additionalProperties": false,
+                        "properties": {"city": {"enum": ["Berlin", "Paris", "Rome"]}}});
+    let request = asking("What is the capital of France?").schema(schema).build().unwrap();
+    let value = client.complete(request).unwrap().value.unwrap();
+    assert!(["Berlin", "Paris", "Rome"].contains(&value["city"].as_str().unwrap()), "{value}");
+}

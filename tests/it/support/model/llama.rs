@@ -25,8 +25,8 @@ pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     if !there {
         // Only one of them is installed without being named.
         assert!(name != "llama" || std::env::var_os("CI").is_none(), "no model server: `.ci/run` installs it");
-        let named = if name == "llama" { "" } else { " llmock" };
-        eprintln!("skipped: there is no model server, `tests/llm/install{named}` brings it");
+        let named = if name == "llama" { String::new() } else { format!(" {name}") };
+        eprintln!("skipped: it is not installed, `tests/llm/install{named}` brings it");
     }
     there.then_some(folder)
 }
@@ -46,11 +46,19 @@ pub(crate) fn start(python: &Path, arguments: &[&str]) -> (Running, String) {
 impl Llama {
     /// Starts a server with the model `tiny`, if it is installed.
     pub(crate) fn start() -> Option<Self> {
-        let folder = installed("llama")?;
-        let model = folder.join("tiny.gguf");
-        let arguments = ["tests/llm/serve.py", model.to_str().unwrap(), "tiny"];
+        installed("llama").map(|folder| Llama::serving(&folder, "tiny"))
+    }
+
+    /// Starts a server with the model `smollm2`, which is installed only if somebody asks for it.
+    pub(crate) fn start_large() -> Option<Self> {
+        installed("smollm2").map(|folder| Llama::serving(&folder, "smollm2"))
+    }
+
+    fn serving(folder: &Path, name: &str) -> Self {
+        let model = folder.join(format!("{name}.gguf"));
+        let arguments = ["tests/llm/serve.py", model.to_str().unwrap(), name];
         let (process, url) = start(&folder.join("llama/bin/python"), &arguments);
-        Some(Llama { url, _process: process })
+        Llama { url, _process: process }
     }
 
     /// One that tests share; it ends with them.
