@@ -39,7 +39,8 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
         reply,
         accept_stale_reads: arguments.accept_stale_reads,
         yes: arguments.yes,
-        tape: tape::again(host::tape_of(context, folder.id())?)?,
+        tape: tape::again(here, host::tape_of(context, folder.id())?)?,
+        replay_only: here.is_ci(),
     };
     let mut terminal = Terminal::new(here, out)?;
     let finished = script::resume(context, folder.id(), resumption, &mut terminal)?;

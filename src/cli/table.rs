@@ -84,9 +84,21 @@ pub(super) fn question(question: &Question, most: usize) -> String {
     if question.patch.is_empty() {
         return format!("{}\n", escape(&question.subject.to_string()));
     }
-    let text = objections(&question.subject["results"]);
+    let text = format!("{}{}", objections(&question.subject["results"]), beside(&question.subject));
     let files = question.files.iter().map(|stat| (stat.path.to_string(), stat.lines.added, stat.lines.removed));
     format!("{text}{}", changes(files, question.files.len(), most))
+}
+
+/// What a plan, or one diff, says beside what the patch shows.
+fn beside(subject: &Value) -> String {
+    const SHOWN: &[&str] = &["checksum", "diffs", "path", "strategy", "unified_diff"];
+    let is_plan = subject.get("diffs").is_some() || subject.get("unified_diff").is_some();
+    let others = subject.as_object().into_iter().flatten().filter(|(key, _)| is_plan && !SHOWN.contains(&key.as_str()));
+    let line = |(key, value): (&String, &Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{}: {}\n", escape(key), escape(&value))
+    };
+    others.map(line).collect()
 }
 
 /// What gates say, where it is more than the one thing that the question names.
@@ -395,6 +407,18 @@ mod tests {
         let verifier = json!({"passed": true, "checks": ["no_404s_sampled"], "remarks": ["a redirects\u{1b}[2J"]});
         let text = adapter(&json!({"tool": "x", "verifier": verifier}), &json!({}));
         assert!(text.ends_with("verifier passed: no 404s sampled\na redirects\\u{1b}[2J\n"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_asked_about_by_its_files_and_what_it_says_beside_them() {
+        let lines = crate::diff::Lines { added: 3, removed: 1 };
+        let stat = crate::diff::Stat { path: crate::path::RepoPath::parse("a.txt").unwrap(), lines };
+        let subject = json!({"path": "a.txt", "unified_diff": "--- a\n", "note": "a\u{1b}[2J reason"});
+        let (id, label) = ("c1".to_owned(), "change it".to_owned());
+        let asked = Question { id, label, subject, files: vec![stat], patch: b"--- a\n".to_vec(), may_all: false };
+        let text = question(&asked, 20);
+        assert!(text.starts_with("note: a\\u{1b}[2J reason\n") && text.contains("a.txt"), "{text}");
+        assert!(!text.contains("unified_diff"), "{text}");
     }
 
     #[test]

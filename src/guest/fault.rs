@@ -132,6 +132,10 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
             Code::ScriptFailed,
             format!("{} is needed here, not {}", type_name_word(&wanted), type_name_word(&found)),
         ),
+        EvalAltResult::ErrorPropertyNotFound(name, _) => {
+            Error::new(Code::ScriptFailed, format!("the map has no field `{}`", name.escape_debug()))
+                .hint(format!("a field that may be missing is read by `get({name:?})`, which gives `()` then"))
+        }
         ref mut other => {
             let _ = other.take_position();
             Error::new(Code::ScriptFailed, sentence(&other.to_string()))

@@ -221,7 +221,9 @@ impl Host<'_> {
         sink.event(Event::DtaStarted { tool: tool.to_owned() });
         self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
         let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.policy.adapter(tool).rate_per_min);
-        self.budget.reserve_rate(&key, limit, self.context.options.clock.now_ms())?;
+        if let Some(rate) = self.budget.rate(&key, limit) {
+            rate.reserve(self.context.options.clock.now_ms())?;
+        }
         let began = self.moment();
         let proposal = {
             let options = &self.context.options;

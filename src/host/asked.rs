@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Orchestrators, provider};
 use crate::{
-    call::{Ask, Call},
+    call::{Ask, Call, Parts},
     policy::Policy,
 };
 
@@ -16,6 +16,11 @@ pub(super) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call)
         Call::LlmCapabilities { provider: None } => Cow::Owned(Call::LlmCapabilities { provider: name(&None) }),
         Call::LlmComplete(ask) if ask.provider.is_none() => Cow::Owned(Call::LlmComplete(named(ask))),
         Call::LlmStream(ask) if ask.provider.is_none() => Cow::Owned(Call::LlmStream(named(ask))),
+        // What it can do is asked of the one that a request would go to.
+        Call::PromptCompose(parts) if parts.provider.is_none() && parts.is_for_a_model() => {
+            let parts = Parts { provider: name(&None), ..(**parts).clone() };
+            Cow::Owned(Call::PromptCompose(Box::new(parts)))
+        }
         _ => Cow::Borrowed(call),
     }
 }
@@ -33,6 +38,7 @@ mod tests {
             match call {
                 Call::LlmComplete(ask) | Call::LlmStream(ask) => ask.provider,
                 Call::LlmCapabilities { provider } => provider,
+                Call::PromptCompose(parts) => parts.provider,
                 _ => None,
             }
         };
@@ -40,6 +46,7 @@ mod tests {
             Call::LlmComplete(Box::default()),
             Call::LlmStream(Box::default()),
             Call::LlmCapabilities { provider: None },
+            Call::PromptCompose(Box::new(Parts { model: Some("m".to_owned()), ..Parts::default() })),
         ] {
             assert_eq!(judged("", &call).as_deref(), Some("mine"));
             assert_eq!(judged("[llm]\ndefault = 'heuristic'", &call).as_deref(), Some("heuristic"));

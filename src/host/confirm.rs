@@ -111,7 +111,7 @@ impl Host<'_> {
                 kind: CONFIRM,
                 label: label.to_owned(),
                 shown: subject.clone(),
-                patch: Patch::default(),
+                patch: Patch::of_plan(subject).unwrap_or_default(),
                 files: Vec::new(),
                 empty: false,
             }),

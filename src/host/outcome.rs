@@ -154,6 +154,27 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// What a record says of a language model, in a few words.
+fn model(record: &Record) -> Option<String> {
+    let data = &record.data;
+    let quoted = |value: &Value| format!("`{}`", crate::text::escape(value.as_str().unwrap_or_default()));
+    let asked = |data: &Value| format!("{} of {}", quoted(&data["model"]), quoted(&data["provider"]));
+    match record.kind.as_str() {
+        "llm_cassettes" => Some(format!("{} {}", text(&data["mode"]), quoted(&data["folder"]))),
+        "llm_sent" => Some(asked(data)),
+        "llm_tried" => {
+            let after = data["after"]["message"].as_str().map(|why| format!(" after: {}", crate::text::escape(why)));
+            Some(format!("try {}{}", data["attempt"], after.unwrap_or_default()))
+        }
+        _ => {
+            let by = data.get("answered_by")?;
+            let recorded = if by["from"] == "cassette" { ", recorded" } else { "" };
+            let label = by["label"].as_str().map(|label| format!(", `{}`", crate::text::escape(label)));
+            Some(format!("{}{recorded}{}", asked(by), label.unwrap_or_default()))
+        }
+    }
+}
+
 /// A record in a few words, for listings.
 pub fn summary(record: &Record) -> String {
     let data = &record.data;
@@ -166,7 +187,8 @@ pub fn summary(record: &Record) -> String {
         &data["label"],
         &data["asked"]["kind"],
     ];
-    let mut words: Vec<String> = known.iter().filter_map(|value| value.as_str()).map(str::to_owned).collect();
+    let mut words: Vec<String> = known.iter().filter_map(|value| value.as_str()).map(crate::text::escape).collect();
+    words.extend(model(record));
     words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
     words.extend(data["error"]["message"].as_str().map(crate::text::escape));
     words.extend(data["state"].as_str().map(str::to_owned));

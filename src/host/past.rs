@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Position,
     attempt::{Aside, AttemptState, Taken},
-    budget::Spent,
+    budget::{Demand, Spent},
     commit::Committed,
     reply::{self, Recorded, answer_of},
 };
@@ -277,6 +277,29 @@ impl Past {
         Ok((spent, elapsed + in_session))
     }
 
+    /// What a request to a model took that is made again: what is known of it where the run waited for the answer, and the most
+    /// that it may have taken where it was lost. Recorded replies took nothing.
+    pub(super) fn lost(&self, position: &Position) -> Demand {
+        let session = |seq: u64| self.records.iter().filter(|one| one.kind == "run_resumed" && one.seq < seq).count();
+        let (mut lost, mut under_way) = (Demand::default(), None::<&Record>);
+        let events = self.events.get(position.as_str()).into_iter().flatten().map(|at| &self.records[*at]);
+        for record in events {
+            match record.kind.as_str() {
+                "llm_sent" => {
+                    lost = lost.and(under_way.map(reserved).unwrap_or_default());
+                    under_way = Some(record);
+                }
+                // What it says that it took has in it what was lost before.
+                "call" if under_way.is_some_and(|sent| session(sent.seq) == session(record.seq)) => {
+                    lost = demand_of(&record.data["cost"]);
+                    under_way = None;
+                }
+                _ => {}
+            }
+        }
+        lost.and(under_way.map(reserved).unwrap_or_default())
+    }
+
     /// The greatest number that a transaction of the run has had.
     pub(super) fn transactions(&self, folder: &RunFolder) -> Result<u64, Error> {
         let number = |name: &str| name.strip_prefix('t').and_then(|digits| digits.parse::<u64>().ok());
@@ -363,6 +386,16 @@ fn is_stream(record: &Record) -> bool {
 /// True if other calls were made after the beginning of a stream was seen: it can't be begun anew.
 fn was_seen(records: &[Record], stream: &Record) -> bool {
     records.iter().any(|record| record.kind == "llm_seen" && record.position == stream.position)
+}
+
+/// The most that a request may have taken.
+fn reserved(sent: &Record) -> Demand {
+    if sent.data["from"] == "cassette" { Demand::default() } else { demand_of(&sent.data["reserved"]) }
+}
+
+fn demand_of(cost: &Value) -> Demand {
+    let of = |kind: &str| cost[kind].as_u64().unwrap_or_default();
+    Demand { exec_ms: 0, tokens: of("tokens"), cost: of("cost") }
 }
 
 pub(super) fn committed_of(record: &Record) -> Result<Committed, Error> {

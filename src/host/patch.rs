@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use super::Host;
 use crate::{
     change::{Change, Stamp},
-    diff::{self, Side, Stat},
+    diff::{self, ParseOptions, Side, Stat},
     error::{Code, Error},
     gate::Text,
     path::RepoPath,
@@ -23,6 +25,18 @@ pub(super) struct Patch {
 }
 
 impl Patch {
+    /// The diffs of a value that is a plan, or one diff, as they are written; none of any other value, and of one whose diffs can't be
+    /// read. Whether they apply is not looked at.
+    pub(super) fn of_plan(value: &Value) -> Option<Patch> {
+        let one = std::slice::from_ref(value);
+        let diffs = value.get("diffs").map_or(Some(one), |diffs| diffs.as_array().map(Vec::as_slice))?;
+        let mut parts = diffs.iter().map(written).collect::<Option<Vec<_>>>()?;
+        parts.sort_by(|one, other| one.1.path.cmp(&other.1.path));
+        let mut patch = Patch::default();
+        parts.iter().for_each(|(text, stat)| patch.push(text.as_bytes(), stat.clone()));
+        Some(patch)
+    }
+
     /// Appends one file's part.
     pub(super) fn push(&mut self, part: &[u8], stat: Stat) {
         let start = self.bytes.len();
@@ -49,6 +63,18 @@ impl Patch {
     pub(super) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
         self.parts.iter().map(|range| &self.bytes[range.clone()]).zip(&self.stats)
     }
+}
+
+/// A diff of a plan as a part of a patch; none if it is not about the file that it is given for, and no other.
+fn written(diff: &Value) -> Option<(&str, Stat)> {
+    let path = RepoPath::parse(diff.get("path")?.as_str()?).ok()?;
+    let text = diff.get("unified_diff")?.as_str()?;
+    let parsed = diff::parse(text.as_bytes(), &ParseOptions::default()).ok()?;
+    let [file] = parsed.files.as_slice() else { return None };
+    if ![file.source(), file.target()].contains(&Some(&path)) {
+        return None;
+    }
+    Some((text, Stat { path, lines: file.size() }))
 }
 
 /// What a part of a patch shows of the file before and after. Lines of the latter have the numbers that they have in the file.
@@ -138,7 +164,29 @@ fn read(view: View<'_>, (path, limit): (&RepoPath, u64), buffer: &mut Vec<u8>) -
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_plan_is_shown_as_its_diffs_and_other_values_are_not() {
+        let diff = |path: &str| json!({"path": path, "unified_diff": format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")});
+        let patch = Patch::of_plan(&json!({"diffs": [diff("b"), diff("a")], "post": {}})).unwrap();
+        let named = |patch: &Patch| {
+            patch.stats.iter().map(|stat| (stat.path.to_string(), stat.lines.added)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&patch), [("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        assert!(patch.bytes.starts_with(b"--- /dev/null\n+++ b/a\n") && patch.bytes.ends_with(b"+x\n"));
+        assert_eq!(named(&Patch::of_plan(&diff("c")).unwrap()).len(), 1);
+        let mut other = diff("a");
+        other["path"] = json!("b");
+        let broken = json!({"path": "a", "unified_diff": "+x"});
+        for value in
+            [json!("text"), json!({"id": 1}), json!({"diffs": 1}), json!({"diffs": [other]}), broken, json!({})]
+        {
+            assert!(Patch::of_plan(&value).is_none(), "{value}");
+        }
+    }
 
     #[test]
     fn a_part_shows_both_sides_and_the_numbers_of_lines() {

@@ -115,7 +115,6 @@ impl Host<'_> {
         let is_content = replies_with_contents(call);
         let mut volatile = json!({"duration_ms": watch.elapsed_ms()});
         let mut cost = cost.describe();
-        let mut ended = None;
         let outcome = match result {
             // How long a command or a model took is of this time only.
             Ok(reply) if matches!(call, Call::ExecRun(_) | Call::LlmStream(_)) => {
@@ -132,25 +131,14 @@ impl Host<'_> {
             volatile["cost"] = Map::from_iter([time]).into();
             cost = cost.filter(|cost| cost.as_object().is_some_and(|cost| !cost.is_empty()));
         }
-        if let (Call::LlmStream(_), Ok(reply)) = (call, result)
-            && let Some(error) = Transcript::of(reply)?.error()
-        {
-            ended = Some(error["code"].clone());
-        }
         let told: Vec<_> = verdict.remarks().collect();
         let told = self.redacted(json!(told));
         let mut data = json!({"call": name, "args": args, "decision": verdict.decision, "results": told});
         if let Some(cost) = cost {
             data["cost"] = cost;
         }
-        if let Some(ended) = ended {
-            data["ended"] = ended;
-        }
-        // What the pack has of a prompt is its whole text; which one it was stands in the record itself.
-        if let (Call::PromptCompose(_), Ok(reply)) = (call, result) {
-            data["prompt"] = json!({"sha256": reply["sha256"], "tokens": reply["tokens"]});
-        }
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
+            data.extend(remarks(call, result)?);
             data.extend(outcome);
         }
         self.note_as_is(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
@@ -176,6 +164,34 @@ impl Host<'_> {
         let keep = |text: &str| self.folder.keep_reply(text.as_bytes());
         pack_with(value, always, self.rules.secrets(), &keep)
     }
+}
+
+/// What of a reply stands in the record itself, also where all of it is only in the pack.
+fn remarks(call: &Call, result: &Result<Value, Error>) -> Result<Map<String, Value>, Error> {
+    let mut remarks = Map::new();
+    let Ok(reply) = result else { return Ok(remarks) };
+    let mut remark = |name: &str, value: Value| drop(remarks.insert(name.to_owned(), value));
+    match call {
+        Call::PromptCompose(_) => remark("prompt", json!({"sha256": reply["sha256"], "tokens": reply["tokens"]})),
+        Call::LlmComplete(_) => remark("answered_by", answered_by(reply)),
+        Call::LlmStream(_) => {
+            let transcript = Transcript::of(reply)?;
+            if let Some(reply) = transcript.reply() {
+                remark("answered_by", answered_by(reply));
+            }
+            if let Some(error) = transcript.error() {
+                remark("ended", error["code"].clone());
+            }
+        }
+        _ => {}
+    }
+    Ok(remarks)
+}
+
+/// Who gave a model's reply, so that a reader of the record sees that no model did.
+fn answered_by(reply: &Value) -> Value {
+    let known = ["provider", "model", "from", "label"].into_iter();
+    known.filter_map(|key| Some((key, reply.get(key)?.clone()))).collect()
 }
 
 /// A call as a record would have it. Nothing is kept.

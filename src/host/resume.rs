@@ -44,6 +44,8 @@ pub struct Resumption {
     pub yes: bool,
     /// The recorded replies of language models; none: those in the folder of the workspace that the run names.
     pub tape: Option<Tape>,
+    /// Let recorded replies alone answer, whatever the run did before, as in CI.
+    pub replay_only: bool,
 }
 
 /// What a person decides of a confirmation.
@@ -280,7 +282,7 @@ impl<'a> Host<'a> {
     }
 
     /// Stops a session before it made a call; the run waits as it did before.
-    fn wait_on(self, error: Error) -> Error {
+    pub fn wait_on(self, error: Error) -> Error {
         match self.stop(Err(error.clone()), Some(State::Suspended)) {
             Ok(_) => error,
             Err(unsealed) => unsealed,

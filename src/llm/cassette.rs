@@ -37,6 +37,14 @@ const IN_MESSAGE: usize = 3;
 /// How many differences an error carries at most.
 const IN_DETAILS: usize = 20;
 
+/// The detail of an error that says that a reply was told as far as it is recorded.
+const CUT_SHORT: &str = "closed";
+
+/// True for the end of a reply that was recorded only as far as it was read: what it has was told.
+pub fn is_cut_short(error: &Error) -> bool {
+    error.details().contains_key(CUT_SHORT)
+}
+
 /// What answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -312,6 +320,7 @@ fn play(cassette: Cassette, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> 
     }
     if cassette.closed {
         return Err(Error::new(Code::NotFound, "the reply was recorded only as far as it was read then")
+            .detail(CUT_SHORT, true)
             .hint("record it again with a script that reads it to its end"));
     }
     Ok(cassette.reply)

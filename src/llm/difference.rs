@@ -17,6 +17,9 @@ pub(super) struct Difference {
     /// What there is now; none if there is nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<String>,
+    /// How many bytes of the longer of both are not in the other, at most: without what both begin and end with.
+    #[serde(skip)]
+    unlike: usize,
 }
 
 /// Every place where two values differ, in order.
@@ -48,13 +51,24 @@ fn walk(recorded: Option<&Value>, asked: Option<&Value>, pointer: &mut String, f
             // A little of what is the same before it, so that the place can be found.
             let from = same.saturating_sub(SHOWN / 4);
             let cut = |text: &str| Some(shown(&text.chars().skip(from).collect::<String>()));
-            found.push(Difference { pointer: pointer.clone(), recorded: cut(one), asked: cut(other) });
+            let unlike = unlike(one.as_bytes(), other.as_bytes());
+            found.push(Difference { pointer: pointer.clone(), recorded: cut(one), asked: cut(other), unlike });
         }
         (one, other) => {
-            let cut = |value: &Value| shown(&value.to_string());
-            found.push(Difference { pointer: pointer.clone(), recorded: one.map(cut), asked: other.map(cut) });
+            let [one, other] = [one, other].map(|value| value.map(Value::to_string));
+            let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+            let unlike = length(&one).max(length(&other));
+            let [recorded, asked] = [one, other].map(|text| text.map(|text| shown(&text)));
+            found.push(Difference { pointer: pointer.clone(), recorded, asked, unlike });
         }
     }
+}
+
+fn unlike(one: &[u8], other: &[u8]) -> usize {
+    let shorter = one.len().min(other.len());
+    let first = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let last = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    one.len().max(other.len()) - (first + last).min(shorter)
 }
 
 fn shown(text: &str) -> String {
@@ -64,13 +78,15 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The value that differs in the fewest places, the first of those that differ in as few, and the places.
+/// The value that differs in the fewest places, of those that differ in as few the one whose texts are most alike, and the places.
 pub(super) fn nearest<'a, T>(
     asked: &Value,
     recorded: impl IntoIterator<Item = (T, &'a Value)>,
 ) -> Option<(T, Vec<Difference>)> {
     let compared = recorded.into_iter().map(|(name, value)| (name, between(value, asked)));
-    compared.min_by_key(|(_, differences)| differences.len())
+    compared.min_by_key(|(_, differences)| {
+        (differences.len(), differences.iter().map(|difference| difference.unlike).sum::<usize>())
+    })
 }
 
 #[cfg(test)]
@@ -84,9 +100,10 @@ mod tests {
         let recorded = json!({"a/b": [1, {"x": "same text, old end"}], "gone": true, "kept": null});
         let asked = json!({"a/b": [1, {"x": "same text, new end"}, 2], "kept": null, "new": 0.5});
         let text = |text: &str| Some(text.to_owned());
-        let difference = |pointer: &str, recorded, asked| Difference { pointer: pointer.to_owned(), recorded, asked };
+        let difference = |pointer: &str, recorded, asked| (pointer.to_owned(), recorded, asked);
+        let found = between(&recorded, &asked).into_iter();
         assert_eq!(
-            between(&recorded, &asked),
+            found.map(|one| (one.pointer, one.recorded, one.asked)).collect::<Vec<_>>(),
             [
                 difference("/a~1b/1/x", text("same text, old end"), text("same text, new end")),
                 difference("/a~1b/2", None, text("2")),
@@ -108,6 +125,8 @@ mod tests {
         let values = [json!({"a": 1, "b": 1}), json!({"a": 2, "b": 3}), json!({"a": 2, "b": 1})];
         let (name, differences) = nearest(&json!({"a": 2, "b": 2}), values.iter().enumerate()).unwrap();
         assert_eq!((name, differences.len()), (1, 1));
+        let prompts = [json!("the file ABC, and what was wrong before"), json!("the file ABC"), json!("the folder")];
+        assert_eq!(nearest(&json!("the file ABD"), prompts.iter().enumerate()).unwrap().0, 1);
         assert!(nearest(&json!(1), Vec::<((), &Value)>::new()).is_none());
     }
 }

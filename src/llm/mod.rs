@@ -43,7 +43,7 @@ pub use self::gguf::Gguf;
 pub use self::{
     canonical::Key,
     capabilities::{Capabilities, Model, Workload},
-    cassette::{Cassettes, Mode, Redact},
+    cassette::{Cassettes, Mode, Redact, is_cut_short},
     client::{LlmClient, LlmClientConfig, LlmHandle, LlmStream, Orchestrator, client},
     command::{Command, CommandOptions},
     error::{Kind, broken_off, kind},

@@ -90,6 +90,12 @@ impl Transcript {
         (last["type"] == "error").then(|| &last["error"])
     }
 
+    /// The reply that it ended with, without its text.
+    pub fn reply(&self) -> Option<&Value> {
+        let last = self.rest.last()?;
+        (last["type"] == "completed").then(|| &last["reply"])
+    }
+
     /// The first of its events, after which whoever asked wanted no more. Nothing happens if those are all, with an end.
     pub fn close(&mut self, taken: usize) {
         if taken >= self.len() && self.has_end() {

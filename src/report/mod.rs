@@ -12,6 +12,7 @@ mod end;
 mod format;
 mod material;
 mod model;
+mod models;
 mod page;
 mod patch;
 mod spent;
@@ -21,8 +22,8 @@ mod timeline;
 use self::material::Material;
 pub use self::{
     model::{
-        Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure, Fate,
-        Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,
+        Asked, Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure,
+        Fate, Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,
     },
     page::page,
     text::text,
@@ -73,6 +74,7 @@ impl Report {
             metrics: material.ended()["metrics"].as_object().cloned().unwrap_or_default().into_iter().collect(),
             changes: changes::of(&material),
             outside: timeline::outside(&material),
+            models: models::of(&material),
             budget: spent::of(&material),
             timeline: timeline::rows(&material),
             next: Vec::new(),

@@ -58,6 +58,8 @@ pub struct Report {
     pub changes: Changes,
     /// Calls whose effects lie outside of the workspace.
     pub outside: Vec<Outside>,
+    /// Who replied to requests to language models.
+    pub models: Vec<Asked>,
     /// What was spent of each budget.
     pub budget: Vec<Spent>,
     /// What happened, in its order.
@@ -408,6 +410,28 @@ pub struct Outside {
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+}
+
+/// A language model that was asked, or a record of its replies, with all requests together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// The provider, as the policy names it.
+    pub provider: String,
+    /// The model that replied; of requests without a reply, the one that was asked.
+    pub model: String,
+    /// What recorded replies are marked as, such as `authored`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// True if the replies were recorded before, so that no model was asked.
+    pub recorded: bool,
+    /// How many requests there were.
+    pub requests: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Tokens that they took of the budget.
+    pub tokens: u64,
+    /// What they cost, in millionths.
+    pub cost: u64,
 }
 
 /// A budget and what was spent of it.

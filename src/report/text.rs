@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
     format::{count, duration, moment, number, short, time, words},
-    model::{Change, Check, Report, Row, RowKind, Spent, Verification},
+    model::{Asked, Change, Check, Report, Row, RowKind, Spent, Verification},
 };
 use crate::text::escape;
 
@@ -27,6 +27,7 @@ pub fn text(report: &Report) -> String {
     section(&mut out, "Evaluations", &evaluations(report));
     section(&mut out, "Changes", &changes(report));
     section(&mut out, "Calls to the outside", &outside(report));
+    section(&mut out, "Models", &models(&report.models));
     section(&mut out, "Budget", &budget(&report.budget));
     section(&mut out, "Timeline", &timeline(&report.timeline));
     section(&mut out, "Record", &record(report));
@@ -172,6 +173,12 @@ fn outside(report: &Report) -> String {
         ]
     });
     table(&["call", "", "with", "outcome", "took"], rows, &[])
+}
+
+fn models(models: &[Asked]) -> String {
+    let rows =
+        models.iter().map(|one| vec![one.model.clone(), one.provider.clone(), one.source(), one.counted(), one.took()]);
+    table(&["model", "of", "replied by", "asked", "took"], rows, &[])
 }
 
 fn budget(budget: &[Spent]) -> String {

@@ -8,6 +8,7 @@ use super::{
     format::{self, count, short, some_text, text},
     material::{ENDS, Material},
     model::{Outside, Row, RowKind, Session},
+    models,
 };
 use crate::{ledger::Record, text::shortened};
 
@@ -304,7 +305,7 @@ fn call(record: &Record) -> Row {
     let costs = [data, &record.volatile].into_iter().filter_map(|part| part["cost"].as_object()).flatten();
     let costs = costs.map(|(name, cost)| (name.clone(), cost.as_f64().unwrap_or(0.0))).collect();
     let broken = some_text(&data["ended"]);
-    let said = [subject(&data["args"]), ended(data), decision, code.clone(), broken];
+    let said = [subject(&data["args"]), ended(data), replied(data), decision, code.clone(), broken];
     Row {
         what: text(&data["call"]),
         detail: Some(said.into_iter().flatten().collect::<Vec<_>>().join(" · ")).filter(|text| !text.is_empty()),
@@ -322,6 +323,12 @@ fn model(record: &Record) -> String {
         return format!("recorded replies of `{}`: {}", text(&data["folder"]), text(&data["mode"]));
     }
     format!("asked `{}` of `{}`", text(&data["model"]), text(&data["provider"]))
+}
+
+/// That a model's reply was recorded, and what it is marked as.
+fn replied(data: &Value) -> Option<String> {
+    let by = &data["answered_by"];
+    (by["from"] == "cassette").then(|| models::told(true, by["label"].as_str()))
 }
 
 /// How a command ended, and whether that is no good end.

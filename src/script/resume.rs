@@ -7,6 +7,7 @@ use crate::{
     hash::Sha256,
     host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started, Tape},
     path::RepoPath,
+    policy::{Cassettes, Policy},
     script::{
         Loaded, header,
         header::Header,
@@ -38,25 +39,40 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     };
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
     let policy = context.policy.tightened(&loaded.header.ceiling)?;
-    let tape = tape_of(context, folder.id(), &resumption)?;
+    let tape = tape_of(context, (folder.id(), &loaded.main), &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape
         && let Err(error) = host.use_cassettes(tape)
     {
-        return host.finish(Err(error), sink);
+        return Err(host.wait_on(error));
     }
     go(context, host, &loaded, (args, started.seed), sink)
 }
 
-/// The recorded replies that a run used, with their files.
-fn tape_of(context: &Context, run: &str, resumption: &Resumption) -> Result<Option<Tape>, Error> {
-    if let Some(tape) = &resumption.tape {
-        return Ok(Some(tape.clone()));
-    }
-    match host::tape_of(context, run)? {
-        Some(tape) => Ok(Some(Tape { files: tape::read(context, &tape.folder)?, ..tape })),
-        None => Ok(None),
-    }
+/// The recorded replies that a run uses from now on, with their files: those that it used before, unless fewer may be asked now.
+fn tape_of(
+    context: &Context,
+    (run, script): (&str, &RepoPath),
+    policy: &Policy,
+    resumption: &Resumption,
+) -> Result<Option<Tape>, Error> {
+    let folder = tape::folder(script);
+    let before = match &resumption.tape {
+        Some(tape) => Some(tape.clone()),
+        None => host::tape_of(context, run)?,
+    };
+    // What the command line names is not the policy's.
+    let of_policy =
+        policy.settings().llm.cassettes.filter(|_| before.as_ref().is_none_or(|tape| tape.folder == folder));
+    let least = if resumption.replay_only { Some(Cassettes::Replay) } else { of_policy };
+    let mode = before.as_ref().map(|tape| tape.mode).max(least);
+    let Some(mode) = mode.filter(|mode| *mode != Cassettes::Off) else { return Ok(None) };
+    let tape = before.unwrap_or_else(|| Tape { mode, folder, files: BTreeMap::new() });
+    let files = match resumption.tape.is_some() {
+        true => tape.files,
+        false => tape::read(context, &tape.folder)?,
+    };
+    Ok(Some(Tape { mode, files, ..tape }))
 }
 
 /// The script as it ran, with its header. Its file is not looked at.

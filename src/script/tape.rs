@@ -47,7 +47,7 @@ pub(super) fn choose(
 }
 
 /// The folder of a script's recorded replies.
-fn folder(script: &RepoPath) -> String {
+pub(super) fn folder(script: &RepoPath) -> String {
     let script = script.as_str();
     format!("{}.llm", script.strip_suffix(".rhai").unwrap_or(script))
 }
@@ -55,8 +55,18 @@ fn folder(script: &RepoPath) -> String {
 /// The recorded replies in a folder of the workspace, by the names of their files; none if there is no such folder.
 pub(super) fn read(context: &Context, folder: &str) -> Result<BTreeMap<String, String>, Error> {
     let place = RepoPath::parse(folder)?;
-    if context.workspace.stat(&place)?.is_none() {
-        return Ok(BTreeMap::new());
+    match context.workspace.stat(&place)? {
+        None => return Ok(BTreeMap::new()),
+        Some(found) if found.is_folder() => {}
+        // A link could lead out of the workspace, also those who record.
+        Some(_) => {
+            return Err(Error::new(
+                Code::InvalidInput,
+                format!("`{place}` is no folder, as one of recorded replies has to be"),
+            )
+            .detail("path", place.as_str())
+            .hint("make it a folder, or take it away"));
+        }
     }
     let files = context.list_in(&place, "json")?;
     let read = |path: &RepoPath| {

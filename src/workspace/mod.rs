@@ -106,6 +106,11 @@ impl Kind {
 }
 
 impl Metadata {
+    /// True for a folder itself, not for a link to one.
+    pub fn is_folder(&self) -> bool {
+        self.kind == Kind::Folder
+    }
+
     /// What the system says of a file.
     pub fn of(stat: &Stat) -> Self {
         Metadata {

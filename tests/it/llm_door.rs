@@ -69,7 +69,7 @@ fn a_reply_says_who_gave_it_and_what_it_took() {
     // 10 at 2 and 5 at 10 for a million.
     assert_eq!(reply["cost_millionths"], 70);
     let sent = &records(&site, "llm_sent")[0]["data"];
-    assert_eq!((&sent["key"], &sent["model"]), (&reply["request"], &json!("m")));
+    assert_eq!((&sent["request"], &sent["model"]), (&reply["request"], &json!("m")));
     assert_eq!(records(&site, "call")[0]["data"]["cost"], json!({"tokens": 15, "cost": 70}));
     is_sound(&site);
 }
@@ -146,6 +146,50 @@ fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
     }
 }
 
+/// A command on the last run writes these words to stdout.
+#[track_caller]
+fn prints(site: &Site, command: &str, words: &str) {
+    let ran = site.nrv(&["runs", command, "last"]).exits(0);
+    assert!(ran.stdout.contains(words), "{}", ran.stdout);
+}
+
+#[test]
+fn a_reader_of_the_record_sees_who_replied_and_what_it_took() {
+    let long = "x".repeat(5000);
+    let server = ModelServer::serving(CHAT, [streamed(&[&long]), streamed(&["one"])]);
+    let site = site(&server, "");
+    let ask = "#{ prompt: \"hi\", max_tokens: 50 }";
+    let body = format!("nrv.llm.complete({ask}); nrv.llm.stream({ask}, |e| e.type == \"token\"); ()");
+    run(&site, &body, &["--record-llm", "rec"]).exits(0);
+    let models = || site.nrv(&["runs", "report", "last", "--json"]).exits(0).json()["models"].clone();
+    let live = models();
+    let rows = live.as_array().unwrap().iter();
+    let rows: Vec<_> = rows.map(|row| (&row["model"], &row["requests"], &row["recorded"])).collect();
+    // The stream was left before anybody said who answers.
+    assert_eq!(rows, [(&json!("m"), &json!(1), &json!(false)), (&json!("served"), &json!(1), &json!(false))]);
+    assert!(live.as_array().unwrap().iter().all(|row| row["cost"].as_u64().unwrap() > 0), "{live}");
+    prints(&site, "show", "llm.complete `served` of `local`\n");
+    for file in fs::read_dir(site.path("rec")).unwrap() {
+        let file = file.unwrap().path();
+        let mut cassette: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        cassette["label"] = json!("authored");
+        fs::write(&file, cassette.to_string()).unwrap();
+    }
+    site.commit();
+    run(&site, &body, &["--replay-llm", "rec"]).exits(0);
+    let call = &records(&site, "call")[0]["data"];
+    assert!(call["reply"]["sha256"].is_string(), "the reply itself is in the pack: {call}");
+    let by = json!({"provider": "local", "model": "served", "from": "cassette", "label": "authored"});
+    assert_eq!(call["answered_by"], by);
+    prints(&site, "show", "llm.complete `served` of `local`, recorded, `authored`\n");
+    prints(&site, "report", "a recorded reply, `authored`");
+    let played = models();
+    let row = |row: &Value| (row["recorded"] == true, row["label"].clone(), row["cost"].clone());
+    assert_eq!(row(&played[0]), (true, Value::Null, json!(0)), "the stream that was left");
+    assert_eq!(row(&played[1]), (true, json!("authored"), json!(0)));
+    is_sound(&site);
+}
+
 #[test]
 fn replies_that_were_recorded_answer_without_a_server_and_a_miss_says_what_differs() {
     let server = ModelServer::serving(CHAT, [streamed(&["one"]), streamed(&["two"])]);
@@ -216,8 +260,13 @@ fn a_run_that_no_model_could_answer_goes_on_there_later() {
 
 /// Begins a run that reads a stream which does not end, and kills it when it has read that much.
 fn killed(body: &str) -> (Site, ModelServer) {
+    killed_with(body, &[streamed(&["whole"])])
+}
+
+/// The same with what is said to later requests.
+fn killed_with(body: &str, more: &[Answer]) -> (Site, ModelServer) {
     let begun = Answer::begun(&[form::token(CHAT, "a"), form::token(CHAT, "b")]).then_hold();
-    let server = ModelServer::serving(CHAT, [begun, streamed(&["whole"])]);
+    let server = ModelServer::serving(CHAT, [begun].into_iter().chain(more.iter().cloned()));
     let site = site(&server, "");
     script(&site, body);
     let running = site.start(&["run", "ask.rhai"]);
@@ -242,6 +291,57 @@ fn a_stream_of_which_something_was_done_is_told_again_and_broken_off_after_a_cra
     let (site, server) = killed(body);
     site.nrv(&["resume", "last"]).exits(0);
     assert_eq!((site.read("out.txt"), server.requests().len()), (b"ab!truncated".to_vec(), 1));
+    is_sound(&site);
+}
+
+#[test]
+fn what_a_lost_request_may_have_taken_counts_when_the_run_goes_on() {
+    let body = "for e in nrv.llm.stream(#{ prompt: \"hi\", max_tokens: 50 }) {\n\
+                    if e.type == \"token\" && e.text == \"b\" { nrv.run.metric(\"read\", 2); }\n\
+                }\n\
+                nrv.apply.create(\"out.txt\", `${nrv.run.budget().tokens.used}`);";
+    let (site, _server) = killed(body);
+    let reserved = records(&site, "llm_sent")[0]["data"]["reserved"]["tokens"].as_u64().unwrap();
+    site.nrv(&["resume", "last"]).exits(0);
+    assert_eq!(site.read("out.txt"), reserved.to_string().into_bytes());
+    is_sound(&site);
+}
+
+#[test]
+fn a_request_that_is_made_again_keeps_its_key() {
+    let ask = "#{ prompt: \"hi\", max_tokens: 50 }";
+    let body = format!(
+        "let first = true;\n\
+         for e in nrv.llm.stream({ask}) {{\n\
+             if e.type == \"token\" && first {{ first = false; nrv.llm.complete({ask}); }}\n\
+             if e.type == \"token\" && e.text == \"b\" {{ nrv.run.metric(\"read\", 2); }}\n\
+         }}\n\
+         nrv.llm.complete({ask});"
+    );
+    let (site, _server) = killed_with(&body, &[streamed(&["one"]), streamed(&["two"])]);
+    site.nrv(&["resume", "last"]).exits(0);
+    let keys: Vec<_> = records(&site, "llm_sent").iter().map(|sent| sent["data"]["request"].clone()).collect();
+    let ends: Vec<_> = keys
+        .iter()
+        .map(|key| key.as_str().unwrap().trim_start_matches(|c: char| c.is_ascii_hexdigit()).to_owned())
+        .collect();
+    assert_eq!(ends, ["", "-2", "-3"]);
+}
+
+#[test]
+fn a_stream_that_is_left_after_a_call_failed_is_in_the_record() {
+    let down = Answer::json("503 Service Unavailable", "", &json!({}));
+    let server = ModelServer::serving(CHAT, [streamed(&["a", "b"]), down]);
+    let site = site(&server, "");
+    let body = "nrv.apply.create(\"one.txt\", \"1\\n\");\n\
+                for e in nrv.llm.stream(#{ prompt: \"hi\", max_tokens: 50 }) {\n\
+                    if e.type != \"token\" { continue; }\n\
+                    try { nrv.llm.complete(#{ prompt: \"ho\", max_tokens: 50 }); } catch {}\n\
+                    break;\n\
+                }";
+    run(&site, body, &[]).exits(0);
+    let calls: Vec<_> = records(&site, "call").iter().map(|call| call["data"]["call"].clone()).collect();
+    assert_eq!(calls, ["apply.create", "llm.complete", "llm.stream"]);
     is_sound(&site);
 }
 
@@ -293,4 +393,94 @@ fn the_table_of_patterns_answers_where_nothing_is_configured() {
     let error = run(&site, "nrv.llm.complete(#{ prompt: \"Write a poem\", max_tokens: 50 })", &[]).exits(1);
     assert_eq!(error.json()["error"]["details"]["kind"], "refusal");
     assert!(!Path::new(&site.path("ask.llm")).exists());
+}
+
+#[test]
+fn the_table_of_patterns_answers_by_its_name_whatever_was_asked_before() {
+    let site = Site::new(0);
+    fs::create_dir(site.path("rec")).unwrap();
+    let table = "nrv.llm.complete(#{ provider: \"heuristic\", prompt: \"old.example.com is now new.example.com\", max_tokens: 50 })";
+    let body =
+        format!("try {{ nrv.llm.complete(#{{ prompt: \"x\", max_tokens: 50 }}); }} catch {{}}\n{table}.provider");
+    assert_eq!(run(&site, &body, &["--replay-llm", "rec"]).exits(0).json()["result"], "heuristic");
+}
+
+#[test]
+fn recorded_replies_alone_answer_a_run_that_goes_on_on_a_machine_alone_or_under_such_a_policy() {
+    let body = "nrv.run.metric(\"read\", 1);\nnrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 });";
+    let is_refused = |site: &Site, server: &ModelServer, ci: &str| {
+        let output = site.command(&["resume", "last"]).env("CI", ci).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && told.contains("recorded replies alone may answer"), "{told}");
+        assert_eq!(server.requests().len(), 1);
+    };
+    let (site, server) = killed(body);
+    is_refused(&site, &server, "true");
+    let (site, server) = killed(body);
+    let policy = String::from_utf8(site.read("nrv.toml")).unwrap();
+    fs::write(site.path("nrv.toml"), format!("[llm]\ncassettes = 'replay'\n{policy}")).unwrap();
+    is_refused(&site, &server, "false");
+}
+
+#[test]
+fn replies_are_recorded_through_no_link_and_into_no_folder_that_runs_may_not_write() {
+    let server = ModelServer::serving(CHAT, [streamed(&["one"])]);
+    let body = "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 }).request";
+    let one = site(&server, "");
+    let key = run(&one, body, &["--record-llm", "rec"]).exits(0).json()["result"].as_str().unwrap().to_owned();
+    let asked = server.requests().len();
+    for folder in [".git/rec", ".runs/rec", "ask.rhai"] {
+        run(&one, body, &["--allow-dirty", "--record-llm", folder]).exits(i32::from(Code::ProtectedPath.exit_code()));
+    }
+    assert!(!one.path(".git/rec").exists());
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), one.path("out")).unwrap();
+    run(&one, body, &["--allow-dirty", "--record-llm", "out"]).exits(i32::from(Code::ProtectedPath.exit_code()));
+    assert_eq!(server.requests().len(), asked, "it is found out before a model is asked");
+    // Who writes a script knows the names of its cassettes.
+    let mine = outside.path().join("mine");
+    fs::write(&mine, "mine").unwrap();
+    fs::create_dir(one.path("in")).unwrap();
+    std::os::unix::fs::symlink(&mine, one.path(&format!("in/{key}.json"))).unwrap();
+    run(&one, body, &["--allow-dirty", "--record-llm", "in"]).exits(i32::from(Code::ProtectedPath.exit_code()));
+    assert_eq!(fs::read(&mine).unwrap(), b"mine");
+    // The same with the folder beside the script.
+    let two = site(&server, "[llm]\ncassettes = 'record'\n");
+    std::os::unix::fs::symlink(outside.path(), two.path("ask.llm")).unwrap();
+    run(&two, body, &["--allow-dirty"]).exits(1).says("no folder");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_of_recorded_replies_with_a_pipe_in_it_is_refused() {
+    let site = Site::new(0);
+    fs::create_dir(site.path("rec")).unwrap();
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, site.path("rec/a.json"), pipe, rustix::fs::Mode::RUSR, 0).unwrap();
+    let ran = run(&site, "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 })", &["--replay-llm", "rec"]).exits(1);
+    assert!(ran.stderr.contains("is no cassette"), "{ran:?}");
+}
+
+#[test]
+fn each_try_counts_among_the_requests_of_a_minute() {
+    let busy = || Answer::json("529 Overloaded", "", &json!({"error": {"message": "busy"}}));
+    let server = ModelServer::serving(CHAT, [busy(), busy(), busy(), streamed(&["x"])]);
+    let site = site(&server, "rate_per_min = 2\n");
+    let retry = "retry: #{ on: [\"overloaded\"], max: 5, wait_ms: 1 }";
+    let ran = run(&site, &format!("nrv.llm.complete(#{{ prompt: \"hi\", max_tokens: 50, {retry} }})"), &[]).exits(6);
+    assert_eq!(ran.json()["error"]["details"]["budget"], "llm.providers.local.rate_per_min");
+    assert_eq!(server.requests().len(), 2);
+    is_sound(&site);
+}
+
+#[test]
+fn a_recorded_beginning_counts_as_much_as_the_stream_that_was_left() {
+    let begun = Answer::begun(&[form::token(CHAT, "a"), form::token(CHAT, "b")]).then_hold();
+    let server = ModelServer::serving(CHAT, [begun]);
+    let site = site(&server, "");
+    let body = "for e in nrv.llm.stream(#{ prompt: \"hi\", max_tokens: 50 }) { if e.type == \"token\" { break; } }\n\
+                nrv.run.budget().tokens.used";
+    let took = run(&site, body, &["--record-llm", "rec"]).exits(0).json()["result"].clone();
+    assert!(took.as_u64().unwrap() > 50);
+    assert_eq!(run(&site, body, &["--replay-llm", "rec", "--allow-dirty"]).exits(0).json()["result"], took);
 }

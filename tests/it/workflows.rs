@@ -100,6 +100,20 @@ fn a_dry_run_builds_the_proposed_project_and_writes_nothing() {
 }
 
 #[test]
+fn where_nobody_can_be_asked_the_plan_is_kept_as_a_patch_until_somebody_approves_it() {
+    let site = shipped();
+    let before = site.tree();
+    let ran = site.nrv(&["run", "scripts/scaffold.rhai", "--json"]).exits(7).says("The diff is in .runs/");
+    let details = ran.json()["error"]["details"].clone();
+    assert_eq!((&details["n_files"], &details["files"][0]["added"]), (&json!(4), &json!(7)));
+    let patch = String::from_utf8(site.read(details["patch"].as_str().unwrap())).unwrap();
+    assert!(patch.contains("+++ b/examples/scaffold/wordcount/src/lib.rs\n"), "{patch}");
+    assert!(site.tree() == before);
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(site.path(PROJECT).join("Cargo.lock").exists());
+}
+
+#[test]
 fn nothing_stays_if_no_plan_can_be_used() {
     let site = shipped();
     let before = site.tree();
@@ -118,7 +132,8 @@ fn a_changed_file_is_told_apart_from_the_one_that_the_replies_are_for() {
     let error = site.nrv(&SCAFFOLD).exits(1).json()["error"].clone();
     assert_eq!(error["code"], "not_found", "{error}");
     let nearest = error["details"]["nearest"].as_str().unwrap();
-    assert!(cassettes("scaffold").contains_key(&format!("{nearest}.json")), "{nearest}");
+    let request = &cassettes("scaffold")[&format!("{nearest}.json")]["request"];
+    assert!(!request.to_string().contains("# Former replies"), "that of the first round: {request}");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains(nearest) && message.contains("`/messages/0/content`"), "{message}");
     assert_eq!(error["details"]["differences"][0]["pointer"], "/messages/0/content");

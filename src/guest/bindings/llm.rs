@@ -17,6 +17,7 @@ use crate::{
         },
         value,
     },
+    json,
     schema::{
         Schema,
         reply::{self, Fence},
@@ -168,7 +169,16 @@ fn read(request: Value) -> Result<Ask, Error> {
         let violations = error.details().get("violations").cloned().unwrap_or_default();
         wrong(error.message()).detail("violations", violations)
     })?;
-    serde_json::from_value(request).map_err(|error| wrong(&error.to_string()))
+    serde_json::from_value(whole_numbers(request)).map_err(|error| wrong(&error.to_string()))
+}
+
+/// A number such as `5.0` is an integer as schemas have it, and so it is one here.
+fn whole_numbers(mut request: Value) -> Value {
+    let fields = request.as_object_mut().into_iter().flatten();
+    for (_, value) in fields.filter(|(_, value)| value.is_f64()) {
+        *value = json::as_recorded(value.take());
+    }
+    request
 }
 
 /// What a request has to fit before it leaves the script: names and types. What they mean is the host's to judge.
@@ -187,7 +197,8 @@ fn form() -> Value {
         json!({"name": text, "description": text, "parameters": {"type": "object"}}),
     );
     let named = closed(&["named"], json!({"named": text}));
-    let retry = closed(&["on", "max"], json!({"on": list(&text), "max": count, "wait_ms": count}));
+    let tries = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
+    let retry = closed(&["on", "max"], json!({"on": list(&text), "max": tries, "wait_ms": count}));
     closed(
         &[],
         json!({
@@ -195,7 +206,7 @@ fn form() -> Value {
             "schema": {"type": "object"}, "tools": list(&tool),
             "tool_choice": {"anyOf": [{"enum": ["auto", "none", "required"]}, named]},
             "max_tokens": count, "temperature": {"type": "number"}, "seed": count, "stop": list(&text),
-            "timeout_ms": count, "retry": retry,
+            "timeout_ms": {"type": "integer", "minimum": 1}, "retry": retry,
         }),
     )
 }
@@ -221,6 +232,19 @@ fn fence(options: Map) -> Result<Fence, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_is_whole_is_an_integer_and_others_are_told_with_their_field() {
+        let ask = |field: &str, number: Value| read(json!({"prompt": "x", field: number}));
+        let most = ask("max_tokens", json!(5.0)).unwrap().max_tokens;
+        assert_eq!((most, ask("temperature", json!(1.0)).unwrap().temperature), (Some(5), Some(1.0)));
+        for (field, number) in [("max_tokens", json!(5.5)), ("timeout_ms", json!(0)), ("seed", json!(-1))] {
+            let error = ask(field, number).unwrap_err();
+            assert!(error.message().contains(&format!("`/{field}`")), "{error}");
+        }
+        let retry = json!({"on": ["rate_limit"], "max": 99_999_999_999_u64});
+        assert!(ask("retry", retry).unwrap_err().message().contains("`/retry/max`"));
+    }
 
     #[test]
     fn the_form_has_every_field_of_a_request() {

@@ -11,7 +11,6 @@ use crate::{
         host::{Host, Nrv},
         registry,
     },
-    json::Keyed,
 };
 
 /// What parts look like.
@@ -58,6 +57,39 @@ fn read(mut parts: Value) -> Result<Parts, Error> {
     if let Some(map) = parts.as_object_mut() {
         map.retain(|_, value| !value.is_null());
     }
-    let parsed = serde_json::from_value(parts).map(|Keyed(parts): Keyed<Parts>| parts);
-    parsed.map_err(|error| Error::new(Code::InvalidInput, format!("the prompt can't be made: {error}")).hint(FORM))
+    // A list of the fields' values would be taken for them.
+    let parts = Value::Object(serde_json::from_value(parts).map_err(|error| wrong(&error.to_string()))?);
+    serde_path_to_error::deserialize(parts).map_err(|error| {
+        let (field, why) = (error.path().to_string(), error.inner().to_string());
+        match field.as_str() {
+            "." => wrong(&why),
+            field => wrong(&format!("`{field}`: {why}")).detail("field", field),
+        }
+    })
+}
+
+fn wrong(why: &str) -> Error {
+    Error::new(Code::InvalidInput, format!("the prompt can't be made: {why}")).hint(FORM)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_part_names_it() {
+        for (parts, field) in [
+            (json!({"goal": "a", "constraints": "b"}), "constraints"),
+            (json!({"goal": "a", "directives": ["dta", 3]}), "directives[1]"),
+            (json!({"goal": "a", "max_tokens": -1}), "max_tokens"),
+        ] {
+            assert_eq!(read(parts).unwrap_err().details()["field"], field);
+        }
+        for parts in [json!([]), json!({}), json!("a")] {
+            assert_eq!(read(parts).unwrap_err().code(), Code::InvalidInput);
+        }
+        assert_eq!(read(json!({"goal": "a", "role": null})).unwrap().goal, "a");
+    }
 }

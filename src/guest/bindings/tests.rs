@@ -95,6 +95,16 @@ fn with(answer: fn(&call::Call) -> Result<Value, Error>, sources: &[(&str, &str)
     (result, asked)
 }
 
+#[test]
+fn a_field_that_is_not_there_is_named_with_the_way_to_ask_for_it() {
+    for text in ["args.other", "nrv.llm.complete(#{ prompt: \"x\", max_tokens: 1 }).Label"] {
+        let error = script(text).0.unwrap_err();
+        let name = text.rsplit('.').next().unwrap();
+        assert_eq!(error.message(), format!("the map has no field `{name}`"));
+        assert!(error.hint_text().unwrap().contains(&format!("get(\"{name}\")")), "{error:?}");
+    }
+}
+
 #[track_caller]
 fn gives(text: &str, expected: &Value) {
     assert_eq!(script(text).0.as_ref(), Ok(expected), "{text}");

@@ -26,8 +26,28 @@ use crate::{
 pub(super) struct Budget {
     limits: policy::Budget,
     spent: Mutex<Spent>,
-    rates: Mutex<Rates>,
+    rates: Arc<Mutex<Rates>>,
     wall: Arc<Wall>,
+}
+
+/// What may be used only so often in a minute, wherever it is used.
+#[derive(Clone, Debug)]
+pub(super) struct Rate {
+    rates: Arc<Mutex<Rates>>,
+    key: String,
+    limit: u64,
+}
+
+impl Rate {
+    /// Reserves one use at this moment.
+    pub(super) fn reserve(&self, now_ms: u64) -> Result<(), Error> {
+        let Rate { rates, key, limit } = self;
+        let mut rates = rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.take(key, *limit, now_ms).map_err(|full| {
+            let error = spent_error(key, *limit, full.used, 1).detail("retry_after_ms", full.retry_after_ms);
+            error.hint(format!("raise `{key}` in `nrv.toml`, or call it less often"))
+        })
+    }
 }
 
 /// What a run has spent, or reserved for calls that are being answered.
@@ -54,6 +74,17 @@ pub struct Demand {
     pub tokens: u64,
     /// Money, in millionths of the unit of `budget.cost`.
     pub cost: u64,
+}
+
+impl Demand {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Demand {
+            exec_ms: self.exec_ms.saturating_add(other.exec_ms),
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost: self.cost.saturating_add(other.cost),
+        }
+    }
 }
 
 /// What a call takes of the budgets beside being a call.
@@ -105,7 +136,7 @@ impl Spent {
 impl Budget {
     pub(super) fn new(limits: policy::Budget) -> Self {
         let wall = Arc::new(Wall::new(limits.wall_s));
-        Budget { limits, spent: Mutex::default(), rates: Mutex::default(), wall }
+        Budget { limits, spent: Mutex::default(), rates: Arc::default(), wall }
     }
 
     /// Takes in what the run had spent before it went on, and the milliseconds that it had taken; what it adds. Whether that
@@ -142,14 +173,9 @@ impl Budget {
         Ok(())
     }
 
-    /// Reserves one use of what may be used only so often in a minute, at this moment.
-    pub(super) fn reserve_rate(&self, key: &str, per_min: Option<u64>, now_ms: u64) -> Result<(), Error> {
-        let Some(limit) = per_min else { return Ok(()) };
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        rates.take(key, limit, now_ms).map_err(|full| {
-            let error = spent_error(key, limit, full.used, 1).detail("retry_after_ms", full.retry_after_ms);
-            error.hint(format!("raise `{key}` in `nrv.toml`, or call it less often"))
-        })
+    /// What may be used only so often in a minute; none if that is as often as one likes.
+    pub(super) fn rate(&self, key: &str, per_min: Option<u64>) -> Option<Rate> {
+        per_min.map(|limit| Rate { rates: Arc::clone(&self.rates), key: key.to_owned(), limit })
     }
 
     /// The time that the run has taken.

@@ -1,11 +1,21 @@
 //! A request on its way: what was asked, what it may take, and what has come of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
-use super::{super::budget::Demand, Models};
+use super::{
+    super::budget::{Demand, Rate},
+    Models,
+};
 use crate::{
+    clock::Clock,
     error::{Code, Error},
     host::{Event, Host, Position, Sink, provider::Provider},
     ledger::Note,
@@ -28,6 +38,8 @@ pub(super) struct Flight {
     pub(super) key: Key,
     /// What it may take, with all its tries.
     pub(super) reserved: Demand,
+    /// What it took when it was made before, in a session that was not told its answer.
+    pub(super) lost: Demand,
     /// Tokens of the request, as far as they can be told.
     input: u64,
     prices: Option<LlmPrices>,
@@ -61,6 +73,43 @@ impl Orchestrator for Recorded {
     }
 }
 
+/// How often a provider may be asked in a minute.
+pub(super) struct Paced {
+    rate: Rate,
+    clock: Clock,
+}
+
+impl Paced {
+    pub(super) fn new(rate: Rate, clock: Clock) -> Self {
+        Paced { rate, clock }
+    }
+
+    /// Reserves one time.
+    pub(super) fn reserve(&self) -> Result<(), Error> {
+        self.rate.reserve(self.clock.now_ms())
+    }
+}
+
+/// A provider of which each further try of a request counts as one more. The first was reserved before it was sent.
+struct Tries {
+    provider: Arc<dyn Orchestrator>,
+    paced: Paced,
+    is_begun: AtomicBool,
+}
+
+impl Orchestrator for Tries {
+    fn capabilities(&self) -> Result<Capabilities, Error> {
+        self.provider.capabilities()
+    }
+
+    fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
+        if self.is_begun.swap(true, Ordering::Relaxed) {
+            self.paced.reserve()?;
+        }
+        self.provider.answer(request, cancel, on_token)
+    }
+}
+
 impl Flight {
     pub(super) fn new(
         position: &Position,
@@ -74,6 +123,7 @@ impl Flight {
             request,
             key,
             reserved: Demand::default(),
+            lost: Demand::default(),
             input,
             prices,
             is_recorded: false,
@@ -114,8 +164,12 @@ impl Flight {
     }
 
     /// Sends it.
-    pub(super) fn start(&mut self, cassettes: Option<Arc<Cassettes>>) -> Result<(), Error> {
+    pub(super) fn start(&mut self, cassettes: Option<Arc<Cassettes>>, paced: Option<Paced>) -> Result<(), Error> {
         let provider = Arc::clone(&self.provider.orchestrator);
+        let provider: Arc<dyn Orchestrator> = match paced {
+            Some(paced) => Arc::new(Tries { provider, paced, is_begun: AtomicBool::new(false) }),
+            None => provider,
+        };
         let config = match &cassettes {
             Some(cassettes) => {
                 LlmClientConfig::new(Recorded { cassettes: Arc::clone(cassettes), key: self.key, provider })
@@ -227,7 +281,8 @@ fn is_unanswered(error: &Error) -> bool {
     matches!(
         llm::kind(error),
         Some(Kind::Authentication | Kind::ContextOverflow | Kind::Overloaded | Kind::RateLimit | Kind::Unreachable)
-    ) || matches!(error.code(), Code::InvalidInput | Code::NotFound)
+    ) || matches!(error.code(), Code::BudgetExhausted | Code::InvalidInput)
+        || error.code() == Code::NotFound && !llm::is_cut_short(error)
 }
 
 /// What tokens cost, in millionths: input, those of it from a cache, output.
@@ -272,7 +327,8 @@ impl Host<'_> {
         Ok(told)
     }
 
-    /// Ends a request, whether or not it has come to its end: its connection is closed, and the budgets are settled.
+    /// Ends a request, whether or not it has come to its end: its connection is closed, and the budgets are settled. What it took,
+    /// as often as it was made.
     pub(super) fn land(&mut self, flight: &mut Flight) -> Demand {
         flight.going = None;
         let spent = match (&flight.end, flight.spent) {
@@ -282,7 +338,7 @@ impl Host<'_> {
             (Some(Ok(_)) | None, None) => flight.took(Err(&Error::new(Code::Cancelled, "stopped"))).0,
         };
         self.budget.settle(flight.reserved, spent);
-        spent
+        spent.and(flight.lost)
     }
 }
 

@@ -18,14 +18,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-use self::{flight::Flight, stream::Streams};
+use self::{
+    flight::{Flight, Paced},
+    stream::Streams,
+};
 pub use self::{
     stream::Told,
     tape::{Tape, tape_of},
 };
 use super::{
     Event, Host, Position, Sink,
-    budget::Demand,
+    budget::{Demand, Spent},
     provider::{self, Provider},
 };
 use crate::{
@@ -151,6 +154,9 @@ impl Host<'_> {
     /// Checks a request, reserves what it may take, records it and sends it.
     fn send(&mut self, position: &Position, call: &Call, ask: &Ask, sink: &mut dyn Sink) -> Result<Flight, Error> {
         let asked = ask.provider.as_deref();
+        let lost = self.take_in_lost(position);
+        // It counts, whatever comes of the request this time.
+        self.reserved.demand = lost;
         let provider = self.provider(asked)?;
         let known = self.known(&provider, asked)?;
         let tape = self.tape(&provider, asked);
@@ -159,35 +165,45 @@ impl Host<'_> {
         let request = ask::request(ask, &provider, &known, is_played)?;
         let input = ask::said(&request).map(|text| prompt::estimate(&text)).sum();
         check_context(&request, input)?;
-        let key = self.models.next_key(&request);
+        let key = self.next_key(position, &request);
         let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
         let name = provider.name.clone();
-        if !is_recorded {
-            let rate = format!("llm.providers.{name}.rate_per_min");
-            let now_ms = self.context.options.clock.now_ms();
-            self.budget.reserve_rate(&rate, provider.settings.rate_per_min, now_ms)?;
+        let rate = self.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
+        let paced = rate.filter(|_| !is_recorded).map(|rate| Paced::new(rate, self.context.options.clock.clone()));
+        if let Some(paced) = &paced {
+            paced.reserve()?;
         }
         let prices = provider.settings.prices.filter(|_| !is_recorded);
         let mut flight = Flight::new(position, provider, (request, key), (input, prices));
+        (flight.is_recorded, flight.lost) = (is_recorded, lost);
         self.budget.reserve(flight.reserved)?;
         self.models.count(&key);
-        let sent = self.note_sent(position, call, &flight).and_then(|()| flight.start(cassettes));
+        let sent = self.note_sent(position, call, &flight).and_then(|()| flight.start(cassettes, paced));
         if let Err(error) = sent {
             self.budget.settle(flight.reserved, Demand::default());
             return Err(error);
         }
-        flight.is_recorded = is_recorded;
         sink.event(Event::ModelAsked { provider: name, model: flight.request.model().to_owned() });
         Ok(flight)
+    }
+
+    /// Counts what a request took that is made again.
+    fn take_in_lost(&self, position: &Position) -> Demand {
+        let lost = self.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
+        self.budget.take_in(Spent { demand: lost, ..Spent::default() }, 0);
+        lost
     }
 
     fn note_sent(&mut self, position: &Position, call: &Call, flight: &Flight) -> Result<(), Error> {
         self.note_intent(position, call)?;
         let schema = flight.request.schema().map(|schema| schema.wire_sha256());
-        let data = json!({
-            "provider": flight.provider(), "model": flight.request.model(), "key": flight.key.to_string(),
+        let mut data = json!({
+            "provider": flight.provider(), "model": flight.request.model(), "request": flight.key.to_string(),
             "reserved": {"tokens": flight.reserved.tokens, "cost": flight.reserved.cost}, "wire_schema_sha256": schema,
         });
+        if flight.is_recorded {
+            data["from"] = json!("cassette");
+        }
         self.note(Note { position: position.to_string(), kind: "llm_sent", data, ..Note::default() })
     }
 }
@@ -197,7 +213,7 @@ fn check_context(request: &LlmRequest, input: u64) -> Result<(), Error> {
     let Some(context) = request.known().context_tokens else { return Ok(()) };
     let reply = request.sampling().max_tokens.unwrap_or_default();
     // The estimate may be too high by a quarter.
-    if input - input / 4 + reply <= context {
+    if (input - input / 4).saturating_add(reply) <= context {
         return Ok(());
     }
     let model = request.model();

@@ -15,8 +15,8 @@ use crate::{
     gate::Verdict,
     host::{
         Host, Position, Sink,
-        budget::Cost,
-        past::check_same,
+        budget::{Cost, Demand},
+        past::{WAITING, check_same},
         reply::{Answered, recorded_form},
     },
     ledger::Note,
@@ -34,6 +34,8 @@ const MOST_OPEN: usize = 64;
 pub(in crate::host) struct Streams {
     last: u64,
     open: BTreeMap<u64, Open>,
+    /// Those that were left when the run had to wait: recorded only if it goes on all the same.
+    left: Vec<Left>,
 }
 
 enum Open {
@@ -41,6 +43,13 @@ enum Open {
     Told(Told),
     /// A model is answering.
     Live(Box<Live>),
+}
+
+/// A stream that is over, of which that many events were seen.
+struct Left {
+    live: Box<Live>,
+    taken: usize,
+    demand: Demand,
 }
 
 /// A stream of which the record has the events.
@@ -115,10 +124,13 @@ impl Host<'_> {
         self.note_seen()?;
         let watch = Stopwatch::start();
         let verdict = self.judge_call(&call);
+        self.reserved = Cost::default();
         if let Some(told) = self.broken_off(position, &call)? {
-            let answered =
-                Answered { call: &call, verdict: &verdict, result: &Ok(told.value()), cost: &Cost::default(), watch };
+            let cost = Cost { demand: self.take_in_lost(position), ..Cost::default() };
+            let result = self.budget.reserve_call().map(|()| told.value());
+            let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
             self.record_call(position, answered)?;
+            result?;
             return Ok(self.models.streams.add(Open::Told(Told(told.into_events()))));
         }
         match self.begin_stream(position, &call, &verdict, sink) {
@@ -137,8 +149,9 @@ impl Host<'_> {
             }
             Err(error) if error.code() == Code::Diverged => Err(error),
             Err(error) => {
+                self.waits = WAITING.contains(&error.code());
                 let result = Err(error);
-                let cost = Cost::default();
+                let cost = std::mem::take(&mut self.reserved);
                 let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
                 self.record_call(position, answered)?;
                 result.map(|_: Value| 0)
@@ -171,7 +184,7 @@ impl Host<'_> {
 
     /// All events of a stream that are there, at most 256 and at least one unless it has ended: they are waited for.
     pub fn next_events(&mut self, stream: u64, sink: &mut dyn Sink) -> Result<Value, Error> {
-        self.waits = false;
+        self.record_left()?;
         let mut live = match self.models.streams.find(stream)? {
             Open::Told(told) => return told.next_events(),
             // The door is needed while they are waited for.
@@ -197,27 +210,38 @@ impl Host<'_> {
     /// Ends a stream of which that many events were seen, and records it.
     pub fn close_stream(&mut self, stream: u64, taken: u64, _sink: &mut dyn Sink) -> Result<(), Error> {
         match self.models.streams.open.remove(&stream) {
-            Some(Open::Live(live)) => self.record_stream(*live, usize::try_from(taken).unwrap_or(usize::MAX)),
+            Some(Open::Live(live)) => {
+                self.leave(live, usize::try_from(taken).unwrap_or(usize::MAX));
+                // A run that waits comes back to this call, and is told what was seen of it.
+                if self.waits { Ok(()) } else { self.record_left() }
+            }
             Some(Open::Told(_)) => Ok(()),
             None => Err(no_such_stream()),
         }
     }
 
-    fn record_stream(&mut self, mut live: Live, taken: usize) -> Result<(), Error> {
+    fn leave(&mut self, mut live: Box<Live>, taken: usize) {
         let demand = self.land(&mut live.flight);
-        // A run that waits comes back to this call, and is told what was seen of it.
-        if self.waits {
-            return Ok(());
+        self.models.streams.left.push(Left { live, taken, demand });
+    }
+
+    /// Records the streams that were left: the run does not wait, whatever it seemed.
+    fn record_left(&mut self) -> Result<(), Error> {
+        self.waits = false;
+        for Left { live, taken, demand } in std::mem::take(&mut self.models.streams.left) {
+            let Live { position, call, verdict, watch, flight, .. } = *live;
+            let transcript = flight.closed(taken);
+            let cost = Cost { demand, ..Cost::default() };
+            let result = Ok(transcript.value());
+            let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
+            self.record_call(&position, answered)?;
         }
-        let Live { position, call, verdict, watch, flight, .. } = live;
-        let transcript = flight.closed(taken);
-        let cost = Cost { demand, ..Cost::default() };
-        let result = Ok(transcript.value());
-        self.record_call(&position, Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch })
+        Ok(())
     }
 
     /// Records what was told of open streams, since what is done next may follow from it.
     pub(in crate::host) fn note_seen(&mut self) -> Result<(), Error> {
+        self.record_left()?;
         let mut seen = Vec::new();
         for live in self.models.streams.live().filter(|live| live.told > live.noted) {
             seen.push((live.position.to_string(), live.flight.transcript().part(live.noted, live.told)));
@@ -256,9 +280,9 @@ impl Host<'_> {
         for open in open.into_values() {
             if let Open::Live(live) = open {
                 let told = live.told;
-                self.record_stream(*live, told)?;
+                self.leave(live, told);
             }
         }
-        Ok(())
+        self.record_left()
     }
 }

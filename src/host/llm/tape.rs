@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::{
     error::{Code, Error},
     gate::secrets,
-    host::{Context, Host},
+    host::{Context, Host, Position},
     ledger::{Note, Record},
-    llm::{Cassettes, Key, Mode},
+    llm::{Cassettes, Key, LlmRequest, Mode},
     policy,
 };
 
@@ -69,11 +69,21 @@ impl Host<'_> {
     pub(in crate::host) fn count_requests(&mut self) {
         let Some(past) = &self.past else { return };
         let sent = past.records().iter().filter(|record| record.kind == "llm_sent");
-        let answered = sent.filter(|record| past.is_answered(&record.position));
-        let keys: Vec<Key> =
-            answered.filter_map(|record| record.data["key"].as_str().and_then(|key| key.parse().ok())).collect();
+        let keys: Vec<Key> = sent.filter_map(key_of).collect();
         for key in keys {
             self.models.count(&key);
         }
     }
+
+    /// The key of a request that is made now. One that is made again keeps the key that it had.
+    pub(super) fn next_key(&self, position: &Position, request: &LlmRequest) -> Key {
+        let sent = self.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));
+        let key = sent.and_then(key_of).filter(|key| key.request == request.key(1).request);
+        key.unwrap_or_else(|| self.models.next_key(request))
+    }
+}
+
+/// The key in a record of the kind `llm_sent`.
+fn key_of(record: &Record) -> Option<Key> {
+    record.data["request"].as_str()?.parse().ok()
 }

@@ -100,6 +100,9 @@ fn sections(report: &Report) -> Vec<Section> {
     if !report.outside.is_empty() {
         sections.push(section("outside", "Calls to the outside", story::outside(report)));
     }
+    if !report.models.is_empty() {
+        sections.push(section("models", "Models", story::models(report)));
+    }
     if !report.budget.is_empty() {
         sections.push(section("budget", "Budget", summary::budget(report)));
     }

@@ -39,6 +39,24 @@ pub(super) fn outside(report: &Report) -> Markup {
     }
 }
 
+pub(super) fn models(report: &Report) -> Markup {
+    html! {
+        table.list {
+            caption.hidden { "Language models that were asked" }
+            thead { tr { th scope="col" { "Model" } th scope="col" { "Replied by" } th scope="col" { "Took" } } }
+            tbody {
+                @for one in &report.models {
+                    tr {
+                        th scope="row" { (escape(&one.model)) small.block { "of " (escape(&one.provider)) } }
+                        td { (escape(&one.source())) small.block { (one.counted()) } }
+                        td { (one.took()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
 pub(super) fn timeline(report: &Report) -> Markup {
     html! {
         @if report.timeline.is_empty() { p.quiet { "The record has no events." } }
