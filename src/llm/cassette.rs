@@ -195,6 +195,10 @@ impl Cassettes {
             pieces: Pieces(lengths),
             reply: Reply::of_text(request.model(), kept),
         };
+        self.keep(key, cassette);
+    }
+
+    fn keep(&self, key: Key, cassette: Cassette) {
         let mut state = self.lock();
         state.cassettes.insert(key, cassette);
         state.fresh.insert(key);
@@ -230,10 +234,7 @@ impl Cassettes {
             pieces,
             reply: kept,
         };
-        let mut state = self.lock();
-        state.cassettes.insert(key, cassette);
-        state.fresh.insert(key);
-        drop(state);
+        self.keep(key, cassette);
         Ok(reply)
     }
 

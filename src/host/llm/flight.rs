@@ -266,7 +266,7 @@ impl Flight {
             Ok(reply) if reply.usage.output_tokens.is_some() && reply.usage.input_tokens.is_some() => {
                 (self.demand(&reply.usage), false)
             }
-            // The table of patterns and the record of a server that tells nothing use none, or one can't tell.
+            // The server does not tell.
             Ok(_) => (most, true),
             Err(error) if is_unanswered(error) => (Demand::default(), false),
             Err(_) => (most, true),
