@@ -182,8 +182,28 @@ pub struct Inspection {
     pub header: Option<Value>,
     /// Every `import`, in the order of the text.
     pub imports: Vec<Import>,
+    /// Every call that needs a permission of the header, in the order of the text.
+    #[serde(default)]
+    pub uses: Vec<Use>,
+    /// What is likely not meant so; it can run.
+    #[serde(default)]
+    pub warnings: Vec<Error>,
     /// Everything wrong with it; empty if it can run.
     pub errors: Vec<Error>,
+}
+
+/// A call that needs a permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Use {
+    /// The list of `permissions` that has to cover it: `calls`, `exec`, `llm`, `network` or `write`.
+    pub permission: String,
+    /// The path, program, provider, host or name, if it is written there.
+    pub value: Option<String>,
+    /// The call, such as `nrv.apply.create`.
+    pub call: String,
+    /// Where.
+    pub at: Location,
 }
 
 /// An `import` with a literal path.

@@ -27,6 +27,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("journal", &[&["workspace"]]),
     // It runs in the script's process, which reaches nothing: only what is pure.
     ("guest", &[&["diff", "schema"]]),
+    // The pages on the interface of scripts, made from the words beside the bindings: it parses and runs nothing.
+    ("reference", &[&["guest"]]),
     ("host", &[PRIMITIVES, &["journal"], SERVICES]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
@@ -35,9 +37,9 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("flow", &[&["schema", "host"]]),
     ("script", &[&["policy", "process", "schema", "worker", "host"]]),
     ("mcp", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
-    ("repl", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
+    ("repl", &[PRIMITIVES, SERVICES, &["reference", "host", "flow", "script"]]),
     ("review", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
-    ("cli", &[PRIMITIVES, SERVICES, &["host", "report", "flow", "script", "mcp", "repl", "review"]]),
+    ("cli", &[PRIMITIVES, SERVICES, &["reference", "host", "report", "flow", "script", "mcp", "repl", "review"]]),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or sees what holds.
     ("entry", &[&["process", "assertion", "dta", "guest"]]),
 ];

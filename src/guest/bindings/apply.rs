@@ -8,12 +8,39 @@ use crate::{
     call::{Call, Strategy},
     error::{Code, Error},
     guest::bindings::{
-        Namespace,
-        host::{Host, Nrv},
+        Field, Namespace, fields,
+        host::{COMMITMENT, Host, Nrv},
         registry,
     },
     json::Keyed,
 };
+
+const DIFF: &[Field] = fields! {
+    path: "string", unified_diff: "string | ()?", unified_diff_b64: "string | ()?", checksum: "string | ()?",
+    strategy: "string | map | ()?" = STRATEGY,
+};
+
+const STRATEGY: &[Field] = fields! { write_backup: "string" };
+
+/// What `nrv.apply.plan` takes.
+pub(super) const PLAN: &[Field] = fields! {
+    diffs: "array" = DIFF_OF_PLAN, post: "map?" = POST, commitments: "array?" = COMMITMENT,
+};
+
+const DIFF_OF_PLAN: &[Field] = fields! {
+    path: "string", unified_diff: "string | ()?", unified_diff_b64: "string | ()?", checksum: "string | ()?",
+};
+
+const POST: &[Field] =
+    fields! { commands: "array?" = fields! { program: "string", args: "array?", timeout_ms: "int | ()?" } };
+
+const OUTCOME: &[Field] = fields! {
+    path: "string", from: "string?", copied: "bool?", status: "string", written: "bool", hunks: "array" = HUNK,
+    added: "int", removed: "int", pre_sha256: "string | ()", post_sha256: "string | ()", backup: "string?",
+    warnings: "array",
+};
+
+const HUNK: &[Field] = fields! { header_line: "int", line: "int", offset: "int" };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.apply",
@@ -25,7 +52,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.apply.create("docs/new.md", "# New\n");
         /// ```
-        create(path: "string", text: "string") -> "map";
+        create(path: "string", text: "string") -> "map" = OUTCOME;
         /// Applies one unified diff to one file: `#{path, unified_diff, checksum, strategy}`, the last two may be left out.
         ///
         /// The diff's headers name the file. With a checksum the hunks apply exactly where they say; without one they may have moved
@@ -36,7 +63,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
         /// nrv.apply.diff(#{ path: "a.txt", unified_diff: diff, strategy: "write" });
         /// ```
-        diff(request: "map") -> "map";
+        diff(request: "map" = DIFF) -> "map" = OUTCOME;
         /// Applies the diffs of a plan in their order, all or none; gives a list of outcomes. Several diffs of one file compose.
         ///
         /// The plan is `#{diffs: [#{path, checksum, unified_diff}], post: #{commands: []}, commitments: []}`; `checksum`, `post` and
@@ -46,25 +73,25 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let diff = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n";
         /// nrv.apply.plan(#{ diffs: [#{ path: "a.txt", unified_diff: diff }] }, "write");
         /// ```
-        plan(plan: "map", strategy: "string | map | ()") -> "array";
+        plan(plan: "map" = PLAN, strategy: "string | map | ()" = STRATEGY) -> "array" = OUTCOME;
         /// Removes a file.
         ///
         /// ```rhai
         /// nrv.apply.remove("a.txt", nrv.files.sha256("a.txt"));
         /// ```
-        remove(path: "string", checksum: "string") -> "map";
+        remove(path: "string", checksum: "string") -> "map" = OUTCOME;
         /// Gives a file another path, where nothing is.
         ///
         /// ```rhai
         /// nrv.apply.rename("a.txt", "b.txt", nrv.files.sha256("a.txt"));
         /// ```
-        rename(from: "string", to: "string", checksum: "string") -> "map";
+        rename(from: "string", to: "string", checksum: "string") -> "map" = OUTCOME;
         /// Replaces all of a file's text.
         ///
         /// ```rhai
         /// nrv.apply.write("a.txt", "new\n", nrv.files.sha256("a.txt"));
         /// ```
-        write(path: "string", text: "string", checksum: "string") -> "map";
+        write(path: "string", text: "string", checksum: "string") -> "map" = OUTCOME;
     },
     register,
 };

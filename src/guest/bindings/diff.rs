@@ -8,13 +8,25 @@ use crate::{
     error::{Code, Error},
     guest::{
         bindings::{
-            Namespace,
+            Field, Namespace, fields,
             host::{Host, Nrv},
             registry,
         },
         value::{self, type_word},
     },
     path::RepoPath,
+};
+
+const PATCH: &[Field] = fields! { files: "array" = FILE, warnings: "array" };
+
+const FILE: &[Field] = fields! {
+    operation: "string", path: "string?", from: "string?", to: "string?", old_mode: "string?", new_mode: "string?",
+    line: "int", added: "int", removed: "int", hunks: "array" = HUNK,
+};
+
+const HUNK: &[Field] = fields! {
+    line: "int", old_start: "int", old_count: "int", new_start: "int", new_count: "int",
+    lines: "array" = fields! { kind: "string", text: "string" },
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -32,7 +44,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let patch = nrv.diff.parse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n");
         /// patch.files[0].hunks[0].lines[1].text == "new\n"
         /// ```
-        parse(text: "string") -> "map";
+        parse(text: "string") -> "map" = PATCH;
         /// The diff from one text of a file to another, as git writes it; `()` in place of a text that does not exist.
         ///
         /// ```rhai
@@ -44,7 +56,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.diff.repair("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n").repairs.is_empty()
         /// ```
-        repair(text: "string") -> "map";
+        repair(text: "string") -> "map" = fields! { text: "string", repairs: "array" };
     },
     register,
 };

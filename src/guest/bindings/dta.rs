@@ -4,7 +4,34 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 
 use crate::{
     call::Call,
-    guest::bindings::{HANDLE, Namespace, host::Host, registry},
+    guest::bindings::{Field, HANDLE, Namespace, fields, host::Host, registry},
+};
+
+const INPUT: &[Field] = fields! {
+    target: "map" = fields! { glob: "string | array", repo_path: "string?" }, params: "map",
+    constraints: "map?" = fields! { max_files: "int?", timeout_ms: "int?", seed: "int?" },
+    tool: "string?", version: "string?", mode: "string?",
+};
+
+const DESCRIPTION: &[Field] = fields! {
+    name: "string", version: "string", summary: "string", domain: "array", phases: "array", input_schema: "map",
+    output_schema: "map",
+};
+
+const PROPOSAL: &[Field] = fields! {
+    id: "string", tool: "string", version: "string", phase: "string", baseline: "map",
+    skipped: "array" = fields! { path: "string", reason: "string" }, proposed_changes: "map",
+    files: "array" = fields! { path: "string", added: "int", removed: "int" }, artifacts: "array", patch: "string",
+};
+
+const OUTPUT: &[Field] = fields! {
+    tool: "string", ok: "bool", phase: "string", baseline: "map", proposed_changes: "map", applied_changes: "map",
+    artifacts: "array", verifier: "map" = VERIFIER,
+};
+
+const VERIFIER: &[Field] = fields! {
+    passed: "bool", checks: "array", sample_size: "int",
+    failures: "array" = fields! { check: "string", path: "string?", reason: "string" }, remarks: "array?",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -21,25 +48,25 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let proposal = links.propose(#{ target: #{ glob: "site/**" }, params: #{} });
         /// links.apply(proposal)
         /// ```
-        apply(proposal: "map") -> "map";
+        apply(proposal: "map") -> "map" = OUTPUT;
         /// The adapter's name, version, schemas and phases.
         ///
         /// ```rhai
         /// nrv.dta("link_updater").describe()
         /// ```
-        describe() -> "map";
+        describe() -> "map" = DESCRIPTION;
         /// Counts and proposes, without a side effect; gives `#{id, baseline, …}` with a patch and a plan.
         ///
         /// ```rhai
         /// nrv.dta("link_updater").propose(#{ target: #{ glob: "site/**" }, params: #{} })
         /// ```
-        propose(input: "map") -> "map";
+        propose(input: "map" = INPUT) -> "map" = PROPOSAL;
         /// All phases in one call, by the input's `mode`; gives the adapter's output.
         ///
         /// ```rhai
         /// nrv.dta("link_updater").run(#{ mode: "dry-run", target: #{ glob: "site/**" }, params: #{} })
         /// ```
-        run(input: "map") -> "map";
+        run(input: "map" = INPUT) -> "map" = OUTPUT;
     },
     register,
 };

@@ -8,13 +8,32 @@ use crate::{
     error::{Code, Error},
     guest::{
         bindings::{
-            Namespace,
+            Field, Namespace, fields,
             host::{Host, Nrv, Reply},
             registry,
         },
         value,
     },
     json::Keyed,
+};
+
+const COMMAND: &[Field] = fields! {
+    program: "string", args: "array?", cwd: "string | ()?", env: "map?", timeout_ms: "int | ()?", stdin: "string | ()?",
+    writes: "array?", test: "bool?",
+};
+
+const OUTCOME: &[Field] = fields! {
+    status: "int | ()", signal: "int | ()", stdout: "string", stderr: "string", truncated: "bool", timed_out: "bool",
+    changed: "array", duration_ms: "int", cpu_ms: "int", peak_bytes: "int",
+};
+
+const VERIFIED: &[Field] = fields! {
+    ok: "bool",
+    outcomes: "array" = fields! {
+        command: "array", status: "int | ()", error: "map?", signal: "int | ()?", stdout: "string?", stderr: "string?",
+        truncated: "bool?", timed_out: "bool?", changed: "array?", duration_ms: "int?", cpu_ms: "int?",
+        peak_bytes: "int?",
+    },
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -27,7 +46,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.exec.check(#{ program: "cargo", args: ["check"] });
         /// ```
-        check(command: "map") -> "map";
+        check(command: "map" = COMMAND) -> "map" = OUTCOME;
         /// Runs a command: `#{status, signal, stdout, stderr, truncated, timed_out, changed, duration_ms, cpu_ms, peak_bytes}`.
         ///
         /// `status` is `()` if a signal ended it, `changed` lists the files that it changed. What it changed is kept whatever its status;
@@ -36,7 +55,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let formatted = nrv.exec.run(#{ program: "cargo", args: ["fmt"], writes: ["**/*.rs"] });
         /// ```
-        run(command: "map") -> "map";
+        run(command: "map" = COMMAND) -> "map" = OUTCOME;
         /// Runs all commands and tells of each: `#{ok, outcomes}`, where `ok` is true if each ended with status 0.
         ///
         /// An outcome is that of `run` with the `command`; one that could not be run has an `error` and no status.
@@ -44,7 +63,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let verified = nrv.exec.verify([#{ program: "cargo", args: ["check"] }, #{ program: "cargo", args: ["test"], test: true }]);
         /// ```
-        verify(commands: "array") -> "map";
+        verify(commands: "array" = COMMAND) -> "map" = VERIFIED;
     },
     register,
 };

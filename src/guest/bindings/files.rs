@@ -7,13 +7,17 @@ use crate::{
     error::{Code, Error},
     guest::{
         bindings::{
-            Namespace,
+            Field, Namespace, fields,
             host::{Host, Nrv},
             registry,
         },
         value::type_word,
     },
 };
+
+const HIT: &[Field] = fields! { path: "string", line: "int", column: "int", text: "string" };
+
+const STAT: &[Field] = fields! { path: "string", kind: "string", size: "int", mode: "string", sha256: "string?" };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.files",
@@ -37,7 +41,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let hits = nrv.files.grep("https?://old\\.example", "site/**");
         /// ```
-        grep(regex: "string", patterns: "string | array") -> "array";
+        grep(regex: "string", patterns: "string | array") -> "array" = HIT;
         /// A file's text; one that is not UTF-8 is `unreadable`.
         ///
         /// ```rhai
@@ -55,7 +59,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let size = nrv.files.stat("site/index.html").size;
         /// ```
-        stat(path: "string") -> "map";
+        stat(path: "string") -> "map" = STAT;
     },
     register,
 };

@@ -6,10 +6,17 @@ use crate::{
     call::{Call, Command},
     error::{Code, Error},
     guest::bindings::{
-        Namespace,
+        Field, Namespace, fields,
         host::{Host, Nrv},
         registry,
     },
+};
+
+const VERDICT: &[Field] = fields! { decision: "string", results: "array" = RESULT, code: "string?" };
+
+const RESULT: &[Field] = fields! {
+    decision: "string", gate_name: "string", reason: "string", triggered_rules: "array", remediation: "string | ()",
+    config_sha256: "string", input_sha256: "string",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -22,7 +29,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.gate.confirm("publish the list", #{ files: 3 });
         /// ```
-        confirm(label: "string", subject: "any") -> "map";
+        confirm(label: "string", subject: "any") -> "map" = fields! { subject: "string", by: "string" };
         /// What the gates say of a command, which nobody starts: `#{decision, results}`.
         ///
         /// A list is a program and its arguments, a string a line for a shell. `decision` is `allow`, `warn`, `require-confirmation` or
@@ -31,7 +38,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let said = nrv.gate.evaluate_command(["rm", "-rf", "dist"]);
         /// ```
-        evaluate_command(command: "array | string") -> "map";
+        evaluate_command(command: "array | string") -> "map" = VERDICT;
         /// What the gates say of a file's new content, which nobody writes: `#{decision, results}`.
         ///
         /// The host counts the changed lines itself; `diff_lines` may only say more.
@@ -39,7 +46,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let said = nrv.gate.evaluate_edit("docs/a.md", "# A\n", 1);
         /// ```
-        evaluate_edit(path: "string", content: "string", diff_lines: "int") -> "map";
+        evaluate_edit(path: "string", content: "string", diff_lines: "int") -> "map" = VERDICT;
         /// What the gates say of the use of a tool, which nobody uses: `#{decision, results}`.
         ///
         /// Its name is judged, and the commands, edits and texts in its params.
@@ -47,7 +54,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let said = nrv.gate.evaluate_tool_use("Bash", #{ command: "git status" });
         /// ```
-        evaluate_tool_use(tool: "string", params: "any") -> "map";
+        evaluate_tool_use(tool: "string", params: "any") -> "map" = VERDICT;
         /// Blocks the run if the condition is false; the assertion is recorded.
         ///
         /// ```rhai

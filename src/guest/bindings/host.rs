@@ -17,13 +17,25 @@ use crate::{
     error::{Code, Error, Location},
     frame::{Limits, RunRequest},
     guest::{
-        bindings::{Namespace, attempt::attempt, dta::Adapter, registry, stream::Streams},
+        bindings::{Field, Namespace, attempt::attempt, dta::Adapter, fields, registry, stream::Streams},
         fault,
         link::Link,
         value,
     },
     json::Keyed,
     seed::Stream,
+};
+
+/// What `nrv.commit` takes.
+pub(super) const COMMITMENT: &[Field] =
+    fields! { description: "string", assertion: "map" = ASSERTION, timeout_ms: "int | ()?" };
+
+const ASSERTION: &[Field] = fields! {
+    command: "map?" = fields! { program: "string", args: "array?", cwd: "string | ()?", env: "map?", status: "int?" },
+    count: "map?" = fields! {
+        pattern: "string", glob: "string | array", equals: "int | ()?", at_least: "int | ()?", at_most: "int | ()?",
+    },
+    file_exists: "string?", json_valid: "string | array?", tree_unchanged: "string | array?",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -47,7 +59,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// });
         /// if !tried.kept { print("it was undone"); }
         /// ```
-        attempt(closure: "function") -> "map";
+        attempt(closure: "function") -> "map" = fields! { kept: "bool", value: "any", error: "any" };
         /// Makes a commitment of the run, `#{description, assertion, timeout_ms}`, and gives its id; the last may be left out.
         ///
         /// The host looks at all commitments by processes of its own when the script has ended, and the run is done only if
@@ -59,7 +71,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.commit(#{ description: "no page links to the old host",
         ///     assertion: #{ count: #{ pattern: "old\\.example\\.com", glob: "**/*.html", equals: 0 } } });
         /// ```
-        commit(commitment: "map") -> "string";
+        commit(commitment: "map" = COMMITMENT) -> "string";
         /// Makes a call that the program which embeds nrv adds, by its name; gives its reply.
         ///
         /// Its params are checked against its schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
@@ -80,7 +92,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// for adapter in nrv.dtas() { print(adapter.name); }
         /// ```
-        dtas() -> "array";
+        dtas() -> "array" = fields! { name: "string", version: "string", summary: "string" };
     },
     register,
 };

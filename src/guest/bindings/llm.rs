@@ -10,7 +10,9 @@ use crate::{
     error::{Code, Error},
     guest::{
         bindings::{
-            Namespace,
+            Field, Namespace,
+            apply::PLAN,
+            fields,
             host::{Host, Nrv, Reply},
             registry,
             stream::{self, EventStream},
@@ -28,6 +30,42 @@ use crate::{
 const FORM: &str = "its form is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, \
                     temperature, seed, stop, timeout_ms, retry}`";
 
+const REQUEST: &[Field] = fields! {
+    prompt: "string | ()?", messages: "array | ()?" = MESSAGE, max_tokens: "int | ()?", provider: "string | ()?",
+    model: "string | ()?", workload: "string | ()?", schema: "map | ()?", tools: "array | ()?" = TOOL,
+    tool_choice: "string | map | ()?" = fields! { named: "string" }, temperature: "int | float | ()?", seed: "int | ()?",
+    stop: "array | ()?", timeout_ms: "int | ()?", retry: "map | ()?" = RETRY,
+};
+
+const MESSAGE: &[Field] =
+    fields! { role: "string", content: "string", tool_calls: "array?" = TOOL_CALL, tool_call_id: "string?" };
+
+const TOOL: &[Field] = fields! { name: "string", description: "string", parameters: "map" };
+
+const TOOL_CALL: &[Field] = fields! { id: "string", name: "string", arguments: "any" };
+
+const RETRY: &[Field] = fields! { on: "array", max: "int", wait_ms: "int?" };
+
+const OPTIONS: &[Field] = fields! { allow_fence: "bool?" };
+
+const ANSWER: &[Field] = fields! {
+    text: "string", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map" = USAGE,
+    provider: "string", model_requested: "string", model: "string?", request: "string", ignored: "array?",
+    cost_millionths: "int?", from: "string?", label: "string?",
+};
+
+/// Of one that the script cancelled some are missing.
+const STREAMED: &[Field] = fields! {
+    text: "string", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map?" = USAGE,
+    provider: "string?", model_requested: "string", model: "string?", request: "string?", ignored: "array?",
+    cost_millionths: "int?", from: "string?", label: "string?",
+};
+
+const USAGE: &[Field] =
+    fields! { input_tokens: "int?", cached_tokens: "int?", output_tokens: "int?", estimated: "bool?" };
+
+const CAPABILITIES: &[Field] = fields! { provider: "string", dialect: "string", model: "string | ()", models: "map" };
+
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.llm",
     doc: "Language models. A request is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, temperature, seed, stop, timeout_ms, retry}`; the first two must be there, and what is `()` is as if it were not. The header has to permit the provider by `permissions: #{ llm: [\"local\"] }`, or `\"*\"`. Nothing is added to a request, and nothing is tried again unless it says so: `retry: #{on: [\"overloaded\"], max: 3, wait_ms: 500}`. A message is `#{role, content, tool_calls, tool_call_id}` with the role `system`, `user`, `assistant` or `tool`; a tool is `#{name, description, parameters}`, and nobody calls it: a reply only asks for that. What a model failed to do is `model_unavailable` if it may pass and `model_failed` if not, with `details.kind`.",
@@ -40,7 +78,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// for name in nrv.llm.capabilities().models.keys() { print(name); }
         /// ```
-        capabilities(provider: "string?") -> "map";
+        capabilities(provider: "string?") -> "map" = CAPABILITIES;
         /// Asks a model and waits for its reply, which is checked: `#{text, value, tool_calls, finish, usage, provider, model_requested, model, request, …}`.
         ///
         /// `value` is there if the request has a `schema`, and fits it. `finish` is `stop`, `length`, `tool_calls` or `refusal`. `usage` has
@@ -53,7 +91,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///     schema: #{ type: "array", items: #{ type: "string" } } });
         /// for colour in reply.value { print(colour); }
         /// ```
-        complete(request: "map") -> "map";
+        complete(request: "map" = REQUEST) -> "map" = ANSWER;
         /// A reply as a value: JSON and nothing else, which has to fit the schema, or any JSON if that is `()`.
         ///
         /// Pure. What is not JSON is `model_failed` with `details.kind == "malformed_json"`; what does not fit has the kind `schema` and
@@ -63,14 +101,14 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.llm.parse("```json\n[1, 2]\n```", #{ type: "array" }, #{ allow_fence: true })[1] == 2
         /// ```
-        parse(text: "string", schema: "map | ()", options: "map?") -> "any";
+        parse(text: "string", schema: "map | ()", options: "map?" = OPTIONS) -> "any";
         /// A reply as a plan that `nrv.apply.plan` takes: `#{diffs: [#{path, checksum, unified_diff}], post}`; errors and options are those of `parse`.
         ///
         /// ```rhai
         /// let plan = nrv.llm.parse_plan(`{"diffs": [{"path": "a.txt", "unified_diff": "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n"}]}`);
         /// nrv.apply.plan(plan, "dry-run");
         /// ```
-        parse_plan(text: "string", options: "map?") -> "map";
+        parse_plan(text: "string", options: "map?" = OPTIONS) -> "map" = PLAN;
         /// Asks a model and gives the events of its reply as they come, to a function or to a loop.
         ///
         /// Events are `#{type: "started", model, attempt, after}`, `#{type: "token", text}`, `#{type: "tool_call", call}`,
@@ -86,7 +124,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///     if event.type == "token" { break; }
         /// }
         /// ```
-        stream(request: "map", callback: "function?") -> "map | stream";
+        stream(request: "map" = REQUEST, callback: "function?") -> "map | stream" = STREAMED;
     },
     register,
 };

@@ -41,14 +41,27 @@ pub struct Call {
     pub receiver: &'static str,
     /// Its name, such as `read`.
     pub name: &'static str,
-    /// Its parameters: name and type; the last may be left out if its type ends with `?`.
-    pub params: &'static [(&'static str, &'static str)],
+    /// Its parameters; the last may be left out if its type ends with `?`.
+    pub params: &'static [Field],
     /// The type that it gives.
     pub returns: &'static str,
+    /// The fields of the map, or of the maps in the array, that it gives; empty if they are not known.
+    pub gives: &'static [Field],
     /// Its doc comment, with an example in a fence.
     pub doc: &'static str,
     /// True if it is read without parentheses.
     pub property: bool,
+}
+
+/// A parameter of a call, or a field of a map that it takes or gives.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, such as `string | array`; one that ends with `?` may be left out.
+    pub kind: &'static str,
+    /// The fields of the map, or of the maps in the array, that it is; empty: any.
+    pub fields: &'static [Field],
 }
 
 /// The call that takes a closure.
@@ -79,6 +92,13 @@ pub fn calls() -> impl Iterator<Item = &'static Call> {
     NAMESPACES.iter().flat_map(|namespace| namespace.calls)
 }
 
+impl Field {
+    /// True if it may be left out.
+    pub fn is_optional(&self) -> bool {
+        self.kind.ends_with('?')
+    }
+}
+
 impl Call {
     /// The whole name, such as `nrv.files.read`.
     pub fn path(&self) -> String {
@@ -90,14 +110,14 @@ impl Call {
         if self.property {
             return self.path();
         }
-        let name = |(name, kind): &(&str, &str)| format!("{name}{}", if kind.ends_with('?') { "?" } else { "" });
+        let name = |one: &Field| format!("{}{}", one.name, if one.is_optional() { "?" } else { "" });
         let params: Vec<_> = self.params.iter().map(name).collect();
         format!("{}({})", self.path(), params.join(", "))
     }
 
     /// True if it can be called with that many arguments.
     pub(super) fn takes(&self, given: usize) -> bool {
-        let required = self.params.iter().filter(|(_, kind)| !kind.ends_with('?')).count();
+        let required = self.params.iter().filter(|one| !one.is_optional()).count();
         !self.property && (required..=self.params.len()).contains(&given)
     }
 
@@ -106,7 +126,7 @@ impl Call {
         if self.property {
             return self.path();
         }
-        let params: Vec<_> = self.params.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+        let params: Vec<_> = self.params.iter().map(|one| format!("{}: {}", one.name, one.kind)).collect();
         format!("{}({})", self.path(), params.join(", "))
     }
 
@@ -142,22 +162,40 @@ pub(super) fn object(host: &Host) -> Dynamic {
     Dynamic::from(Nrv(host.clone()))
 }
 
-/// A slice of [`Call`]s: doc comment, name, parameters with types, type of the result; `get` before a property.
+/// A slice of [`Call`]s: doc comment, name, parameters with types, type of the result; `get` before a property. After a type, `=`
+/// and a slice of [`fields!`] say what is in a map.
 macro_rules! registry {
     (@property) => { false };
     (@property get) => { true };
-    ($receiver:expr; $($(#[doc = $doc:literal])* $name:ident $(($($param:ident: $kind:literal),*))? $([$get:ident])? -> $returns:literal;)*) => {
+    (@fields) => { &[] };
+    (@fields $fields:expr) => { $fields };
+    ($receiver:expr; $($(#[doc = $doc:literal])* $name:ident $(($($param:ident: $kind:literal $(= $fields:expr)?),*))? $([$get:ident])? -> $returns:literal $(= $gives:expr)?;)*) => {
         &[$($crate::guest::bindings::Call {
             receiver: $receiver,
             name: stringify!($name),
-            params: &[$($((stringify!($param), $kind)),*)?],
+            params: &[$($($crate::guest::bindings::Field {
+                name: stringify!($param), kind: $kind, fields: registry!(@fields $($fields)?),
+            }),*)?],
             returns: $returns,
+            gives: registry!(@fields $($gives)?),
             doc: concat!($($doc, "\n"),*),
             property: registry!(@property $($get)?),
         }),*]
     };
 }
 pub(super) use registry;
+
+/// A slice of [`Field`]s: names with types; `=` and another slice say what is in a map or in the maps of an array.
+macro_rules! fields {
+    (@fields) => { &[] };
+    (@fields $fields:expr) => { $fields };
+    ($($name:ident: $kind:literal $(= $fields:expr)?),* $(,)?) => {
+        &[$($crate::guest::bindings::Field {
+            name: stringify!($name), kind: $kind, fields: fields!(@fields $($fields)?),
+        }),*]
+    };
+}
+pub(super) use fields;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use crate::{
     call::{Call, Parts},
     error::{Code, Error},
     guest::bindings::{
-        Namespace,
+        Field, Namespace, fields,
         host::{Host, Nrv},
         registry,
     },
@@ -16,6 +16,18 @@ use crate::{
 /// What parts look like.
 const FORM: &str = "its form is `#{role, goal, constraints, directives, context, prior, schema, provider, model, max_tokens}`; only \
                     `goal` must be there";
+
+const PARTS: &[Field] = fields! {
+    goal: "string", role: "string | ()?", constraints: "array | ()?", directives: "array | ()?",
+    context: "array | ()?" = fields! { path: "string?", name: "string?", text: "string?", value: "any?" },
+    prior: "array | ()?" = fields! { reply: "string?", errors: "array?" }, schema: "map | ()?",
+    provider: "string | ()?", model: "string | ()?", max_tokens: "int | ()?",
+};
+
+const COMPOSED: &[Field] = fields! {
+    text: "string", sha256: "string", parts: "array" = fields! { name: "string", sha256: "string", bytes: "int" },
+    tokens: "int",
+};
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.prompt",
@@ -35,7 +47,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///     directives: ["dta"], context: ["site/index.html", #{ name: "hosts", value: ["new.example.com"] }] });
         /// print(prompt.sha256);
         /// ```
-        compose(parts: "map") -> "map";
+        compose(parts: "map" = PARTS) -> "map" = COMPOSED;
     },
     register,
 };

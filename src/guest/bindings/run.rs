@@ -7,12 +7,24 @@ use crate::{
     call::Call,
     guest::{
         bindings::{
-            Namespace,
+            Field, Namespace, fields,
             host::{Host, Nrv},
             registry,
         },
         value,
     },
+};
+
+const BUDGET: &[Field] = fields! {
+    calls: "map" = KIND, files: "map" = KIND, diff_lines: "map" = KIND, bytes: "map" = KIND, exec_ms: "map" = KIND,
+    tokens: "map" = KIND, cost_millionths: "map?" = KIND,
+};
+
+const KIND: &[Field] = fields! { used: "int", limit: "int", left: "int" };
+
+const METRICS: &[Field] = fields! {
+    calls: "int", files_changed: "int", diff_lines: "int", tools: "array",
+    attempts: "map" = fields! { kept: "int", undone: "int" }, own: "map",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -25,7 +37,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let budget = nrv.run.budget();
         /// ```
-        budget() -> "map";
+        budget() -> "map" = BUDGET;
         /// The run's id.
         ///
         /// ```rhai
@@ -43,7 +55,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// let metrics = nrv.run.metrics();
         /// ```
-        metrics() -> "map";
+        metrics() -> "map" = METRICS;
         /// `"dry-run"` or `"apply"`.
         ///
         /// ```rhai
