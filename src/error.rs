@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $wire:literal, exit $exit:literal;)*) => {
+    ($(#[doc = $doc:literal] $variant:ident = $wire:literal, exit $exit:literal;)*) => {
         /// What went wrong, from a closed list.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum Code { $($(#[$doc])* #[serde(rename = $wire)] $variant,)* }
+        pub enum Code { $(#[doc = $doc] #[serde(rename = $wire)] $variant,)* }
 
         impl Code {
             /// Every code, in the order of the documentation.
@@ -23,6 +23,11 @@ macro_rules! codes {
             /// The name on the wire, in scripts and in reports.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$variant => $wire),* }
+            }
+
+            /// What it means, in a sentence.
+            pub fn doc(self) -> &'static str {
+                match self { $(Code::$variant => $doc.trim_ascii()),* }
             }
 
             /// The exit code of a command that ends with this error.
@@ -184,6 +189,13 @@ impl Error {
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {
         self.location.get_or_insert_with(|| Box::new(location));
+        self
+    }
+
+    /// Says where in a script it happened, in place of what was known.
+    #[must_use]
+    pub fn moved(mut self, location: Location) -> Self {
+        self.location = Some(Box::new(location));
         self
     }
 

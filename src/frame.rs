@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -35,6 +35,22 @@ pub enum ToWorker {
     },
     /// Run the script. Everything that it imports is in `sources`.
     Run(RunRequest),
+    /// Begin a session: texts that are evaluated one after another and keep their variables and functions. `main` is its name.
+    Interact(RunRequest),
+    /// Parse a text as the next of the session; nothing runs.
+    Parse {
+        /// The text.
+        text: String,
+    },
+    /// Evaluate a text as the next of the session.
+    Evaluate(Input),
+    /// Say what could stand at a place of a text that would be the next of the session.
+    Complete {
+        /// The text.
+        text: String,
+        /// The place, in bytes.
+        cursor: usize,
+    },
     /// The answer to a call.
     Reply {
         /// The call's id.
@@ -64,6 +80,125 @@ pub struct RunRequest {
     pub seed: u64,
     /// `dry-run` or `apply`, `nrv.run.mode`.
     pub mode: String,
+}
+
+/// The next text of a session, with what it imports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The text.
+    pub text: String,
+    /// Path to text of every module in its import graph.
+    pub sources: BTreeMap<String, String>,
+    /// Importing path and literal to imported path; the session's name is that of the text itself.
+    pub imports: BTreeMap<String, BTreeMap<String, String>>,
+    /// The id of the run that its calls belong to.
+    pub run: String,
+}
+
+/// What a text of a session holds, found without running it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parsed {
+    /// False if more text could make it whole: a bracket or a string is open, or an operand is missing.
+    pub complete: bool,
+    /// What is wrong with it, if it is whole.
+    pub errors: Vec<Error>,
+    /// Every `import`, in the order of the text.
+    pub imports: Vec<Import>,
+    /// The functions that it defines, in the order of the text.
+    pub functions: Vec<Definition>,
+    /// The bytes of a `WORKFLOW` at its top level.
+    pub header: Option<(usize, usize)>,
+    /// The end of its last statement in bytes, and whether that needs a `;` if another one follows; none if there is none.
+    pub last: Option<(usize, bool)>,
+}
+
+/// A function in a text of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// How many parameters it has.
+    pub params: usize,
+    /// Its bytes in the text, with its doc comment.
+    pub bytes: (usize, usize),
+}
+
+/// What came of a text of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evaluated {
+    /// The value of its last expression.
+    Value(Shown),
+    /// Why there is none.
+    Error(Error),
+}
+
+/// A value of a script as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// Its type: `()`, `bool`, `int`, `float`, `char`, `string`, `array`, `map`, `function`, or that of an object of the host.
+    pub kind: String,
+    /// The value, if JSON can hold it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    pub value: Option<Value>,
+    /// The value in words, if JSON can't hold it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A value that is given, which may be null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// What could stand at a place of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Completion {
+    /// The byte of the text from which on a candidate replaces what is there up to the place.
+    pub start: usize,
+    /// What could stand there, sorted by text.
+    pub candidates: Vec<Candidate>,
+    /// The form of the call of the host in whose arguments the place is, such as `nrv.files.read(path: string)`.
+    pub form: Option<String>,
+    /// True if the place is in a string, where a path may be meant; there are no candidates then.
+    pub in_string: bool,
+}
+
+/// One of the things that could stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// What would stand there.
+    pub text: String,
+    /// What it is.
+    pub kind: CandidateKind,
+    /// A type or a form, such as `string?` or `nrv.files.read(path: string)`; of a variable its type, with a short value.
+    pub detail: String,
+    /// What it is for, in a sentence; empty if nobody has written it.
+    pub doc: String,
+}
+
+/// What a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CandidateKind {
+    /// A call or a property of the host, or a part of its interface.
+    Call,
+    /// A field of a map.
+    Field,
+    /// A function of the session, of a module or of the language.
+    Function,
+    /// A word of the language.
+    Keyword,
+    /// An imported module.
+    Module,
+    /// A variable or a constant of the session.
+    Variable,
 }
 
 /// What a script's process may use.
@@ -146,6 +281,12 @@ pub enum FromWorker {
         /// The line.
         text: String,
     },
+    /// What a text of the session holds.
+    Parsed(Parsed),
+    /// What came of a text of the session.
+    Evaluated(Evaluated),
+    /// What could stand at a place of it.
+    Completed(Completion),
     /// The script ended; its last expression.
     Done {
         /// The result.
@@ -185,6 +326,18 @@ pub struct Inspection {
     /// Every call that needs a permission of the header, in the order of the text.
     #[serde(default)]
     pub uses: Vec<Use>,
+    /// Where the keys of the header stand, by their path such as `permissions.write`.
+    #[serde(default)]
+    pub places: BTreeMap<String, Location>,
+    /// True if it only defines what others use: it has no header, and nothing in it runs.
+    #[serde(default)]
+    pub is_module: bool,
+    /// The functions that it defines, sorted by name.
+    #[serde(default)]
+    pub functions: Vec<Function>,
+    /// Every call of a function of a module, in the order of the text.
+    #[serde(default)]
+    pub module_calls: Vec<ModuleCall>,
     /// What is likely not meant so; it can run.
     #[serde(default)]
     pub warnings: Vec<Error>,
@@ -202,6 +355,39 @@ pub struct Use {
     pub value: Option<String>,
     /// The call, such as `nrv.apply.create`.
     pub call: String,
+    /// Where.
+    pub at: Location,
+    /// True if it may need it and may not: what it is called on, or what it is given, is only known when it runs.
+    #[serde(default)]
+    pub possible: bool,
+}
+
+/// A function that a source defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The names of its parameters.
+    pub params: Vec<String>,
+    /// True if only the source itself may call it.
+    pub is_private: bool,
+    /// Where.
+    pub at: Location,
+}
+
+/// A call of a function of an imported module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModuleCall {
+    /// The literal of the import.
+    pub import: String,
+    /// What the import is called in the source.
+    pub alias: String,
+    /// The function.
+    pub name: String,
+    /// How many arguments it is given.
+    pub given: usize,
     /// Where.
     pub at: Location,
 }

@@ -24,6 +24,7 @@
 pub mod apply;
 pub mod assertion;
 pub mod call;
+pub mod case;
 pub mod change;
 pub mod cli;
 pub mod clock;
@@ -46,6 +47,7 @@ pub mod path;
 pub mod policy;
 pub mod process;
 pub mod prompt;
+pub mod reference;
 pub mod report;
 pub mod schema;
 pub mod script;

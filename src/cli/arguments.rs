@@ -8,10 +8,20 @@ use std::{
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
-use super::{gate::GateArguments, llm::LlmArguments, output::Mode};
+use super::{
+    approve::ApproveArguments,
+    attest::AttestArguments,
+    check::CheckArguments,
+    docs::{DefinitionsArguments, DocsArguments},
+    gate::GateArguments,
+    llm::LlmArguments,
+    output::Mode,
+    repl::ReplArguments,
+    test::TestArguments,
+};
 
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
-const LARGEST_SEED: u64 = 1 << 53;
+pub(super) const LARGEST_SEED: u64 = 1 << 53;
 
 /// What a run may be at.
 const STATES: [&str; 7] = ["running", "done", "failed", "cancelled", "suspended", "undo_refused", "interrupted"];
@@ -50,7 +60,11 @@ impl Cli {
             Command::Apply(arguments) => arguments.events,
             Command::Resume(arguments) => arguments.events,
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
-            Command::Scripts
+            Command::Test(arguments) => arguments.watch && self.global.json,
+            Command::Approve(_)
+            | Command::Check(_)
+            | Command::Scripts
+            | Command::Repl(_)
             | Command::Dta { .. }
             | Command::Gate(_)
             | Command::Llm(_)
@@ -61,6 +75,8 @@ impl Cli {
             | Command::Recover
             | Command::Init { .. }
             | Command::Doctor
+            | Command::Docs(_)
+            | Command::Definitions(_)
             | Command::Completions { .. }
             | Command::Man { .. } => false,
         };
@@ -113,9 +129,17 @@ pub(super) enum Command {
     Plan(PlanArguments),
     /// Apply a plan or patches: all of it or nothing
     Apply(ApplyArguments),
+    /// Run the cases of scripts: what they make of an input, twice, back again, and always the same
+    Test(TestArguments),
+    /// Pin scripts, what they import and what they may do, in nrv.lock
+    Approve(ApproveArguments),
+    /// Say what is wrong with scripts; nothing of them runs
+    Check(CheckArguments),
     /// List the workflows of this repository
     #[command(after_help = "Example:\n  nrv scripts --json")]
     Scripts,
+    /// Try calls and scripts line by line; proposes changes until they are applied
+    Repl(ReplArguments),
     /// Use deterministic tool adapters without a script
     #[command(after_help = "Example:\n  nrv dta describe link_updater")]
     Dta {
@@ -157,6 +181,10 @@ pub(super) enum Command {
     /// Check what nrv needs here, and say what to do about what is missing
     #[command(after_help = "Example:\n  nrv doctor")]
     Doctor,
+    /// Show what scripts can use: calls of the host, the standard library, the language
+    Docs(DocsArguments),
+    /// Write definition files for editors
+    Definitions(DefinitionsArguments),
     /// Write completions for a shell to stdout
     #[command(after_help = "Example:\n  nrv completions bash > ~/.local/share/bash-completion/completions/nrv")]
     Completions {
@@ -281,7 +309,7 @@ pub(super) struct ScriptArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
-    /// Block where the gates for commands and secrets would ask, and apply diffs exactly where they say [approved scripts are not told from others yet]
+    /// Run only what `nrv approve` approved, as it was approved; block where gates would ask, and apply diffs exactly where they say
     #[arg(long)]
     pub(super) locked: bool,
     /// Let nothing but approved adapters change the files that they are for
@@ -378,17 +406,7 @@ pub(super) enum Runs {
         canonical: bool,
     },
     /// Tell what a run was asked, decided, changed, verified and spent, as text or as a page
-    #[command(after_help = "Examples:\n  nrv runs report last\n  nrv runs report last -o report.html")]
-    Report {
-        /// Run, or `last`
-        run: String,
-        /// Write one self-contained HTML file, `-` for stdout; replaces a file that exists
-        #[arg(short, long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// Write the HTML to stdout, as `-o -` does
-        #[arg(long)]
-        html: bool,
-    },
+    Report(super::report::Arguments),
     /// Check that a record is what was written
     #[command(after_help = "Example:\n  nrv runs verify last")]
     Verify {
@@ -407,6 +425,8 @@ pub(super) enum Runs {
         #[arg(long)]
         with_contents: bool,
     },
+    /// Write what a run did as an in-toto statement in a DSSE envelope, signed by an SSH key
+    Attest(AttestArguments),
     /// Take in a record that `nrv runs export` wrote, if it is what was written
     #[command(after_help = "Example:\n  nrv runs import run.nrv-run")]
     Import {

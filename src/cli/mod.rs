@@ -3,9 +3,14 @@
 //! Every command turns its arguments into a call of the library and renders the reply. Data goes to stdout, talk to
 //! stderr.
 
+mod annotations;
 mod apply;
+mod approve;
 mod arguments;
+mod attest;
+mod check;
 mod commands;
+mod docs;
 mod doctor;
 mod dta;
 mod gate;
@@ -18,11 +23,13 @@ mod pager;
 mod plan;
 mod recover;
 mod redact;
+mod repl;
 mod replay;
 mod report;
 mod resume;
 mod run;
 mod runs;
+mod sarif;
 mod scripts;
 mod shell;
 mod signals;
@@ -30,6 +37,7 @@ mod table;
 mod tape;
 mod target;
 mod terminal;
+mod test;
 mod verify;
 
 use std::{
@@ -53,7 +61,7 @@ use crate::{
     error::{Code, Error},
     host::{Context, Options, Progress},
     net::Way,
-    policy::Policy,
+    policy::{Cassettes, Policy},
     workspace::Workspace,
 };
 
@@ -100,7 +108,11 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
         Command::Plan(arguments) => plan::plan(&here()?, arguments, out),
         Command::Apply(arguments) => apply::apply(&here()?, arguments, out),
+        Command::Approve(arguments) => approve::approve(&here()?, arguments, out),
+        Command::Test(arguments) => test::test(&here()?, arguments, out),
+        Command::Check(arguments) => check::check(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
+        Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
         Command::Dta { command: Dta::Describe { name } } => dta::describe(name, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
@@ -111,9 +123,8 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::List { state, limit } } => runs::list(&here()?, state.as_deref(), *limit, out),
         Command::Runs { command: Runs::Stats { since } } => runs::stats(&here()?, *since, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
-        Command::Runs { command: Runs::Report { run, output, html } } => {
-            report::report(&here()?, run, output.as_deref(), *html, out)
-        }
+        Command::Runs { command: Runs::Report(arguments) } => report::report(&here()?, arguments, out),
+        Command::Runs { command: Runs::Attest(arguments) } => attest::attest(&here()?, arguments, out),
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
         Command::Runs { command: Runs::Export { run, output, with_contents } } => {
             runs::export(&here()?, run, output.as_deref(), *with_contents, out)
@@ -127,6 +138,8 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Recover => recover::recover(&here()?, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),
         Command::Doctor => doctor::doctor(&Place::find(cli)?, out),
+        Command::Docs(arguments) => docs::docs(arguments, out),
+        Command::Definitions(arguments) => docs::definitions(arguments, out),
         Command::Completions { shell } => shell::completions(*shell, out),
         Command::Man { command } => shell::man(command, out),
     }
@@ -167,13 +180,13 @@ pub(crate) struct Here {
 impl Here {
     fn open(cli: &Cli) -> Result<Self, Error> {
         let mut here = Here::with(cli, Context::new)?;
-        if let Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) = &cli.command {
-            if script.locked {
-                here.context.policy = here.context.policy.locked()?;
-            }
-            if script.strict_tools {
-                here.context.policy = here.context.policy.strict()?;
-            }
+        if here.is_ci() {
+            here.context.policy = here.context.policy.in_ci()?;
+        }
+        if let Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) = &cli.command
+            && script.strict_tools
+        {
+            here.context.policy = here.context.policy.strict()?;
         }
         redact::know(&here.context.rules);
         Ok(here)
@@ -207,6 +220,16 @@ impl Here {
     /// True where nobody watches and nothing new is to be learned: `CI=true`.
     fn is_ci(&self) -> bool {
         self.context.options.environment.get("CI").is_some_and(|ci| ci == "true")
+    }
+
+    /// True if only approved scripts run, whether or not a flag says so.
+    fn is_locked(&self) -> bool {
+        self.is_ci() && self.context.policy.settings().ci.locked
+    }
+
+    /// True if recorded replies alone answer requests to language models.
+    fn replays_only(&self) -> bool {
+        self.is_ci() && self.context.policy.settings().ci.cassettes == Cassettes::Replay
     }
 
     /// The adapters that there are.

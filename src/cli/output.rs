@@ -78,6 +78,11 @@ impl Output {
         self.mode
     }
 
+    /// When the user wants colours.
+    pub(super) fn color(&self) -> Color {
+        self.color
+    }
+
     /// True if stdout is for programs.
     pub(super) fn is_json(&self) -> bool {
         self.mode != Mode::Text
@@ -200,13 +205,24 @@ impl Output {
         self.explain(error);
     }
 
-    /// An error on stderr.
-    pub(super) fn explain(&mut self, error: &Error) {
-        let color = match self.color {
+    /// What is likely not meant so in a script, on stderr.
+    pub(super) fn warn_of(&mut self, warning: &Error) {
+        let text = diagnostic::render_warning(warning, &self.sources, self.colors());
+        let _ = writeln!(self.stderr, "{}", redact::text(text.trim_end()));
+    }
+
+    /// True if stderr is to have colours.
+    fn colors(&self) -> bool {
+        match self.color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => std::io::stderr().is_terminal(),
-        };
+        }
+    }
+
+    /// An error on stderr.
+    pub(super) fn explain(&mut self, error: &Error) {
+        let color = self.colors();
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
         let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));

@@ -20,6 +20,12 @@ pub(super) fn show(text: &str, out: &mut Output) {
     }
 }
 
+/// Shows what a person asked for at a terminal, in the pager only if it is longer than the screen.
+pub(super) fn show_long(text: &str, out: &mut Output) {
+    let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
+    if text.lines().count() < rows { out.data(text) } else { show(text, out) }
+}
+
 /// The pager's line for a shell; none if the user wants none.
 #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn pager() -> Option<String> {

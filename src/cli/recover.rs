@@ -3,7 +3,7 @@
 use super::{Here, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
 use crate::{
     error::{Code, Error},
-    host::{self, Flags},
+    host::{self, Flags, RolledBack},
     text::escape,
 };
 
@@ -16,23 +16,27 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
     if out.is_json() {
         out.document(&done);
     }
+    tell(&done, arguments.dry_run, out);
+    Ok(done.finished.exit_code())
+}
+
+/// What is as it was, and what is not.
+pub(super) fn tell(done: &RolledBack, dry_run: bool, out: &mut Output) {
     for path in &done.kept {
         out.say(&format!("Left alone, since it changed: {}", escape(path)));
     }
     if done.finished.error.is_some() {
-        summarise(&done.finished, out);
-        return Ok(done.finished.exit_code());
+        return summarise(&done.finished, out);
     }
     let n = done.restored.len();
     let run = &done.parent;
-    out.say(&match (n, arguments.dry_run) {
+    out.say(&match (n, dry_run) {
         (0, _) => format!("Run {run} left nothing to bring back."),
         (1, true) => format!("1 file of run {run} would be brought back."),
         (1, false) => format!("1 file of run {run} is as it was before it."),
         (n, true) => format!("{n} files of run {run} would be brought back."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
-    Ok(done.finished.exit_code())
 }
 
 /// `last` is the latest run that changed something and was no rollback itself, so that a refused one can be repeated.

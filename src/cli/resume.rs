@@ -40,7 +40,8 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
         accept_stale_reads: arguments.accept_stale_reads,
         yes: arguments.yes,
         tape: tape::again(here, host::tape_of(context, folder.id())?)?,
-        replay_only: here.is_ci(),
+        replay_only: here.replays_only(),
+        locked: here.is_locked(),
     };
     let mut terminal = Terminal::new(here, out)?;
     let finished = script::resume(context, folder.id(), resumption, &mut terminal)?;

@@ -17,7 +17,7 @@ use crate::{
     error::{Code, Error},
     host::{Finished, Flags, count_sentence},
     path::RepoPath,
-    script::{self, Invocation, Loaded},
+    script::{self, Checked, Invocation, Loaded},
     text::escape,
 };
 
@@ -50,39 +50,48 @@ pub(super) fn prepare(
         out.data(&help.unwrap_or_default());
         return Ok(None);
     };
-    if arguments.locked {
-        out.warn("`--locked` blocks what gates would ask for, but this version has no approvals of scripts");
-    }
-    let loaded = load(here, script, out)?;
+    let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
+    out.know_sources(&sources);
+    let Some(loaded) = loaded else { return Err(told(errors, out)) };
     if arguments.help {
         out.data(&script::help(&loaded));
         return Ok(None);
     }
+    // What the header does not permit is refused if it is asked for, and not before.
+    errors.iter().chain(&warnings).for_each(|warning| out.warn_of(warning));
     let json = match &arguments.args {
         Some(file) => Some(parse_json(&here.read_input(file)?, file)?),
         None => None,
     };
     let args = script::complete(&loaded.header, &arguments.arg, json.as_ref())?;
-    Ok(Some((loaded, Invocation { args, seed: arguments.seed, flags, tapes: tape::tapes(here, arguments)? })))
+    Ok(Some((
+        loaded,
+        Invocation {
+            args,
+            seed: arguments.seed,
+            flags,
+            tapes: tape::tapes(here, arguments)?,
+            locked: arguments.locked || here.is_locked(),
+        },
+    )))
 }
 
 /// Loads a script with everything that it imports, and tells all that is wrong with it.
 pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<Loaded, Error> {
-    let path = script_path(here, script)?;
-    let loaded = script::load_script(&here.context, &path).map_err(|rejected| {
-        out.know_sources(&rejected.sources);
-        // All but the last are told here, the last by whoever called.
-        let mut errors = rejected.errors;
-        let last = errors.pop();
-        errors.iter().for_each(|error| out.explain(error));
-        last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
-    })?;
-    out.know_sources(&loaded.sources);
-    Ok(loaded)
+    let Checked { loaded, errors, sources, .. } = script::check(&here.context, &script_path(here, script)?);
+    out.know_sources(&sources);
+    loaded.ok_or_else(|| told(errors, out))
+}
+
+/// Tells all errors of a script that can't run but the last, which whoever called tells.
+fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
+    let last = errors.pop();
+    errors.iter().for_each(|error| out.explain(error));
+    last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
 }
 
 /// The script's path in the workspace: relative to the current folder, else to the workspace's root.
-fn script_path(here: &Here, script: &Path) -> Result<RepoPath, Error> {
+pub(super) fn script_path(here: &Here, script: &Path) -> Result<RepoPath, Error> {
     let root = here.context.workspace.root();
     let absolute = here.absolute(script);
     let beneath = |path: &Path| path.strip_prefix(root).ok().and_then(|path| path.to_str()).map(RepoPath::parse);

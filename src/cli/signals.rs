@@ -3,12 +3,13 @@
 use std::{
     io::{IsTerminal, Write},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
 };
 
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
@@ -24,10 +25,57 @@ const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 const CANCELLING: &str = "Cancelling. A second time stops at once; `nrv recover` then undoes what was begun.";
 
+const STOPPING: &str = "Stopping. A second time ends the session at once.";
+
 const STOPPED: &str = "Stopped at once. `nrv recover`, or the next command that writes, undoes what was begun.";
+
+/// What ends text that is pasted in brackets, which a line editor has begun.
+const PLAIN_PASTE: &str = "\x1b[?2004l";
+
+/// A terminal that a line editor uses now and then. While it does, nothing runs that would have to stop cleanly.
+#[derive(Clone, Default)]
+pub(super) struct Editing(Arc<Mutex<Option<Termios>>>);
+
+impl Editing {
+    /// Lets somebody read a line.
+    pub(super) fn read<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.set(tcgetattr(std::io::stdin()).ok());
+        let line = read();
+        self.set(None);
+        line
+    }
+
+    fn set(&self, mode: Option<Termios>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// Makes the terminal what it was before a line was read; false if none is.
+    fn give_back(&self) -> bool {
+        let mode = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mode) = mode.as_ref() else { return false };
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, mode);
+        let _ = std::io::stderr().write_all(format!("{PLAIN_PASTE}\n").as_bytes());
+        true
+    }
+}
 
 /// Makes the flag true at the first signal. A thread waits for signals from now on.
 pub(super) fn listen(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<(), Error> {
+    listen_with(cancel, meter, CANCELLING, Editing::default())
+}
+
+/// As [`listen`] for a session: what is stopped is a line of it, and while the next one is typed a signal ends the process.
+pub(super) fn listen_in_session(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<Editing, Error> {
+    let editing = Editing::default();
+    listen_with(cancel, meter, STOPPING, editing.clone()).map(|()| editing)
+}
+
+fn listen_with(
+    cancel: &Arc<AtomicBool>,
+    meter: &Arc<Meter>,
+    told: &'static str,
+    editing: Editing,
+) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::io("signals can't be listened to", &error);
     // While the thread talks it may be held up, by a terminal that stands still; a signal must end the process even then.
     let busy = Arc::new(AtomicBool::new(false));
@@ -38,9 +86,12 @@ pub(super) fn listen(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<(),
     let (cancel, meter) = (Arc::clone(cancel), Arc::clone(meter));
     let listen = move || {
         for signal in signals.forever() {
+            if editing.give_back() {
+                let _ = emulate_default_handler(signal);
+            }
             let again = cancel.swap(true, Ordering::Relaxed);
             busy.store(true, Ordering::Relaxed);
-            let text = if again { STOPPED } else { CANCELLING };
+            let text = if again { STOPPED } else { told };
             meter.aside(|line_is_free| say(signal, text, line_is_free));
             if again {
                 meter.end();

@@ -11,7 +11,7 @@ use crate::{
     host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
     ledger::{self, Record},
     llm::{Capabilities, Usage},
-    script::Listed,
+    script::{Listed, approval::Standing},
     text::escape,
 };
 
@@ -329,7 +329,9 @@ pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
 /// A listing of workflows; what is wrong with one stands in the place of what it does.
 pub(super) fn scripts(listed: &[Listed]) -> String {
     let mut table = plain();
-    table.set_header(["script", "name", "what it does"]);
+    let pinned = listed.iter().any(|script| script.approval.is_some());
+    let approval: &[&str] = if pinned { &["approved"] } else { &[] };
+    table.set_header([&["script", "name"], approval, &["what it does"]].concat());
     for script in listed {
         let what = match &script.error {
             Some(error) => {
@@ -338,7 +340,16 @@ pub(super) fn scripts(listed: &[Listed]) -> String {
             }
             None => script.summary.clone().unwrap_or_default(),
         };
-        table.add_row([escape(&script.path), escape(script.name.as_deref().unwrap_or_default()), escape(&what)]);
+        let mut row = vec![escape(&script.path), escape(script.name.as_deref().unwrap_or_default())];
+        if pinned {
+            row.push(match &script.approval {
+                Some(Standing::Approved) => "yes".to_owned(),
+                Some(Standing::Changed(_)) => "changed since".to_owned(),
+                Some(Standing::Unapproved) | None => "no".to_owned(),
+            });
+        }
+        row.push(escape(&what));
+        table.add_row(row);
     }
     trimmed(&table) + "\n"
 }

@@ -20,16 +20,15 @@ const MAX_CASSETTE: u64 = 256 << 20;
 /// What is done with recorded replies, as the command line or the environment of CI says.
 pub(super) fn tapes(here: &Here, arguments: &ScriptArguments) -> Result<Tapes, Error> {
     let given = match (&arguments.record_llm, &arguments.replay_llm) {
-        (Some(_), _) if here.is_ci() => {
-            return Err(Error::new(Code::Usage, "`CI` is set, and there recorded replies alone answer")
-                .hint("record on a machine where `CI` is not `true`, and commit the files"));
+        (Some(_), _) if here.replays_only() => {
+            return Err(recording_in_ci());
         }
         (Some(folder), _) => Some((Cassettes::Record, folder)),
         (None, Some(folder)) => Some((Cassettes::Replay, folder)),
         (None, None) => None,
     };
     let Some((mode, folder)) = given else {
-        return Ok(if here.is_ci() { Tapes::ReplayOnly } else { Tapes::Policy });
+        return Ok(if here.replays_only() { Tapes::ReplayOnly } else { Tapes::Policy });
     };
     let path = here.absolute(folder);
     let files = match mode {
@@ -40,11 +39,17 @@ pub(super) fn tapes(here: &Here, arguments: &ScriptArguments) -> Result<Tapes, E
     Ok(Tapes::Given(Tape { mode, folder: named(here, &path), files }))
 }
 
+/// Why nothing is recorded where nobody reviews it.
+pub(super) fn recording_in_ci() -> Error {
+    Error::new(Code::Usage, "`CI` is set, and there recorded replies alone answer")
+        .hint("record on a machine where `CI` is not `true`, and commit the files")
+}
+
 /// What a run used that goes on, with the files if they are not in the workspace; none if nothing is to be read or written there.
 pub(super) fn again(here: &Here, tape: Option<Tape>) -> Result<Option<Tape>, Error> {
     let Some(tape) = tape.filter(|tape| RepoPath::parse(&tape.folder).is_err()) else { return Ok(None) };
     let files = match tape.mode {
-        Cassettes::Record if !here.is_ci() => BTreeMap::new(),
+        Cassettes::Record if !here.replays_only() => BTreeMap::new(),
         Cassettes::Record | Cassettes::Off | Cassettes::Replay | Cassettes::Auto => {
             read(&here.context.workspace.root().join(&tape.folder))?
         }

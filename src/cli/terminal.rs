@@ -39,9 +39,13 @@ pub(super) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(here: &'a Here, out: &'a mut Output) -> Result<Self, Error> {
-        let cancel = &here.context.options.cancel;
-        signals::listen(cancel, &here.meter)?;
-        Ok(Terminal { out, cancel, meter: &here.meter })
+        signals::listen(&here.context.options.cancel, &here.meter)?;
+        Ok(Terminal::over(here, out))
+    }
+
+    /// As [`Terminal::new`], where somebody listens to Ctrl-C already.
+    pub(super) fn over(here: &'a Here, out: &'a mut Output) -> Self {
+        Terminal { out, cancel: &here.context.options.cancel, meter: &here.meter }
     }
 }
 

@@ -5,10 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Mutex, Once, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
 };
 
 use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, OptimizationLevel, Position, Scope, Shared};
@@ -37,6 +34,9 @@ pub(super) const HOST: &str = "nrv";
 /// The name of the arguments.
 pub(super) const ARGS: &str = "args";
 
+/// The engine's functions that a script can't use.
+pub(super) const REFUSED: &[&str] = &["eval", "exit", "sleep", "timestamp"];
+
 /// An engine that parses and runs nothing.
 pub(super) fn bare() -> Engine {
     static SEED: Once = Once::new();
@@ -62,8 +62,8 @@ pub(super) fn names() -> Scope<'static> {
     scope
 }
 
-/// An engine that runs a request.
-pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> Engine {
+/// An engine that runs a request, with the sources that it finds modules among.
+pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engine, Modules) {
     let mut engine = bare();
     limit(&mut engine, limits, host);
     without_time(&mut engine);
@@ -74,13 +74,10 @@ pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> Engin
     bindings::register(&mut engine);
 
     show_names(&mut engine, bindings::object(host), super::value::from_json(request.args.clone()));
-    engine.set_module_resolver(Resolver {
-        sources: request.sources.clone(),
-        imports: request.imports.clone(),
-        loaded: Mutex::default(),
-        host: host.clone(),
-    });
-    engine
+    let modules = Modules::default();
+    modules.add(&request.sources, &request.imports);
+    engine.set_module_resolver(Resolver { modules: modules.clone(), host: host.clone() });
+    (engine, modules)
 }
 
 /// Makes `nrv` and `args` visible wherever a script runs; the parser knows them from [`names`].
@@ -116,9 +113,9 @@ fn limit(engine: &mut Engine, limits: &Limits, host: &Host) {
         engine.set_max_map_size(entries);
     }
     // The engine's own count misses closures that native functions call; this hook does not.
-    let (count, most, host) = (AtomicU64::new(0), limits.operations, host.clone());
+    let (most, host) = (limits.operations, host.clone());
     engine.on_progress(move |_| {
-        let now = count.fetch_add(1, Ordering::Relaxed);
+        let now = host.count_operation();
         if now >= most {
             host.end(limit_error("operations", format!("the script needs more than {most} operations")));
         } else if now % OPERATIONS_PER_LOOK == OPERATIONS_PER_LOOK - 1 {
@@ -150,11 +147,52 @@ fn without_time(engine: &mut Engine) {
     engine.register_fn("exit", |_: Dynamic| refuse(EXIT));
 }
 
-/// Finds modules among the sources of the request; each is evaluated once.
-struct Resolver {
+/// The modules that can be imported, and those that were.
+#[derive(Clone, Default)]
+pub(super) struct Modules(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
     sources: BTreeMap<String, String>,
     imports: BTreeMap<String, BTreeMap<String, String>>,
-    loaded: Mutex<BTreeMap<String, Shared<Module>>>,
+    loaded: BTreeMap<String, Shared<Module>>,
+}
+
+impl Modules {
+    /// Adds sources and what their imports mean. If one is not what it was, all are evaluated again when they are next imported.
+    pub(super) fn add(&self, sources: &BTreeMap<String, String>, imports: &BTreeMap<String, BTreeMap<String, String>>) {
+        let mut known = self.known();
+        let is_other = |(path, text): (&String, &String)| known.sources.get(path).is_some_and(|old| old != text);
+        if sources.iter().any(is_other) {
+            known.loaded.clear();
+        }
+        known.sources.extend(sources.clone());
+        for (path, meant) in imports {
+            known.imports.entry(path.clone()).or_default().extend(meant.clone());
+        }
+    }
+
+    /// The module that a literal in a source means, if it was imported.
+    pub(super) fn loaded(&self, importer: &str, literal: &str) -> Option<Shared<Module>> {
+        let known = self.known();
+        known.loaded.get(known.imports.get(importer)?.get(literal)?).cloned()
+    }
+
+    /// The path that a literal in a source means, and the text there.
+    fn find(&self, importer: &str, literal: &str) -> Option<(String, String)> {
+        let known = self.known();
+        let path = known.imports.get(importer)?.get(literal)?;
+        Some((path.clone(), known.sources.get(path)?.clone()))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Finds modules among the sources of the request; each is evaluated once.
+struct Resolver {
+    modules: Modules,
     host: Host,
 }
 
@@ -166,16 +204,14 @@ impl ModuleResolver for Resolver {
         literal: &str,
         position: Position,
     ) -> Result<Shared<Module>, Box<EvalAltResult>> {
-        let found = self.imports.get(importer.unwrap_or_default()).and_then(|imports| imports.get(literal));
-        let source = found.and_then(|path| self.sources.get(path).map(|text| (path, text)));
-        let Some((path, text)) = source else {
+        let importer = importer.unwrap_or_default();
+        if let Some(module) = self.modules.loaded(importer, literal) {
+            return Ok(module);
+        }
+        let Some((path, text)) = self.modules.find(importer, literal) else {
             return Err(EvalAltResult::ErrorModuleNotFound(literal.to_owned(), position).into());
         };
-        let loaded = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = loaded().get(path) {
-            return Ok(module.clone());
-        }
-        let ast = match source::parse(engine, &names(), path, text) {
+        let ast = match source::parse(engine, &names(), &path, &text) {
             (Some(ast), errors) if errors.is_empty() => ast,
             (_, errors) => {
                 // The host inspected the sources before; that they do not pass now ends the script.
@@ -194,7 +230,7 @@ impl ModuleResolver for Resolver {
             }
         })?;
         let module = Shared::new(module);
-        loaded().insert(path.clone(), module.clone());
+        self.modules.known().loaded.insert(path, module.clone());
         Ok(module)
     }
 }

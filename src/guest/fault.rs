@@ -11,7 +11,7 @@ use crate::{
     guest::{
         bindings::{self, Host},
         engine::limit_error,
-        source,
+        source, syntax,
         value::{self, type_name_word},
     },
 };
@@ -114,7 +114,7 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
         EvalAltResult::ErrorModuleNotFound(name, _) => {
             Error::new(Code::ScriptFailed, format!("the module `{name}` is not part of this run"))
         }
-        EvalAltResult::ErrorParsing(kind, position) => source::explain(&kind, position, path),
+        EvalAltResult::ErrorParsing(kind, position) => syntax::explain(&kind, position, path, ""),
         EvalAltResult::ErrorStackOverflow(_) => {
             limit_error("call_depth", format!("functions call each other more than {} levels deep", limits.call_depth))
         }
@@ -135,6 +135,10 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
         EvalAltResult::ErrorPropertyNotFound(name, _) => {
             Error::new(Code::ScriptFailed, format!("the map has no field `{}`", name.escape_debug()))
                 .hint(format!("a field that may be missing is read by `get({name:?})`, which gives `()` then"))
+        }
+        EvalAltResult::ErrorDataRace(..) => {
+            Error::new(Code::ScriptFailed, "a closure uses the value whose method is calling it")
+                .hint("copy what it needs before: `let size = list.len(); list.map(|one| one + size)`")
         }
         ref mut other => {
             let _ = other.take_position();

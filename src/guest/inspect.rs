@@ -1,34 +1,66 @@
 //! What a source holds, found in its syntax tree without running it.
 
-use rhai::{AST, ASTFlags, ASTNode, Expr, Stmt};
+use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
 use crate::{
-    error::{Code, Error},
+    error::{Code, Error, Location},
     frame::{Import, Inspection},
-    guest::{
-        engine, source,
-        value::{self, type_word},
-    },
+    guest::{engine, lint, source, value},
 };
 
+/// How a header is written.
+const FORM: &str = "write `const WORKFLOW = #{ … };`";
+
 /// The constant that is a script's header.
-const HEADER: &str = "WORKFLOW";
+pub(super) const HEADER: &str = "WORKFLOW";
 
 /// Parses a source and says what is in it.
 pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     let mut found = Inspection { path: path.to_owned(), ..Inspection::default() };
     let engine = engine::bare();
     let scope = engine::names();
-    let (ast, errors) = source::parse(&engine, &scope, path, text);
-    found.errors = errors;
-    if let Some(ast) = ast {
-        found.doc = doc(&ast);
-        header(&ast, main, &mut found);
-        inner_headers(&ast, &mut found);
-        imports(&ast, &mut found);
+    match source::compile(&engine, &scope, path, text) {
+        Ok(ast) => {
+            found.doc = doc(&ast);
+            header(&ast, main, &mut found);
+            inner_headers(&ast, &mut found);
+            imports(&ast, &mut found);
+            found.is_module = found.header.is_none() && ast.statements().iter().all(only_defines);
+            let is_module = found.is_module || !main;
+            let lint::Findings { errors, warnings, uses, functions, module_calls } =
+                lint::whole(&ast, path, text, is_module);
+            found.errors.extend(errors);
+            found.warnings.extend(warnings);
+            (found.uses, found.functions, found.module_calls) = (uses, functions, module_calls);
+        }
+        Err(error) => found.errors.push(error),
     }
-    found.errors.sort_by_key(|error| error.location().map(|place| (place.line, place.column)));
+    sort(&mut found);
     found
+}
+
+/// Puts everything in the order of the text. What stands for several cases of a `switch` was seen several times.
+fn sort(found: &mut Inspection) {
+    let place = |at: &Location| (at.line, at.column);
+    for list in [&mut found.errors, &mut found.warnings] {
+        list.sort_by_key(|error| error.location().map(place));
+        list.dedup();
+    }
+    found.uses.sort_by_key(|one| place(&one.at));
+    found.uses.dedup();
+    found.module_calls.sort_by_key(|call| place(&call.at));
+    found.module_calls.dedup();
+}
+
+/// True for a statement that makes nothing happen.
+fn only_defines(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::Noop(_) | Stmt::Import(..) | Stmt::Export(..) => true,
+        Stmt::Var(definition, flags, _) => {
+            flags.intersects(ASTFlags::CONSTANT | ASTFlags::EXPORTED) && definition.1.is_constant()
+        }
+        _ => false,
+    }
 }
 
 /// The text of the `//!` lines.
@@ -50,23 +82,49 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
         }
         let literal = expression.get_literal_value(None);
         let refusal = match &literal {
-            _ if !main => Some("a module has no `WORKFLOW`; only the script itself does".to_owned()),
-            _ if found.header.is_some() => Some("`WORKFLOW` is defined twice".to_owned()),
-            _ if !flags.contains(ASTFlags::CONSTANT) => Some("`WORKFLOW` must be a `const`".to_owned()),
-            None => Some("`WORKFLOW` must be a literal: it is read before anything runs".to_owned()),
-            Some(literal) if !literal.is_map() => Some(format!("`WORKFLOW` must be a map, not {}", type_word(literal))),
+            _ if !main => Some(("a module has no `WORKFLOW`; only the script itself does", "move it to the script")),
+            _ if found.header.is_some() => Some(("`WORKFLOW` is defined twice", "leave one of them out")),
+            _ if !flags.contains(ASTFlags::CONSTANT) => Some(("`WORKFLOW` must be a `const`", FORM)),
+            None => Some((
+                "`WORKFLOW` must be a literal: it is read before anything runs",
+                "write the value itself; what differs from run to run is an argument",
+            )),
+            Some(literal) if !literal.is_map() => Some(("`WORKFLOW` must be a map", FORM)),
             Some(_) => None,
         };
         let error = match (refusal, literal.map(|literal| value::to_json(&literal))) {
-            (Some(refusal), _) => Error::new(Code::ScriptSyntax, refusal),
+            (Some((refusal, hint)), _) => Error::new(Code::ScriptSyntax, refusal).hint(hint),
             (None, Some(Err(error))) => Error::new(Code::ScriptSyntax, format!("in `WORKFLOW`, {error}")),
             (None, Some(Ok(value))) => {
                 found.header = Some(value);
+                places(expression, "", found);
                 continue;
             }
             (None, None) => continue,
         };
-        found.errors.push(source::at(error, &found.path, *position));
+        let position = computed(expression).unwrap_or(*position);
+        found.errors.push(source::at(error.detail("rule", "header"), &found.path, position));
+    }
+}
+
+/// Where the first value of a map stands that is no literal.
+fn computed(expression: &Expr) -> Option<Position> {
+    let Expr::Map(entries, _) = expression else { return None };
+    entries.0.iter().find_map(|(_, value)| match value {
+        Expr::Map(..) => computed(value),
+        other => other.get_literal_value(None).is_none().then(|| other.start_position()),
+    })
+}
+
+/// Notes where the keys of a literal map stand.
+fn places(expression: &Expr, within: &str, found: &mut Inspection) {
+    let Expr::Map(entries, _) = expression else { return };
+    for (name, value) in &entries.0 {
+        let path = if within.is_empty() { name.name.to_string() } else { format!("{within}.{}", name.name) };
+        places(value, &path, found);
+        if let Some(at) = source::location(&found.path, name.pos) {
+            found.places.insert(path, at);
+        }
     }
 }
 
@@ -79,6 +137,7 @@ fn inner_headers(ast: &AST, found: &mut Inspection) {
             && !outer.contains(position)
         {
             let error = Error::new(Code::ScriptSyntax, "`WORKFLOW` must stand at top level")
+                .detail("rule", "header")
                 .hint("move it out of the block or function");
             found.errors.push(source::at(error, &found.path, *position));
         }
@@ -88,21 +147,31 @@ fn inner_headers(ast: &AST, found: &mut Inspection) {
 
 /// Collects the imports, in functions too; one whose path is computed is an error.
 fn imports(ast: &AST, found: &mut Inspection) {
+    let (imports, errors) = imports_of(ast, &found.path);
+    found.imports = imports;
+    found.errors.extend(errors);
+}
+
+/// The imports of a source in the order of its text, and those that can't be followed.
+pub(super) fn imports_of(ast: &AST, path: &str) -> (Vec<Import>, Vec<Error>) {
+    let (mut imports, mut errors) = (Vec::new(), Vec::new());
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         if let Some(ASTNode::Stmt(Stmt::Import(import, position))) = nodes.last() {
             if let Expr::StringConstant(literal, at) = &import.0
-                && let Some(at) = source::location(&found.path, *at)
+                && let Some(at) = source::location(path, *at)
             {
-                found.imports.push(Import { literal: literal.to_string(), at });
+                imports.push(Import { literal: literal.to_string(), at });
             } else {
                 let error = Error::new(Code::ScriptSyntax, "an import's path must be a string literal")
+                    .detail("rule", "computed_import")
                     .hint("what a script imports is found, hashed and approved before it runs");
-                found.errors.push(source::at(error, &found.path, *position));
+                errors.push(source::at(error, path, *position));
             }
         }
         true
     });
-    found.imports.sort_by_key(|import| (import.at.line, import.at.column));
+    imports.sort_by_key(|import: &Import| (import.at.line, import.at.column));
+    (imports, errors)
 }
 
 /// The header of a source, for tests.
@@ -144,10 +213,10 @@ mod tests {
         for (text, expected) in [
             (
                 "let x = 1;\nconst WORKFLOW = #{ name: x };",
-                "2:1 `WORKFLOW` must be a literal: it is read before anything runs",
+                "2:26 `WORKFLOW` must be a literal: it is read before anything runs",
             ),
             ("const WORKFLOW = 1 + 2;", "1:1 `WORKFLOW` must be a literal: it is read before anything runs"),
-            ("const WORKFLOW = [];", "1:1 `WORKFLOW` must be a map, not an array"),
+            ("const WORKFLOW = [];", "1:1 `WORKFLOW` must be a map"),
             ("let WORKFLOW = #{};", "1:1 `WORKFLOW` must be a `const`"),
             ("const WORKFLOW = #{};\nconst WORKFLOW = #{};", "2:1 `WORKFLOW` is defined twice"),
             ("if true {\n  const WORKFLOW = #{};\n}", "2:3 `WORKFLOW` must stand at top level"),

@@ -192,8 +192,15 @@ fn stop(frame: Option<&ToWorker>) -> Error {
     match frame {
         Some(ToWorker::Cancel {}) => Error::new(Code::Cancelled, "the run was cancelled"),
         None => Error::new(Code::Cancelled, "the host is gone"),
-        Some(ToWorker::Hello { .. } | ToWorker::Inspect { .. } | ToWorker::Run(_) | ToWorker::Reply { .. }) => {
-            Error::new(Code::Internal, "the host sent a frame that does not belong here")
-        }
+        Some(
+            ToWorker::Hello { .. }
+            | ToWorker::Inspect { .. }
+            | ToWorker::Run(_)
+            | ToWorker::Interact(_)
+            | ToWorker::Parse { .. }
+            | ToWorker::Evaluate(_)
+            | ToWorker::Complete { .. }
+            | ToWorker::Reply { .. },
+        ) => Error::new(Code::Internal, "the host sent a frame that does not belong here"),
     }
 }

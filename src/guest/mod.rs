@@ -7,10 +7,13 @@ pub mod bindings;
 mod engine;
 mod fault;
 mod inspect;
+mod interactive;
 mod link;
 mod lint;
+mod place;
 mod run;
 mod source;
+mod syntax;
 mod value;
 
 use std::{
@@ -85,6 +88,18 @@ pub fn on_thread(reader: PipeReader, writer: PipeWriter) -> io::Result<JoinHandl
     Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body)
 }
 
+/// The language's own functions as a definition file for editors, without those that a script can't use.
+pub fn definitions() -> String {
+    // Some of the engine's texts come with the line ends of another system.
+    let text = engine::bare().definitions().single_file().replace('\r', "");
+    let refused = |block: &&str| {
+        let name = block.lines().last().and_then(|line| line.strip_prefix("fn ")).unwrap_or_default();
+        engine::REFUSED.iter().any(|refused| name.strip_prefix(refused).is_some_and(|rest| rest.starts_with('(')))
+    };
+    let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty() && !refused(block));
+    blocks.collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
 fn script_thread(started: &Sender<Vec<u8>>, signal: &Receiver<SharedWire>, limits: &Limits) {
     // The first allocation of a thread makes its arena.
     let _ = started.send(Vec::with_capacity(1));
@@ -112,7 +127,16 @@ fn serve(wire: &SharedWire, limits: &Limits) -> Option<Engine> {
                 wire.lock().send(&frame);
                 return Some(engine);
             }
-            Some(ToWorker::Hello { .. } | ToWorker::Reply { .. } | ToWorker::Cancel {}) | None => return None,
+            Some(ToWorker::Interact(request)) => return Some(interactive::serve(&request, limits, wire)),
+            Some(
+                ToWorker::Hello { .. }
+                | ToWorker::Parse { .. }
+                | ToWorker::Evaluate(_)
+                | ToWorker::Complete { .. }
+                | ToWorker::Reply { .. }
+                | ToWorker::Cancel {},
+            )
+            | None => return None,
         }
     }
 }

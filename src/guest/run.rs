@@ -18,7 +18,7 @@ use crate::{
 /// Runs a request; the value of the last expression, or why there is none, with the place. The engine is the caller's to drop.
 pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> (Result<Value, Error>, Engine) {
     let host = Host::new(request, limits, link);
-    let engine = engine::build(request, limits, &host);
+    let (engine, _) = engine::build(request, limits, &host);
     (evaluate(request, limits, &host, &engine), engine)
 }
 

@@ -95,7 +95,7 @@ impl Host<'_> {
     /// Why the contents of a file are kept from whoever makes this run's calls.
     fn hidden(&self, path: &RepoPath) -> Option<Refusal> {
         match self.origin {
-            Origin::Script => self.policy.read_refusal(path),
+            Origin::Script | Origin::Session => self.policy.read_refusal(path),
             Origin::Program | Origin::Person => None,
         }
     }

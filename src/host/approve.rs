@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    Host,
-    confirm::{FLAG, PERSON, POLICY},
+    Context, Host,
+    confirm::{FLAG, LOCK, PERSON, POLICY},
     token::{Bound, Standing},
     waiting::{Commands, NAMESPACE},
 };
@@ -119,7 +119,7 @@ impl Host<'_> {
     fn approver(&self, bound: &Bound, by: Option<&str>) -> Result<Approver, Error> {
         let Some(approvers) = &self.policy.settings().confirm.approvers else {
             let by = by.unwrap_or(PERSON);
-            if [POLICY, FLAG].contains(&by) {
+            if [POLICY, FLAG, LOCK].contains(&by) {
                 return Err(Error::new(Code::InvalidInput, format!("`{by}` is nobody's name"))
                     .hint("records say so of what nobody was asked for; give the name of whoever approves"));
             }
@@ -142,32 +142,57 @@ impl Host<'_> {
         let text = String::from_utf8_lossy(&self.folder.read(&path)?).into_owned();
         let signature = Signature::parse(&text).map_err(|why| about(&why))?;
         signature.verify(NAMESPACE, &bound.text()?).map_err(|why| about(&why))?;
-        let signers = self.signers()?;
-        let now = clock::compact(self.context.options.clock.now_ms());
-        let mut reasons = Vec::new();
         // Of several whom the key could stand for, the one who is named.
         let named = approvers.iter().filter(|name| Some(name.as_str()) == by);
-        for principal in named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by)) {
-            match signers.check(Use { principal, key: signature.key(), namespace: NAMESPACE, now: &now }) {
-                Ok(()) => {
-                    return Ok(Approver { by: principal.clone(), fingerprint: Some(signature.fingerprint()) });
-                }
-                Err(why) => reasons.push(why),
-            }
+        let principals = named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by));
+        match stands_for(self.context, principals, &signature, NAMESPACE)? {
+            Ok(by) => Ok(Approver { by, fingerprint: Some(signature.fingerprint()) }),
+            Err(why) => Err(about(&why).detail("fingerprint", signature.fingerprint())),
         }
-        let why = reasons.into_iter().next().map(|why| format!(": `{}/{ALLOWED_SIGNERS}` {why}", protected::SIGNERS));
-        Err(about(&format!("is by a key that is no approver's{}", why.unwrap_or_default()))
-            .detail("fingerprint", signature.fingerprint()))
     }
+}
 
-    /// Those whose signatures count; nobody's if there is no such file.
-    fn signers(&self) -> Result<Signers, Error> {
-        let path = RepoPath::parse(&format!("{}/{ALLOWED_SIGNERS}", protected::SIGNERS))?;
-        match self.context.workspace.read(&path) {
-            Ok(content) => Ok(Signers::parse(&String::from_utf8_lossy(&content.bytes))),
-            Err(error) if error.code() == Code::NotFound => Ok(Signers::default()),
-            Err(error) => Err(error),
+/// The name of the approver who signed a text for a purpose, or why no signature of it counts, as the end of a sentence.
+pub fn signed_by_approver(
+    context: &Context,
+    approvers: &[String],
+    (namespace, text, signature): (&str, &[u8], Option<&str>),
+) -> Result<String, String> {
+    let signature = signature.ok_or("nobody signed them")?;
+    let about = |why: &str| format!("their signature {why}");
+    let signature = Signature::parse(signature).map_err(|why| about(&why))?;
+    signature.verify(namespace, text).map_err(|why| about(&why))?;
+    let by = stands_for(context, approvers.iter(), &signature, namespace).map_err(|error| error.to_string())?;
+    by.map_err(|why| about(&why))
+}
+
+/// The first of these for whom the key of a signature stands; else why it stands for none.
+fn stands_for<'a>(
+    context: &Context,
+    principals: impl Iterator<Item = &'a String>,
+    signature: &Signature,
+    namespace: &str,
+) -> Result<Result<String, String>, Error> {
+    let signers = signers(context)?;
+    let now = clock::compact(context.options.clock.now_ms());
+    let mut reasons = Vec::new();
+    for principal in principals {
+        match signers.check(Use { principal, key: signature.key(), namespace, now: &now }) {
+            Ok(()) => return Ok(Ok(principal.clone())),
+            Err(why) => reasons.push(why),
         }
+    }
+    let why = reasons.into_iter().next().map(|why| format!(": `{}/{ALLOWED_SIGNERS}` {why}", protected::SIGNERS));
+    Ok(Err(format!("is by a key that is no approver's{}", why.unwrap_or_default())))
+}
+
+/// Those whose signatures count; nobody's if there is no such file.
+fn signers(context: &Context) -> Result<Signers, Error> {
+    let path = RepoPath::parse(&format!("{}/{ALLOWED_SIGNERS}", protected::SIGNERS))?;
+    match context.workspace.read(&path) {
+        Ok(content) => Ok(Signers::parse(&String::from_utf8_lossy(&content.bytes))),
+        Err(error) if error.code() == Code::NotFound => Ok(Signers::default()),
+        Err(error) => Err(error),
     }
 }
 

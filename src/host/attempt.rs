@@ -58,6 +58,11 @@ struct Proposed {
 }
 
 impl Attempts {
+    /// True as long as one is open.
+    pub(super) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// How many were kept, and how many undone so far.
     pub(super) fn tally(&self) -> Value {
         tally(self.kept, self.undone)

@@ -13,7 +13,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     journal::Manifest,
-    path::RepoPath,
+    path::{RepoPath, protected},
     process::{Command, Program, capture},
     workspace::Globs,
 };
@@ -99,7 +99,9 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
     }
     let mut suspects = BTreeMap::new();
     let mut dirty = BTreeSet::new();
-    for path in changed.into_iter().filter(|path| globs.matches(path)) {
+    // What no run writes need not be clean, such as a policy or an approval that is about to be committed.
+    let may_be_written = |path: &RepoPath| globs.matches(path) && protected::write_refusal(path).is_none();
+    for path in changed.into_iter().filter(may_be_written) {
         match context.workspace.stamp_entry(&path) {
             Ok(stamp) => {
                 suspects.insert(path, Some(content_of(&stamp)));

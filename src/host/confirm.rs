@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Answer, Event, Host, Position, Question, Sink,
     patch::Patch,
+    start::Origin,
     token::{Bound, BoundFile, Standing, files_before},
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     hash::Sha256,
     json,
     ledger::{FileRef, Note},
-    policy::ConfirmMode,
+    policy::{Confirm, ConfirmMode},
     text::escape,
 };
 
@@ -28,6 +29,9 @@ pub(super) const POLICY: &str = "policy";
 
 /// What granted it where a flag may.
 pub(super) const FLAG: &str = "--yes";
+
+/// What granted it where the script's approval does.
+pub(super) const LOCK: &str = "nrv.lock";
 
 /// What a confirmation is called that a gate asks for, where the policy grants it.
 pub(super) const GATES: &str = "gates";
@@ -219,8 +223,8 @@ impl Host<'_> {
         }
         let mode = self.policy.settings().confirm.mode;
         if self.flags.dry_run {
-            if mode == ConfirmMode::Never {
-                return Err(refused(&label, mode));
+            if mode == ConfirmMode::Never && !grants(&self.policy.settings().confirm, &label, subject.kind) {
+                return Err(refused(&label, mode, &self.policy.origin("confirm.mode")));
             }
             self.confirmations.note_would_ask(&label, &subject.id);
             return Ok(None);
@@ -228,7 +232,7 @@ impl Host<'_> {
         let bound = self.bind(&subject, position)?;
         let Some(answered) = self.decide(&bound, subject, position, sink)? else {
             self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
-            return Err(refused(&label, mode));
+            return Err(refused(&label, mode, &self.policy.origin("confirm.mode")));
         };
         let by = answered.by;
         let mut data = bound.data();
@@ -256,12 +260,15 @@ impl Host<'_> {
         let confirm = &self.policy.settings().confirm;
         let is_automatic = confirm.auto.iter().any(|auto| *auto == subject.label || auto == subject.kind);
         let answered = |by, waited| Ok(Some(Answered { by, all: false, waited }));
+        if grants(confirm, &subject.label, subject.kind) {
+            return answered(LOCK, false);
+        }
         match confirm.mode {
             ConfirmMode::Never => Ok(None),
             ConfirmMode::Ask | ConfirmMode::Policy if is_automatic => answered(POLICY, false),
-            ConfirmMode::Policy => Err(self.suspend(bound, &subject, position)),
+            ConfirmMode::Policy => self.put_off(bound, &subject, position),
             // Where a signature is asked for, a key on a keyboard is none.
-            ConfirmMode::Ask if confirm.approvers.is_some() => Err(self.suspend(bound, &subject, position)),
+            ConfirmMode::Ask if confirm.approvers.is_some() => self.put_off(bound, &subject, position),
             ConfirmMode::Ask if self.flags.yes => answered(FLAG, false),
             ConfirmMode::Ask if self.confirmations.are_all_granted(subject.kind) => {
                 Ok(Some(Answered { by: PERSON, all: true, waited: false }))
@@ -273,9 +280,17 @@ impl Host<'_> {
                     Answer::Yes => answered(PERSON, true),
                     Answer::All => Ok(Some(Answered { by: PERSON, all: may_all, waited: true })),
                     Answer::No => Ok(None),
-                    Answer::Nobody => Err(self.suspend(bound, &subject, position)),
+                    Answer::Nobody => self.put_off(bound, &subject, position),
                 }
             }
+        }
+    }
+
+    /// The run waits until somebody decides; in a session, with which nobody goes on, it is a refusal.
+    fn put_off(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<Answered>, Error> {
+        match self.origin {
+            Origin::Session => Ok(None),
+            Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject, position)),
         }
     }
 
@@ -357,10 +372,18 @@ fn asks(verdict: &Verdict) -> Option<String> {
     Some(format!("{}: {}{more}", result.gate_name, result.reason))
 }
 
-fn refused(label: &str, mode: ConfirmMode) -> Error {
+/// True if the script's approval grants it. What gates object to is no part of everything: it has to be named.
+pub(super) fn grants(confirm: &Confirm, label: &str, kind: &str) -> bool {
+    confirm.granted.iter().any(|granted| granted == label || granted == kind || granted == "*" && kind != GATES)
+}
+
+fn refused(label: &str, mode: ConfirmMode, origin: &str) -> Error {
     let error = Error::new(Code::Blocked, format!("`{}` was not confirmed", escape(label)));
     match mode {
-        ConfirmMode::Never => error.hint("`confirm.mode` is \"never\" in the policy, so nothing can be confirmed"),
+        ConfirmMode::Never => error.hint(format!(
+            "nobody is asked: `confirm.mode` is \"never\" ({origin}); `nrv approve SCRIPT --grant '{}'` grants it to a script",
+            escape(label)
+        )),
         ConfirmMode::Ask | ConfirmMode::Policy => error.hint("nothing was changed by this step"),
     }
 }

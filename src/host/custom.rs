@@ -207,6 +207,11 @@ impl Calls {
         self.0.get(name).map(|offer| offer.call.effect)
     }
 
+    /// True if every script may make a call without its header's permission.
+    pub fn is_free(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|offer| !offer.call.needs_permission)
+    }
+
     /// What gates have to know of them.
     pub(super) fn offered(&self) -> Vec<Offered<'_>> {
         self.0.iter().map(|(name, offer)| Offered { name, needs_permission: offer.call.needs_permission }).collect()

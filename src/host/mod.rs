@@ -42,6 +42,7 @@ mod resume;
 mod retention;
 mod rollback;
 mod samples;
+mod session;
 mod settle;
 mod show;
 mod sink;
@@ -75,13 +76,14 @@ use self::{
 };
 pub use self::{
     adapter::describe_adapter,
+    approve::signed_by_approver,
     budget::Demand,
     commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
     context::{Context, Flags, Options, Progress},
     custom::{Calls, CustomCall, CustomContext},
     evaluator::Evaluation,
     finish::{Finished, State},
-    init::{FIRST_SCRIPT, Kept, SetUp, propose_set_up, set_up},
+    init::{FIRST_SCRIPT, Kept, SetUp, propose_approvals, propose_set_up, set_up},
     llm::{Tape, Told, tape_of},
     outcome::{Overview, overview, overviews, summary},
     plan::{Plan, Preview},

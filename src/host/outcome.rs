@@ -139,7 +139,7 @@ fn subject(asked: &Value) -> String {
     match asked["kind"].as_str() {
         Some("script") => text(&asked["path"]),
         Some("adapter") => format!("dta {}", text(&asked["tool"])),
-        Some("program") => text(&asked["name"]),
+        Some("program" | "session") => text(&asked["name"]),
         Some("patch") => {
             let names = asked["inputs"].as_array().into_iter().flatten().map(|input| text(&input["name"]));
             format!("apply {}", names.collect::<Vec<_>>().join(" "))
@@ -152,6 +152,12 @@ fn subject(asked: &Value) -> String {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The first line of a text of a session.
+fn first_line(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default().trim_start();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What a record says of a language model, in a few words.
@@ -192,6 +198,9 @@ pub fn summary(record: &Record) -> String {
     words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
     words.extend(data["error"]["message"].as_str().map(crate::text::escape));
     words.extend(data["state"].as_str().map(str::to_owned));
+    if record.kind == "input" {
+        words.extend([&data["name"], &data["text"]].map(|value| crate::text::escape(&first_line(value))));
+    }
     if record.kind.starts_with("commitment_") {
         words.extend(
             ["id", "description", "reason"].iter().filter_map(|key| data[*key].as_str().map(crate::text::escape)),

@@ -3,8 +3,6 @@
 //! A plan names neither the run that made it nor a time: the same inputs give the same bytes. Its hash finds edits and
 //! damage, not a forger, who would compute it again.
 
-use std::mem;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -82,8 +80,18 @@ impl Plan {
         let Some(preview) = finished.preview.as_ref().filter(|_| finished.error.is_none()) else {
             return Err(Error::new(Code::InvalidInput, "only a dry run that came to its end can be a plan"));
         };
+        Plan::of_preview(context, &finished.run, preview, &finished.would_ask)
+    }
+
+    /// The plan that a dry run amounts to so far.
+    pub(super) fn of_preview(
+        context: &Context,
+        run: &str,
+        preview: &Preview,
+        would_ask: &[Value],
+    ) -> Result<Self, Error> {
         refuse_secrets(&preview.results)?;
-        let records = context.runs.open(&finished.run)?.records()?;
+        let records = context.runs.open(run)?.records()?;
         let Some(started) = records.first() else {
             return Err(Error::new(Code::Internal, "the run has no record"));
         };
@@ -96,9 +104,9 @@ impl Plan {
             policy_sha256: context.policy.sha256(),
             git_head: started.volatile["git_head"].as_str().map(str::to_owned),
             results: preview.results.clone(),
-            would_ask: finished.would_ask.clone(),
+            would_ask: would_ask.to_vec(),
             files: files.map(planned).collect(),
-            diff_lines: finished.diff_lines,
+            diff_lines: preview.size().1,
             patch_sha256: Sha256::of(&preview.patch.bytes),
         })
     }
@@ -164,8 +172,8 @@ fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {
 
 impl Host<'_> {
     /// What a dry run came to; parts that several steps made are rendered again.
-    pub(super) fn all_previewed(&mut self) -> Result<Preview, Error> {
-        let proposed = mem::take(&mut self.proposed);
+    pub(super) fn all_previewed(&self) -> Result<Preview, Error> {
+        let proposed = &self.proposed;
         let entry = |(path, file): (&RepoPath, &Previewed)| Entry {
             path: path.clone(),
             before: file.before,

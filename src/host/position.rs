@@ -70,6 +70,16 @@ impl Positions {
         position
     }
 
+    /// True if the call to come is within an attempt.
+    pub fn is_within(&self) -> bool {
+        self.branches.len() > 1
+    }
+
+    /// What follows when no attempt is open any more.
+    pub fn outermost(&self) -> Self {
+        Positions { branches: self.branches.iter().take(1).copied().collect() }
+    }
+
     /// What follows a call that was answered without an error.
     pub fn after(&self, call: &Call) -> Self {
         let mut after = self.clone();

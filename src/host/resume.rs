@@ -46,6 +46,8 @@ pub struct Resumption {
     pub tape: Option<Tape>,
     /// Let recorded replies alone answer, whatever the run did before, as in CI.
     pub replay_only: bool,
+    /// Let a script go on only if it is approved as it ran, whatever it was started with, as in CI.
+    pub locked: bool,
 }
 
 /// What a person decides of a confirmation.

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Asked, Context, Finished, Flags, Host, Request, Sink, commit::Committed, retention::check_contents};
+use super::{
+    Asked, Context, Finished, Flags, Host, Request, Sink, commit::Committed, patch::Patch, retention::check_contents,
+};
 use crate::{
     change::{Content, Entry, Stamp},
+    diff::{self, Side},
     error::{Code, Error},
     hash::Sha256,
     journal::Target,
@@ -150,6 +153,23 @@ impl Restored {
     /// An error that names the files that are not as the transactions left them.
     pub(super) fn check_current(&mut self, context: &Context) -> Result<(), Error> {
         refusal(&self.changed_since(context, false)?).map_or(Ok(()), Err)
+    }
+
+    /// What was changed, as a patch from what was to what is; files that changed since are left out.
+    pub(super) fn patch(&self, context: &Context) -> Result<Patch, Error> {
+        let mut patch = Patch::default();
+        for (path, item) in &self.items {
+            let now = match item.now {
+                Some(_) => Some(context.workspace.read_entry(path)?),
+                None => None,
+            };
+            if now.as_ref().map(Content::stamp) == item.now {
+                let (part, stat) =
+                    diff::render(path, item.then.as_ref().map(Side::from), now.as_ref().map(Side::from))?;
+                patch.push(&part, stat);
+            }
+        }
+        Ok(patch)
     }
 
     /// The targets that bring everything back.

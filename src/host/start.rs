@@ -49,6 +49,11 @@ pub enum Asked {
         /// Its invocation.
         input: Value,
     },
+    /// Texts that a person gives one after another, each of which is recorded when it comes.
+    Session {
+        /// What the session is called.
+        name: String,
+    },
     /// Calls of the program that embeds nrv, which is no script.
     Program {
         /// What the program calls this run.
@@ -88,6 +93,8 @@ pub struct Input {
 pub(super) enum Origin {
     /// A script, from which the policy keeps secrets.
     Script,
+    /// Texts of a session, which are as a script's; but nobody goes on with it, so that it can't wait for an answer.
+    Session,
     /// The program, whose own call is the decision.
     Program,
     /// A person's command line, which is asked before anything is written.
@@ -98,6 +105,7 @@ impl Asked {
     pub(super) fn origin(&self) -> Origin {
         match self {
             Asked::Script { .. } => Origin::Script,
+            Asked::Session { .. } => Origin::Session,
             Asked::Program { .. } => Origin::Program,
             Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
                 Origin::Person
@@ -240,6 +248,7 @@ impl<'a> Host<'a> {
                 json!({"kind": "script", "path": path, "sources": hashes, "args": args})
             }
             Asked::Adapter { tool, input } => json!({"kind": "adapter", "tool": tool, "input": input}),
+            Asked::Session { name } => json!({"kind": "session", "name": name}),
             Asked::Program { name } => json!({"kind": "program", "name": name}),
             Asked::Patch { inputs } => json!({"kind": "patch", "inputs": inputs}),
             Asked::Planned { plan } => json!({"kind": "planned", "plan": plan}),

@@ -87,6 +87,11 @@ impl Started {
         }
     }
 
+    /// True if it took an approved script only.
+    pub fn is_locked(&self) -> bool {
+        self.policy_source.locked
+    }
+
     /// The policy in force when the run started, tightened by the script's header.
     pub fn policy(&self) -> Result<Policy, Error> {
         let policy = Policy::restore(&self.policy_source)?;

@@ -118,7 +118,9 @@ impl Host<'_> {
             error = error.detail("results", results.clone());
         }
         let goes_on = match self.origin {
-            Origin::Script | Origin::Person => format!("`{approve}` goes on, `{reject}` undoes the run"),
+            Origin::Script | Origin::Session | Origin::Person => {
+                format!("`{approve}` goes on, `{reject}` undoes the run")
+            }
             Origin::Program => "the program goes on with `Host::resume` and an approval".to_owned(),
         };
         match self.policy.settings().confirm.approvers {

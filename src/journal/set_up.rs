@@ -20,6 +20,9 @@ use crate::{
 /// The protected file that a set-up may make; it never replaces it.
 const POLICY: &str = "nrv.toml";
 
+/// The protected file that `nrv approve` makes and replaces.
+const APPROVALS: &str = "nrv.lock";
+
 /// Writes the targets, which are made or replaced, never removed. On an error everything is as before.
 ///
 /// `stale_preimage` if a file is not what it should be, `unwritable`, `protected_path`, `io`.
@@ -29,8 +32,11 @@ pub fn set_up(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error
 
 fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Faults) -> Result<(), Error> {
     for target in targets {
-        let is_new_policy = target.path.as_str() == POLICY && target.before.is_none();
-        if let Some(reason) = protected::write_refusal(target.path).filter(|_| !is_new_policy) {
+        let is_own = match target.path.as_str() {
+            POLICY => target.before.is_none(),
+            path => path == APPROVALS,
+        };
+        if let Some(reason) = protected::write_refusal(target.path).filter(|_| !is_own) {
             return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
         }
         check_place(&mut Folders::of(workspace), target)?;

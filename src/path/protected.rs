@@ -19,6 +19,7 @@ const NEVER_WRITTEN: &[(&str, &str)] = &[
     (RUNS, "it holds the records of runs"),
     ("nrv.toml", "it is the policy that the run is judged by"),
     ("nrv.lock", "it holds the approvals"),
+    ("nrv.lock.sig", "it says who approved"),
     (SIGNERS, "it says whose signatures count"),
     (".bashrc", "a shell runs it when it starts"),
     (".bash_profile", "a shell runs it when it starts"),

@@ -137,6 +137,8 @@ mod tests {
                 "[\"~/.cargo\"]",
                 "\"require\"",
                 "\"heuristic\"",
+                "\"ask\"",
+                "\"record\"",
                 "\"replay\"",
                 "\"anthropic\"",
                 "\"http://b\"",

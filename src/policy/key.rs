@@ -153,6 +153,17 @@ pub(super) const KEYS: &[Key] = &[
         "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.",
     ),
     key(
+        "ci.cassettes",
+        CASSETTES,
+        "What is done with recorded replies where `CI=true`: only \"replay\" adds anything, that they alone answer.",
+    ),
+    key(
+        "ci.confirm",
+        Form::Word(&["ask", "policy", "never"]),
+        "Who answers confirmations where `CI=true`, if that is less than `confirm.mode` says; what `nrv.lock` grants a script stays granted.",
+    ),
+    key("ci.locked", Form::Flag, "Whether only approved scripts run where `CI=true`, as with `--locked`."),
+    key(
         "commitments",
         Form::Rows(COMMITMENT),
         "What every run must meet when it ends, beside what it commits itself to; else it is not done.",
@@ -405,7 +416,6 @@ pub(super) const KEYS: &[Key] = &[
 pub(super) const MISSING: &[(&str, &str)] = &[
     ("adapters.*.program", "adapters of your own do not exist"),
     ("adapters.*.script", "adapters of your own do not exist"),
-    ("ci", "settings for CI do not exist"),
 ];
 
 /// What each table is for.
@@ -414,6 +424,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("adapters.*", "Settings of one adapter, by its name."),
     ("budget", "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N."),
     ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
+    ("ci", "What is added where `CI=true`; it only tightens."),
     ("confirm", "How confirmations are answered."),
     ("evaluators", "What is asked of a run as a whole when it ends."),
     ("exec", "Which commands runs may start, and how. Without a rule in `exec.allow` they start none."),

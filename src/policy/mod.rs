@@ -33,9 +33,9 @@ pub use self::{
     provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, CommandRule, Commitment, Confirm, ConfirmMode,
-        Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run, Sandbox, Script,
-        SecretRule, Secrets, Settings, Tools,
+        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, Ci, CommandRule, Commitment, Confirm,
+        ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run, Sandbox,
+        Script, SecretRule, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};
@@ -74,6 +74,7 @@ pub struct Policy {
     text: String,
     sha256: Sha256,
     locked: bool,
+    ci: bool,
 }
 
 /// What a header permits.
@@ -110,6 +111,12 @@ pub struct Recorded {
     /// True if its tools were made strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_tools: bool,
+    /// True if it was tightened as where `CI=true`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ci: bool,
+    /// The confirmations that the approval of the script grants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
 }
 
 /// Where a setting comes from that is not built in.
@@ -123,6 +130,8 @@ enum Origin {
     Locked,
     /// A run with strict tools.
     StrictTools,
+    /// `[ci]`, where `CI=true`.
+    Ci,
 }
 
 impl Policy {
@@ -178,6 +187,7 @@ impl Policy {
             settings,
             origins: lines.into_iter().map(|(key, line)| (key, Origin::Line(line))).collect(),
             locked: false,
+            ci: false,
         })
     }
 
@@ -195,7 +205,7 @@ impl Policy {
     pub fn line_of(&self, key: &str) -> Option<usize> {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => Some(*line),
-            Some(Origin::Header | Origin::Locked | Origin::StrictTools) | None => None,
+            Some(Origin::Header | Origin::Locked | Origin::StrictTools | Origin::Ci) | None => None,
         }
     }
 
@@ -212,6 +222,7 @@ impl Policy {
             Some(Origin::Header) => "the script's header".to_owned(),
             Some(Origin::Locked) => "a locked run".to_owned(),
             Some(Origin::StrictTools) => "a run with strict tools".to_owned(),
+            Some(Origin::Ci) => format!("`ci.confirm` where `CI=true`, {}", self.origin("ci.confirm")),
             None => "a built-in default".to_owned(),
         }
     }
@@ -249,6 +260,44 @@ impl Policy {
         Ok(policy)
     }
 
+    /// This policy for the case of a script, where nobody watches and nothing outside is reached: what would be asked may be
+    /// granted by a flag, no command has the network, and no adapter tries links.
+    pub fn for_cases(&self) -> Result<Policy, Error> {
+        let mut policy = Policy { ci: false, ..self.clone() };
+        policy.parts = self.parts.iter().map(Policy::for_cases).collect::<Result<_, _>>()?;
+        let settings = &mut policy.settings;
+        settings.confirm = Confirm { auto: settings.confirm.auto.clone(), ..Confirm::default() };
+        settings.exec.network = false;
+        settings.net.hosts.clear();
+        settings.adapters.named.values_mut().for_each(|adapter| adapter.http_samples = 0);
+        policy.net = HostSet::new(&[])
+            .map_err(|phrase| Error::new(Code::Internal, format!("a policy without hosts {phrase}")))?;
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        Ok(policy)
+    }
+
+    /// This policy where `CI=true`: confirmations are answered as `ci.confirm` says, if that is stricter.
+    pub fn in_ci(&self) -> Result<Policy, Error> {
+        let mut policy = Policy { ci: true, ..self.clone() };
+        policy.parts = self.parts.iter().map(Policy::in_ci).collect::<Result<_, _>>()?;
+        let wanted = self.settings.ci.confirm;
+        if wanted > policy.settings.confirm.mode {
+            policy.settings.confirm.mode = wanted;
+            policy.origins.insert("confirm.mode".to_owned(), Origin::Ci);
+        }
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        Ok(policy)
+    }
+
+    /// This policy for a script whose approval grants these confirmations: labels, kinds of calls, or `*`.
+    pub fn granting(&self, granted: &[String]) -> Result<Policy, Error> {
+        let mut policy = self.clone();
+        policy.parts = self.parts.iter().map(|part| part.granting(granted)).collect::<Result<_, _>>()?;
+        policy.settings.confirm.granted = granted.to_vec();
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        Ok(policy)
+    }
+
     /// What this policy was made of, from which [`Policy::restore`] makes it again.
     pub fn recorded(&self) -> Recorded {
         Recorded {
@@ -257,6 +306,8 @@ impl Policy {
             headers: self.headers.clone(),
             locked: self.locked,
             strict_tools: self.origins.get("adapters.strict_tools") == Some(&Origin::StrictTools),
+            ci: self.ci,
+            granted: self.settings.confirm.granted.clone(),
         }
     }
 
@@ -269,7 +320,13 @@ impl Policy {
         if recorded.strict_tools {
             policy = policy.strict()?;
         }
-        if recorded.locked { policy.locked() } else { Ok(policy) }
+        if recorded.locked {
+            policy = policy.locked()?;
+        }
+        if recorded.ci {
+            policy = policy.in_ci()?;
+        }
+        if recorded.granted.is_empty() { Ok(policy) } else { policy.granting(&recorded.granted) }
     }
 
     /// True if it was locked down: diffs apply exactly where they say, too.
@@ -366,6 +423,8 @@ mod tests {
             policy.strict().unwrap(),
             policy.tightened(&header).unwrap(),
             policy.tightened(&header).unwrap().locked().unwrap(),
+            policy.in_ci().unwrap(),
+            policy.locked().unwrap().in_ci().unwrap().granting(&["review".to_owned()]).unwrap(),
         ] {
             let recorded = serde_json::to_value(policy.recorded()).unwrap();
             let restored = Policy::restore(&serde_json::from_value(recorded).unwrap()).unwrap();
@@ -393,6 +452,18 @@ mod tests {
         assert_eq!((gates.destructive.decision, gates.secrets.decision), (Objection::Block, Objection::Block));
         assert_ne!(locked.sha256(), policy.sha256());
         assert_eq!(locked.origin("gates.secrets.decision"), "a locked run");
+    }
+
+    #[test]
+    fn ci_only_tightens() {
+        let mode = |text: &str| Policy::parse(text, FILE).unwrap().in_ci().unwrap().settings().confirm.mode;
+        assert_eq!(mode(""), ConfirmMode::Never);
+        assert_eq!(mode("[ci]\nconfirm = 'policy'"), ConfirmMode::Policy);
+        assert_eq!(mode("[ci]\nconfirm = 'ask'\n[confirm]\nmode = 'policy'"), ConfirmMode::Policy);
+        let policy = Policy::parse("\n[ci]\nconfirm = 'never'", FILE).unwrap().in_ci().unwrap();
+        assert_eq!(policy.origin("confirm.mode"), "`ci.confirm` where `CI=true`, line 3 of `nrv.toml`");
+        assert_ne!(policy.sha256(), Policy::parse("", FILE).unwrap().sha256());
+        assert!(Policy::default().settings().ci.locked);
     }
 
     #[test]

@@ -395,10 +395,10 @@ mod tests {
     #[test]
     fn what_does_not_exist_yet_is_refused_with_a_sentence() {
         refused(
-            "[ci]\nlocked = true",
-            1,
+            "[adapters.tidy]\nscript = 'tidy.rhai'",
             2,
-            "is refused: `ci` can't be used: settings for CI do not exist in this version of nrv",
+            1,
+            "is refused: `adapters.tidy.script` can't be used: adapters of your own do not exist in this version of nrv",
             "remove it",
         );
         for (path, _) in key::MISSING {

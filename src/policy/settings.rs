@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::provider::Llm;
+use super::provider::{Cassettes, Llm};
 use crate::frame::Limits;
 
 /// Every setting of the policy.
@@ -26,6 +26,9 @@ pub struct Settings {
     pub evaluators: Evaluators,
     /// `[calls]`.
     pub calls: Calls,
+    /// `[ci]`.
+    #[serde(default)]
+    pub ci: Ci,
     /// `[[commitments]]`.
     #[serde(default)]
     pub commitments: Vec<Commitment>,
@@ -240,7 +243,7 @@ impl Default for DiffSize {
 }
 
 /// Who answers when a confirmation is needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfirmMode {
     /// A person or `--yes`, else the run is suspended.
@@ -265,11 +268,38 @@ pub struct Confirm {
     pub expires: u64,
     /// Of whom one must sign what is confirmed; none: no signature is asked for. If it is empty, nobody may.
     pub approvers: Option<Vec<String>>,
+    /// What the approval of the script grants, whatever the mode; not a key of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
 }
 
 impl Default for Confirm {
     fn default() -> Self {
-        Confirm { mode: ConfirmMode::Ask, yes_flag: true, auto: Vec::new(), expires: 7 * 86_400, approvers: None }
+        Confirm {
+            mode: ConfirmMode::Ask,
+            yes_flag: true,
+            auto: Vec::new(),
+            expires: 7 * 86_400,
+            approvers: None,
+            granted: Vec::new(),
+        }
+    }
+}
+
+/// What is added where `CI=true`; it only tightens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ci {
+    /// True if only approved scripts run.
+    pub locked: bool,
+    /// Who answers confirmations at most.
+    pub confirm: ConfirmMode,
+    /// What is done with recorded replies.
+    pub cassettes: Cassettes,
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Ci { locked: true, confirm: ConfirmMode::Never, cassettes: Cassettes::Replay }
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
-    Adapter, Adapters, Budget, Calls, Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Llm,
-    LlmPrices, LlmProvider, LlmTimeouts, Net, OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
+    Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, Llm, LlmPrices,
+    LlmProvider, LlmTimeouts, Net, OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
     provider::HEURISTIC,
 };
 use crate::{error::Error, frame::Limits, json};
@@ -24,6 +24,7 @@ impl Policy {
         Ok(Policy {
             settings: settings(&one.settings, &other.settings),
             locked: one.locked || other.locked,
+            ci: one.ci || other.ci,
             parts: vec![one.clone(), other.clone()],
             sha256,
             ..one.clone()
@@ -47,6 +48,11 @@ fn settings(one: &Settings, other: &Settings) -> Settings {
         evaluators: evaluators(&one.evaluators, &other.evaluators),
         commitments: either(&one.commitments, &other.commitments),
         exec: exec(&one.exec, &other.exec),
+        ci: Ci {
+            locked: one.ci.locked || other.ci.locked,
+            confirm: one.ci.confirm.max(other.ci.confirm),
+            cassettes: one.ci.cassettes.max(other.ci.cassettes),
+        },
         calls: Calls { approved: both_allow(one.calls.approved.as_ref(), other.calls.approved.as_ref()) },
         llm: llm(&one.llm, &other.llm),
         net: Net { hosts: common(&one.net.hosts, &other.net.hosts) },
@@ -191,17 +197,13 @@ fn secret_rules(one: &[SecretRule], other: &[SecretRule]) -> Vec<SecretRule> {
 }
 
 fn confirm(one: &Confirm, other: &Confirm) -> Confirm {
-    let strictness = |mode: ConfirmMode| match mode {
-        ConfirmMode::Ask => 0,
-        ConfirmMode::Policy => 1,
-        ConfirmMode::Never => 2,
-    };
     Confirm {
-        mode: if strictness(one.mode) >= strictness(other.mode) { one.mode } else { other.mode },
+        mode: one.mode.max(other.mode),
         yes_flag: one.yes_flag && other.yes_flag,
         auto: common(&one.auto, &other.auto),
         expires: one.expires.min(other.expires),
         approvers: both_allow(one.approvers.as_ref(), other.approvers.as_ref()),
+        granted: common(&one.granted, &other.granted),
     }
 }
 

@@ -190,6 +190,7 @@ fn asked_facts(asked: &Value) -> Vec<(String, String)> {
         }
         Some("adapter") => vec![own("adapter", text(&asked["tool"])), own("input", format::value(&asked["input"]))],
         Some("program") => vec![own("program", text(&asked["name"]))],
+        Some("session") => vec![own("session", "texts that a person gave one after another".to_owned())],
         Some("patch") => {
             let inputs = asked["inputs"].as_array().into_iter().flatten();
             inputs

@@ -4,6 +4,8 @@
 //! writes anything. The same record gives the same bytes. Everything that it takes from the record or its packs passes the one
 //! redactor, and is shown escaped: a record may come from elsewhere.
 
+mod annotation;
+mod attestation;
 mod changes;
 mod counts;
 mod decisions;
@@ -21,6 +23,8 @@ mod timeline;
 
 use self::material::Material;
 pub use self::{
+    annotation::{Annotation, Level, annotations},
+    attestation::{PAYLOAD_TYPE, envelope, opened, statement, to_be_signed},
     model::{
         Asked, Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure,
         Fate, Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The report of one run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// The form of this document.
     pub format: u32,

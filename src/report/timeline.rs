@@ -272,6 +272,8 @@ fn row(record: &Record) -> Row {
             let (what, failed) = exec_ended(data);
             event(what, confinement(&record.volatile["confinement"]), failed)
         }
+        "input" => event(format!("text `{}`", text(&data["name"])), some_text(&data["text"]), false),
+        "input_failed" => event("the text failed".to_owned(), some_text(&data["error"]["message"]), true),
         "llm_cassettes" | "llm_sent" => event(model(record), None, false),
         "commitment_verified" => {
             let ok = data["ok"] == true;

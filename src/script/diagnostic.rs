@@ -3,9 +3,11 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
+use anstream::adapter::strip_str;
 
 use crate::{
     error::{Error, Location},
+    script::check,
     text::escape,
 };
 
@@ -13,9 +15,18 @@ use crate::{
 ///
 /// Without the source of the error's place, the place is told by name, line and column.
 pub fn render(error: &Error, sources: &BTreeMap<String, String>, color: bool) -> String {
+    draw(error, (Level::ERROR, error.code().as_str()), sources, color)
+}
+
+/// [`render`] of what is likely not meant so, with the rule that it is about.
+pub fn render_warning(warning: &Error, sources: &BTreeMap<String, String>, color: bool) -> String {
+    draw(warning, (Level::WARNING, check::rule(warning)), sources, color)
+}
+
+fn draw(error: &Error, head: (Level<'_>, &str), sources: &BTreeMap<String, String>, color: bool) -> String {
     let style = if color { Renderer::styled() } else { Renderer::plain() };
     let renderer = style.decor_style(DecorStyle::Ascii);
-    let title = Level::ERROR.primary_title(printable(error.message())).id(error.code().as_str());
+    let title = head.0.primary_title(printable(error.message())).id(head.1);
     let place = error.location();
     let line = place.and_then(|place| sources.get(&place.path)?.lines().nth(place.line.checked_sub(1)?));
     let group = match (place, line) {
@@ -33,7 +44,7 @@ pub fn render(error: &Error, sources: &BTreeMap<String, String>, color: bool) ->
     };
     let text = renderer.render(&[group]).to_string();
     // Lines are padded to their gutter, which nobody wants in a log; a gutter without a source marks nothing.
-    let is_idle = |line: &&str| place.is_none() && line.trim() == "|";
+    let is_idle = |line: &&str| place.is_none() && strip_str(line).to_string().trim() == "|";
     text.lines().map(str::trim_end).filter(|line| !is_idle(line)).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,11 +1,11 @@
 //! A script's header: the `WORKFLOW` constant, read strictly.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::{Value, json};
 
 use crate::{
-    error::{Code, Error, Location},
+    error::{Code, Error, Location, nearest},
     policy::Ceiling,
     schema::Schema,
 };
@@ -43,6 +43,8 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 pub(super) fn parse(header: &Value) -> Result<Header, Error> {
     let wrong = |error: &Error| {
         let changed = Error::new(Code::ScriptSyntax, format!("`WORKFLOW` is wrong: {error}"));
+        let unknown = header.as_object().and_then(|map| map.keys().find(|key| SCHEMA["properties"].get(key).is_none()));
+        let changed = unknown.iter().fold(changed, |changed, key| changed.detail("key", key.as_str()));
         error.details().iter().fold(changed, |changed, (key, value)| changed.detail(key, value.clone()))
     };
     Schema::compile(&SCHEMA)?.check(header).map_err(|error| wrong(&error))?;
@@ -58,10 +60,53 @@ pub(super) fn parse(header: &Value) -> Result<Header, Error> {
             return Err(Error::new(Code::ScriptSyntax, "`WORKFLOW.args` does not describe an object")
                 .hint("write `args: #{ type: \"object\", properties: #{ … } }`"));
         }
-        let prefix = |error: Error| Error::new(Code::ScriptSyntax, format!("`WORKFLOW.args` is wrong: {error}"));
-        Schema::compile(schema).map_err(prefix)?;
+        Schema::compile(schema).map_err(|error| wrong_schema(schema, &error))?;
     }
     Ok(parsed)
+}
+
+/// The types of JSON Schema.
+const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// The error of a schema of arguments; a type that there is not is named, with the nearest.
+fn wrong_schema(schema: &Value, error: &Error) -> Error {
+    if let Some((place, word)) = unknown_type(schema, "args") {
+        let wrong =
+            Error::new(Code::ScriptSyntax, format!("`{place}.type`: there is no type `{}`", word.escape_debug()));
+        return wrong.detail("key", format!("{place}.type")).hint(match nearest(word, TYPES.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("a type is one of {}", TYPES.join(", ")),
+        });
+    }
+    let pointer = error.details().get("pointer").and_then(Value::as_str).unwrap_or_default();
+    let wrong = Error::new(Code::ScriptSyntax, format!("`WORKFLOW.args` is wrong: {error}"));
+    wrong.detail("key", format!("args{}", pointer.replace('/', ".")))
+}
+
+/// The first part of a schema whose `type` is no type, and the word.
+fn unknown_type<'s>(schema: &'s Value, place: &str) -> Option<(String, &'s str)> {
+    let map = schema.as_object()?;
+    let word = map.get("type").and_then(Value::as_str).filter(|word| !TYPES.contains(word));
+    let here = word.map(|word| (place.to_owned(), word));
+    here.or_else(|| map.iter().find_map(|(key, inner)| unknown_type(inner, &format!("{place}.{key}"))))
+}
+
+/// Puts an error of a header where the key stands that it is about, or a key around it; else where the header stands.
+pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Option<Location>) -> Error {
+    let pointer = error.details().get("violations").and_then(|list| list.get(0)?.get("pointer")?.as_str());
+    let pointer = pointer.map(|pointer| pointer.trim_start_matches('/').replace('/', "."));
+    let key = error.details().get("key").and_then(Value::as_str).map(str::to_owned).or(pointer);
+    let mut path = key.as_deref();
+    let mut place = None;
+    while let (Some(key), None) = (path, &place) {
+        place = places.get(key).cloned();
+        path = key.rsplit_once('.').map(|(outer, _)| outer);
+    }
+    let error = if error.details().contains_key("rule") { error } else { error.detail("rule", "header") };
+    match place.or(header) {
+        Some(place) => error.at(place),
+        None => error,
+    }
 }
 
 /// Where the header is in the text of a script, for errors in it.
@@ -111,7 +156,10 @@ mod tests {
     #[test]
     fn the_schema_of_the_arguments_is_checked() {
         refused(&json!({"args": {"type": "array"}}), "does not describe an object");
-        refused(&json!({"args": {"type": "object", "properties": {"a": {"type": "strng"}}}}), "`/properties/a/type`");
+        refused(
+            &json!({"args": {"type": "object", "properties": {"a": {"type": "strng"}}}}),
+            "`args.properties.a.type`: there is no type `strng`",
+        );
     }
 
     #[test]

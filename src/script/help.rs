@@ -24,27 +24,34 @@ pub fn help(loaded: &Loaded) -> String {
             text.push_str(&format!("  {name:width$}  {meaning}\n"));
         }
     }
-    text.push_str(&format!("\nMay write: {}\n", writes(&header.ceiling)));
-    if let calls @ [_, ..] = header.ceiling.calls.as_slice() {
+    text.push('\n');
+    text.push_str(&permissions(&header.ceiling));
+    text
+}
+
+/// What a script may do and use up at most, a line for each kind.
+pub fn permissions(ceiling: &Ceiling) -> String {
+    let mut text = format!("May write: {}\n", writes(ceiling));
+    if let calls @ [_, ..] = ceiling.calls.as_slice() {
         text.push_str(&format!("May call: {}\n", calls.join(", ")));
     }
-    if let programs @ [_, ..] = header.ceiling.exec.as_slice() {
+    if let programs @ [_, ..] = ceiling.exec.as_slice() {
         text.push_str(&format!("May start: {}\n", programs.join(", ")));
     }
-    if let providers @ [_, ..] = header.ceiling.llm.as_slice() {
+    if let providers @ [_, ..] = ceiling.llm.as_slice() {
         text.push_str(&format!("May ask models of: {}\n", providers.join(", ")));
     }
-    if let hosts @ [_, ..] = header.ceiling.network.as_slice() {
+    if let hosts @ [_, ..] = ceiling.network.as_slice() {
         text.push_str(&format!("May reach: {}\n", hosts.join(", ")));
     }
     let budget = [
-        ("files", header.ceiling.budget.files),
-        ("diff lines", header.ceiling.budget.diff_lines),
-        ("calls", header.ceiling.budget.calls),
-        ("bytes", header.ceiling.budget.bytes),
-        ("s of programs", header.ceiling.budget.exec_s),
-        ("s in all", header.ceiling.budget.wall_s),
-        ("tokens", header.ceiling.budget.tokens),
+        ("files", ceiling.budget.files),
+        ("diff lines", ceiling.budget.diff_lines),
+        ("calls", ceiling.budget.calls),
+        ("bytes", ceiling.budget.bytes),
+        ("s of programs", ceiling.budget.exec_s),
+        ("s in all", ceiling.budget.wall_s),
+        ("tokens", ceiling.budget.tokens),
     ];
     let budget: Vec<_> = budget.iter().filter_map(|(name, most)| most.map(|most| format!("{most} {name}"))).collect();
     if !budget.is_empty() {
@@ -141,6 +148,10 @@ mod tests {
             hashes: Default::default(),
             doc: Some("Moves links.".to_owned()),
             header: header.unwrap(),
+            uses: Default::default(),
+            places: Default::default(),
+            is_module: false,
+            warnings: Default::default(),
             spare: Default::default(),
         };
         let expected = "Moves links.\n\nUsage: nrv run scripts/x.rhai --arg to=… [--arg NAME=VALUE]…\n\n\

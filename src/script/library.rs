@@ -13,8 +13,18 @@ const SCHEME: &str = "nrv:";
 
 const EXTENSION: &str = ".rhai";
 
+/// The version of the shipped modules, which approvals pin: it changes with their texts.
+pub const STDLIB_VERSION: &str = "1";
+
 /// The shipped modules by literal, sorted.
-const MODULES: &[(&str, &str)] = &[("std/report", include_str!("../../stdlib/report.rhai"))];
+pub const MODULES: &[(&str, &str)] = &[
+    ("std/assert", include_str!("../../stdlib/assert.rhai")),
+    ("std/plan", include_str!("../../stdlib/plan.rhai")),
+    ("std/report", include_str!("../../stdlib/report.rhai")),
+    ("std/retry", include_str!("../../stdlib/retry.rhai")),
+    ("std/scaffold", include_str!("../../stdlib/scaffold.rhai")),
+    ("std/table", include_str!("../../stdlib/table.rhai")),
+];
 
 /// A module that an `import` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +43,11 @@ impl Target {
             Target::File(path) => path,
         }
     }
+}
+
+/// True for the name of a shipped module among the sources.
+pub(super) fn is_shipped(name: &str) -> bool {
+    name.starts_with(SCHEME)
 }
 
 /// What the literal of an `import` in the source of that name means. `.rhai` may be left out.
@@ -74,6 +89,25 @@ pub(super) fn resolve(importer: &str, literal: &str) -> Result<Target, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::Sha256;
+
+    /// An approval pins the version in place of the texts, so that these must not change behind its back.
+    #[test]
+    fn the_version_belongs_to_these_texts() {
+        let all: String =
+            MODULES.iter().map(|(name, text)| format!("{name} {}\n", Sha256::of(text.as_bytes()))).collect();
+        let pinned = ("1", "13ee99a16e089523cf084804a600447c523e0d8f2988a2220ff8b09d5a369e92");
+        let found = Sha256::of(all.as_bytes()).to_string();
+        assert_eq!((STDLIB_VERSION, found.as_str()), pinned, "give `STDLIB_VERSION` another number and pin it here");
+    }
+
+    #[test]
+    fn modules_are_sorted_and_every_file_is_one() {
+        assert!(MODULES.is_sorted());
+        for (name, _) in MODULES {
+            leads("a.rhai", name, &format!("nrv:{name}.rhai"));
+        }
+    }
 
     #[track_caller]
     fn leads(importer: &str, literal: &str, expected: &str) {

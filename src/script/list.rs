@@ -8,14 +8,15 @@ use crate::{
     host::Context,
     path::RepoPath,
     script::{
+        approval::{self, Lock, Standing},
         header,
-        run::{origin, read_source},
+        run::{load_script, origin, read_source},
         session::Worker,
     },
 };
 
-/// What every script is named like.
-const SCRIPTS: &str = "**/*.rhai";
+/// What every script is named like; not definitions for editors, nor what is only the input of a test case.
+const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.d.rhai", "!**/*.test/**"];
 
 /// A workflow, or a file that may be one and can't be read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +29,9 @@ pub struct Listed {
     /// The first line of its documentation, else of its header's description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// How it stands to its approval; none if nothing is approved in this workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Standing>,
     /// Why it can't be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
@@ -38,12 +42,29 @@ pub struct Listed {
 /// A script without a header can be run too, but so can a module that others import; neither is listed. A file that
 /// can't be read or parsed is listed with the reason. What a script imports is not looked at. Nothing runs.
 pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
+    let lock = approval::text(context)?.map(|text| Lock::parse(&text)).transpose()?;
     let mut worker = None;
     let mut all = Vec::new();
-    for path in context.list(&[SCRIPTS])? {
-        all.extend(listed(context, &mut worker, path)?);
+    for path in context.list(SCRIPTS)? {
+        let listed = listed(context, &mut worker, path)?;
+        all.extend(listed.map(|listed| Listed {
+            approval:
+                lock.as_ref().filter(|_| listed.error.is_none()).map(|lock| standing(context, lock, &listed.path)),
+            ..listed
+        }));
     }
     Ok(all)
+}
+
+/// How a script stands to its approval, with what it imports.
+fn standing(context: &Context, lock: &Lock, path: &RepoPath) -> Standing {
+    if !lock.scripts.contains_key(path.as_str()) {
+        return Standing::Unapproved;
+    }
+    match load_script(context, path) {
+        Ok(loaded) => Standing::of(lock, &loaded),
+        Err(rejected) => Standing::Changed(rejected.errors.iter().map(ToString::to_string).collect()),
+    }
 }
 
 fn listed(context: &Context, worker: &mut Option<Worker>, path: RepoPath) -> Result<Option<Listed>, Error> {
@@ -80,5 +101,5 @@ fn listed(context: &Context, worker: &mut Option<Worker>, path: RepoPath) -> Res
     let header = header.unwrap_or_default();
     let first_line = |text: &String| text.lines().next().map(str::to_owned);
     let summary = inspection.doc.as_ref().or(header.description.as_ref()).and_then(first_line);
-    Ok(Some(Listed { path, name: header.name, summary, error }))
+    Ok(Some(Listed { path, name: header.name, summary, approval: None, error }))
 }

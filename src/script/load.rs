@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::{
     error::{Code, Error, Location},
-    frame::{Import, Inspection, Limits, RunRequest},
+    frame::{Import, Inspection, Limits, RunRequest, Use},
     hash::Sha256,
     path::RepoPath,
     script::{
+        check::module_calls,
         header::{self, Header},
         library::{self, Target},
         session::{Origin, Spare, Worker},
@@ -47,6 +48,14 @@ pub struct Loaded {
     pub doc: Option<String>,
     /// Its header; the default one, which permits nothing but reading, if it has none.
     pub header: Header,
+    /// Every call in it and in what it imports that needs a permission of the header.
+    pub uses: Vec<Use>,
+    /// Where the keys of the header stand, by their path such as `permissions.write`.
+    pub places: BTreeMap<String, Location>,
+    /// True if it only defines what others use.
+    pub is_module: bool,
+    /// What is likely not meant so.
+    pub warnings: Vec<Error>,
     /// The worker that parsed it.
     pub spare: Spare,
 }
@@ -56,6 +65,8 @@ pub struct Loaded {
 pub struct Rejected {
     /// What is wrong, at least one error, file by file.
     pub errors: Vec<Error>,
+    /// What is likely not meant so.
+    pub warnings: Vec<Error>,
     /// The sources that were read.
     pub sources: BTreeMap<String, String>,
 }
@@ -87,37 +98,72 @@ impl Loaded {
 pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     let mut graph = Graph { loader, worker: None, found: BTreeMap::new(), trail: Vec::new(), errors: Vec::new() };
     let target = Target::File(main.clone());
-    let inspection = graph.visit(&target, None);
-    let inspection = inspection.unwrap_or_default();
-    let header = inspection.header.as_ref().map_or(Ok(Header::default()), header::parse);
-    let header = header.unwrap_or_else(|error| {
-        let place = graph.found.get(main.as_str()).and_then(|source| header::place(main, &source.text));
-        graph.errors.push(match place {
-            Some(place) => error.at(place),
-            None => error,
-        });
-        Header::default()
-    });
+    graph.visit(&target, None);
     let spare = Spare::new(graph.worker.take());
-    let mut imports = BTreeMap::new();
-    let mut sources = BTreeMap::new();
-    for (name, source) in graph.found {
+    let Graph { found, mut errors, .. } = graph;
+    let (mut imports, mut sources, mut inspections) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for (name, source) in found {
         if !source.imports.is_empty() {
             imports.insert(name.clone(), source.imports);
         }
-        sources.insert(name, source.text);
+        sources.insert(name.clone(), source.text);
+        inspections.insert(name, source.inspection);
     }
-    if !graph.errors.is_empty() {
-        return Err(Rejected { errors: graph.errors, sources });
+    errors.extend(module_calls(&inspections, &imports));
+    let inspection = inspections.get(main.as_str()).cloned().unwrap_or_default();
+    let header = inspection.header.as_ref().map_or(Ok(Header::default()), header::parse);
+    let header = header.unwrap_or_else(|error| {
+        let text = sources.get(main.as_str()).map_or("", String::as_str);
+        errors.push(header::at(error, &inspection.places, header::place(main, text)));
+        Header::default()
+    });
+    let warnings = inspections.values().flat_map(|one| one.warnings.clone()).collect();
+    if !errors.is_empty() {
+        return Err(Rejected { errors, warnings, sources });
     }
+    let uses = inspections.values().flat_map(|one| one.uses.clone()).collect();
     let hashes = sources.iter().map(|(name, text)| (name.clone(), Sha256::of(text.as_bytes()))).collect();
-    Ok(Loaded { main: main.clone(), sources, imports, hashes, doc: inspection.doc, header, spare })
+    let Inspection { doc, places, is_module, .. } = inspection;
+    Ok(Loaded { main: main.clone(), sources, imports, hashes, doc, header, uses, places, is_module, warnings, spare })
+}
+
+/// Everything that a text imports which is no file itself: the modules, and what imports mean.
+///
+/// `name` is the text's, `place` the file in whose folder it stands.
+pub(super) fn load_imports(
+    loader: &Loader<'_>,
+    (name, place): (&str, &str),
+    imports: &[Import],
+) -> Result<Imported, Rejected> {
+    let mut graph = Graph { loader, worker: None, found: BTreeMap::new(), trail: Vec::new(), errors: Vec::new() };
+    graph.follow(name, place, imports);
+    let mut imported = Imported::default();
+    for (path, source) in graph.found {
+        imported.imports.insert(path.clone(), source.imports);
+        if path != name {
+            imported.sources.insert(path, source.text);
+        }
+    }
+    match graph.errors.is_empty() {
+        true => Ok(imported),
+        false => Err(Rejected { errors: graph.errors, warnings: Vec::new(), sources: imported.sources }),
+    }
+}
+
+/// What a text imports.
+#[derive(Debug, Default)]
+pub(super) struct Imported {
+    /// The text of every module, by name.
+    pub(super) sources: BTreeMap<String, String>,
+    /// Importing name and literal to imported name.
+    pub(super) imports: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Default)]
 struct Source {
     text: String,
     imports: BTreeMap<String, String>,
+    inspection: Inspection,
 }
 
 struct Graph<'a> {
@@ -131,17 +177,19 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     /// Reads and inspects a source and what it imports; what was met before is not met again.
-    fn visit(&mut self, target: &Target, import: Option<&Import>) -> Option<Inspection> {
+    fn visit(&mut self, target: &Target, import: Option<&Import>) {
         let name = target.name().to_owned();
         if self.trail.contains(&name) {
             let from = self.trail.iter().position(|one| *one == name).unwrap_or(0);
             let circle: Vec<_> = self.trail[from..].iter().chain([&name]).map(|one| format!("`{one}`")).collect();
-            let error = Error::new(Code::ScriptSyntax, format!("imports form a circle: {}", circle.join(" → ")));
+            let error = Error::new(Code::ScriptSyntax, format!("imports form a circle: {}", circle.join(" → ")))
+                .detail("rule", "import_circle")
+                .hint("move what both need to a module of its own, which imports neither");
             self.fail(error, import.map(|import| &import.at));
-            return None;
+            return;
         }
         if self.found.contains_key(&name) {
-            return None;
+            return;
         }
         let text = match target {
             Target::Shipped(_, text) => Ok((*text).to_owned()),
@@ -156,28 +204,31 @@ impl Graph<'_> {
             self.found.insert(name.clone(), Source { text: text.clone(), ..Source::default() });
             self.inspect(&name, &text, import.is_none())
         });
-        let mut inspection = match inspected {
+        let inspection = match inspected {
             Ok(inspection) => inspection,
-            Err(error) => {
-                self.fail(error, import.map(|import| &import.at));
-                return None;
-            }
+            Err(error) => return self.fail(unreadable(error, import), import.map(|import| &import.at)),
         };
-        self.errors.append(&mut inspection.errors);
-        self.trail.push(name.clone());
-        for import in &inspection.imports {
-            match library::resolve(&name, &import.literal) {
+        self.errors.extend(inspection.errors.iter().cloned());
+        self.follow(&name, &name, &inspection.imports);
+        if let Some(source) = self.found.get_mut(&name) {
+            source.inspection = inspection;
+        }
+    }
+
+    /// Reads what a source imports; where it stands says what that means.
+    fn follow(&mut self, name: &str, place: &str, imports: &[Import]) {
+        self.trail.push(name.to_owned());
+        for import in imports {
+            match library::resolve(place, &import.literal) {
                 Ok(target) => {
-                    if let Some(source) = self.found.get_mut(&name) {
-                        source.imports.insert(import.literal.clone(), target.name().to_owned());
-                    }
+                    let source = self.found.entry(name.to_owned()).or_default();
+                    source.imports.insert(import.literal.clone(), target.name().to_owned());
                     self.visit(&target, Some(import));
                 }
-                Err(error) => self.fail(error, Some(&import.at)),
+                Err(error) => self.fail(error.detail("rule", "import"), Some(&import.at)),
             }
         }
         self.trail.pop();
-        Some(inspection)
     }
 
     fn inspect(&mut self, name: &str, text: &str, main: bool) -> Result<Inspection, Error> {
@@ -197,5 +248,15 @@ impl Graph<'_> {
             Some(place) => error.at(place.clone()),
             None => error,
         });
+    }
+}
+
+/// An imported file that can't be read: where it was looked for is not what is written.
+fn unreadable(error: Error, import: Option<&Import>) -> Error {
+    match import {
+        Some(_) if error.code() == Code::NotFound && error.hint_text().is_none() => error.detail("rule", "import").hint(
+            "an import is looked for beside the file that it stands in, with `.rhai` at its end; what is shipped begins with `std/`",
+        ),
+        _ => error,
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! The host never parses the language: a worker does, and answers with JSON.
 
+pub mod approval;
 pub mod arguments;
+pub mod check;
 pub mod diagnostic;
 pub mod header;
 pub mod help;
-mod library;
+pub mod interactive;
+pub mod library;
 mod list;
 mod load;
 mod probe;
@@ -18,13 +21,15 @@ mod tape;
 
 pub use self::{
     arguments::complete,
+    check::{Checked, check},
     header::Header,
-    help::help,
+    help::{help, permissions},
+    library::STDLIB_VERSION,
     list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
     probe::probe,
     replay::{Variation, replay},
     resume::resume,
     run::{Invocation, load_script, run, run_file},
-    tape::Tapes,
+    tape::{Tapes, folder as tape_folder, read as read_tape},
 };

@@ -11,7 +11,7 @@ use crate::{
     script::{
         Loaded, header,
         header::Header,
-        run::{go, origin},
+        run::{self, go, origin},
         session::{Spare, Worker},
         tape,
     },
@@ -33,12 +33,20 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
             )
             .hint("it opens the run with `Host::resume` and makes its calls again"));
         }
+        Asked::Session { .. } => {
+            return Err(Error::new(Code::InvalidInput, format!("nobody can go on with the session `{}`", folder.id()))
+                .hint(
+                    "its variables are gone; `nrv runs show` has its texts, and `nrv rollback` brings its changes back",
+                ));
+        }
         Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
             return host::resume_call(context, folder.id(), resumption, sink);
         }
     };
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
-    let policy = context.policy.tightened(&loaded.header.ceiling)?;
+    // What ran locked goes on only if it is still approved.
+    let locked = resumption.locked || started.is_locked();
+    let policy = run::policy(context, &loaded, locked)?;
     let tape = tape_of(context, (folder.id(), &loaded.main), &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape
@@ -102,6 +110,10 @@ fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Lo
         hashes: sources.iter().map(|(name, source)| (name.clone(), source.sha256)).collect::<BTreeMap<_, _>>(),
         doc: inspection.doc,
         header,
+        uses: Vec::new(),
+        places: BTreeMap::new(),
+        is_module: false,
+        warnings: Vec::new(),
         spare: Spare::new(Some(worker)),
     })
 }

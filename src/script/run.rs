@@ -7,7 +7,8 @@ use crate::{
     error::{Code, Error, Location},
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     path::RepoPath,
-    script::{Loaded, Loader, Rejected, Tapes, complete, load, session, tape},
+    policy::Policy,
+    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, session, tape},
 };
 
 /// How a script is to be run.
@@ -21,12 +22,20 @@ pub struct Invocation {
     pub flags: Flags,
     /// What is done with recorded replies of language models.
     pub tapes: Tapes,
+    /// True if it runs only if `nrv.lock` approves it as it is, under a policy that is locked down.
+    pub locked: bool,
 }
 
 impl Default for Invocation {
     /// No arguments, the seed 0, no flags.
     fn default() -> Self {
-        Invocation { args: Value::Object(Map::new()), seed: 0, flags: Flags::default(), tapes: Tapes::Policy }
+        Invocation {
+            args: Value::Object(Map::new()),
+            seed: 0,
+            flags: Flags::default(),
+            tapes: Tapes::Policy,
+            locked: false,
+        }
     }
 }
 
@@ -62,7 +71,7 @@ pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, 
 /// An error means that the run did not start; how a started run ended is in [`Finished`].
 pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let ceiling = &loaded.header.ceiling;
-    let policy = context.policy.tightened(ceiling)?;
+    let policy = policy(context, loaded, invocation.locked)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
         let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })
@@ -88,6 +97,12 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     }
     let seed = invocation.seed;
     go(context, host, loaded, (invocation.args, seed), sink)
+}
+
+/// The policy of a script's run: under its header's ceiling, and locked down if only approved scripts may run.
+pub(super) fn policy(context: &Context, loaded: &Loaded, locked: bool) -> Result<Policy, Error> {
+    let policy = if locked { approval::lock_down(context, loaded)? } else { context.policy.clone() };
+    policy.tightened(&loaded.header.ceiling)
 }
 
 /// Runs a loaded script whose run has begun.
@@ -118,10 +133,10 @@ pub(super) fn origin(context: &Context) -> session::Origin<'_> {
 }
 
 /// The script's calls, numbered, at the host's door.
-struct HostDoor<'a, 'h> {
-    host: &'a mut Host<'h>,
-    sink: &'a mut dyn Sink,
-    positions: Positions,
+pub(super) struct HostDoor<'a, 'h> {
+    pub(super) host: &'a mut Host<'h>,
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) positions: Positions,
 }
 
 impl session::Door for HostDoor<'_, '_> {

@@ -12,7 +12,7 @@ use crate::{
     call::Call,
     clock::Stopwatch,
     error::{Code, Error, Location},
-    frame::{Inspection, Isolation, Limits, Outcome, RunRequest},
+    frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
     process::{self, Child, Program},
     worker::{Ended, Event, Session, Stop},
 };
@@ -28,6 +28,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// What is wrong when a program that embeds nrv does not become a worker.
 const EMBEDDERS: &str = "a program that embeds nrv calls `nrv::entry::main_if_requested` first in its `main`";
+
+/// What a session's worker is called when it dies.
+const SESSION: &str = "the session";
 
 const SIGABRT: i32 = 6;
 const SIGBUS: i32 = 7;
@@ -131,11 +134,45 @@ impl Worker {
         inspected.map_err(|ended| self.post_mortem(ended, &format!("`{path}`"), None))
     }
 
+    /// Begins a session; the worker evaluates its texts and runs nothing else.
+    pub(super) fn interact(&mut self, request: RunRequest) -> Result<(), Error> {
+        let begun = self.session.interact(request);
+        begun.map_err(|ended| self.post_mortem(ended, SESSION, None))
+    }
+
+    /// What a text holds that would be the next of the session. After an error the worker is of no use.
+    pub(super) fn parse(&mut self, text: &str, stop: Stop<'_>) -> Result<Parsed, Error> {
+        let parsed = self.session.parse(text, stop);
+        parsed.map_err(|ended| self.post_mortem(ended, SESSION, None))
+    }
+
+    /// What could stand at a place of such a text. After an error the worker is of no use.
+    pub(super) fn complete(&mut self, text: &str, cursor: usize, stop: Stop<'_>) -> Result<Completion, Error> {
+        let completed = self.session.complete(text, cursor, stop);
+        completed.map_err(|ended| self.post_mortem(ended, SESSION, None))
+    }
+
+    /// Evaluates the next text of the session. The second error means that the worker died, or would not stop, and was killed.
+    pub(super) fn evaluate(&mut self, input: Input, door: &mut dyn Door) -> Result<Result<Shown, Error>, Error> {
+        let mut last = None;
+        let begun = self.session.evaluate(input);
+        match begun.and_then(|()| converse(&mut self.session, door, &mut last)) {
+            Ok(End::Evaluated(Evaluated::Value(shown))) => Ok(Ok(shown)),
+            Ok(End::Evaluated(Evaluated::Error(error))) => Ok(Err(error)),
+            Err(Ended::Paused(reason)) => Ok(Err(*reason)),
+            Ok(End::Done(_)) => {
+                let ended = Ended::Malformed("a session's worker ended like a script".to_owned());
+                Err(self.post_mortem(ended, SESSION, last.as_ref()))
+            }
+            Err(ended) => Err(self.post_mortem(ended, SESSION, last.as_ref())),
+        }
+    }
+
     /// The error for a conversation that ended early.
     fn post_mortem(&mut self, ended: Ended, what: &str, last: Option<&Location>) -> Error {
         let error = match ended {
             Ended::Closed => self.cause_of_death(what),
-            Ended::Malformed(_) | Ended::Stopped(_) => {
+            Ended::Malformed(_) | Ended::Stopped(_) | Ended::Paused(_) => {
                 self.child.kill();
                 ended.into_error()
             }
@@ -190,17 +227,22 @@ impl Worker {
 pub fn run(mut worker: Worker, request: RunRequest, door: &mut dyn Door) -> Result<Value, Error> {
     let what = format!("`{}`", request.main);
     let mut last = None;
-    let outcome = converse(&mut worker.session, request, door, &mut last);
-    outcome.unwrap_or_else(|ended| Err(worker.post_mortem(ended, &what, last.as_ref())))
+    let begun = worker.session.run(request);
+    let end = begun.and_then(|()| converse(&mut worker.session, door, &mut last)).and_then(|end| match end {
+        End::Done(outcome) => Ok(outcome),
+        End::Evaluated(_) => Err(Ended::Malformed("an `evaluated` frame came where nothing was to be".to_owned())),
+    });
+    end.unwrap_or_else(|ended| Err(worker.post_mortem(ended, &what, last.as_ref())))
 }
 
-fn converse(
-    session: &mut Session,
-    request: RunRequest,
-    door: &mut dyn Door,
-    last: &mut Option<Location>,
-) -> Result<Result<Value, Error>, Ended> {
-    session.run(request)?;
+/// What a script came to.
+enum End {
+    Done(Result<Value, Error>),
+    Evaluated(Evaluated),
+}
+
+/// Answers what a script asks until it has come to its end.
+fn converse(session: &mut Session, door: &mut dyn Door, last: &mut Option<Location>) -> Result<End, Ended> {
     loop {
         match session.event(&|| door.cancelled())? {
             Event::Call { id, at, call } => {
@@ -219,8 +261,9 @@ fn converse(
                 session.reply(id, outcome(closed))?;
             }
             Event::Print(text) => door.print(&text),
-            Event::Done(value) => return Ok(Ok(value)),
-            Event::Failed(error) => return Ok(Err(error)),
+            Event::Done(value) => return Ok(End::Done(Ok(value))),
+            Event::Failed(error) => return Ok(End::Done(Err(error))),
+            Event::Evaluated(evaluated) => return Ok(End::Evaluated(evaluated)),
         }
     }
 }

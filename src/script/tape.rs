@@ -47,13 +47,13 @@ pub(super) fn choose(
 }
 
 /// The folder of a script's recorded replies.
-pub(super) fn folder(script: &RepoPath) -> String {
+pub fn folder(script: &RepoPath) -> String {
     let script = script.as_str();
     format!("{}.llm", script.strip_suffix(".rhai").unwrap_or(script))
 }
 
 /// The recorded replies in a folder of the workspace, by the names of their files; none if there is no such folder.
-pub(super) fn read(context: &Context, folder: &str) -> Result<BTreeMap<String, String>, Error> {
+pub fn read(context: &Context, folder: &str) -> Result<BTreeMap<String, String>, Error> {
     let place = RepoPath::parse(folder)?;
     match context.workspace.stat(&place)? {
         None => return Ok(BTreeMap::new()),

@@ -19,7 +19,9 @@ use crate::{
     call::Call,
     clock::Stopwatch,
     error::{Code, Error, Location},
-    frame::{FromWorker, Inspection, Isolation, Limits, Outcome, RunRequest, ToWorker},
+    frame::{
+        Completion, Evaluated, FromWorker, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, ToWorker,
+    },
 };
 
 /// The largest frame.
@@ -83,6 +85,8 @@ pub enum Event {
     },
     /// It printed a line.
     Print(String),
+    /// A text of a session was evaluated.
+    Evaluated(Evaluated),
     /// It ended well.
     Done(Value),
     /// It ended with an error.
@@ -98,6 +102,8 @@ pub enum Ended {
     Malformed(String),
     /// It was asked to stop for this reason; it may still run.
     Stopped(Box<Error>),
+    /// It was asked to stop for this reason and did so; it is a session, which waits for the next text.
+    Paused(Box<Error>),
 }
 
 impl Session {
@@ -131,10 +137,38 @@ impl Session {
         self.send(&ToWorker::Run(request))
     }
 
+    /// Begins a session.
+    pub fn interact(&mut self, request: RunRequest) -> Result<(), Ended> {
+        self.send(&ToWorker::Interact(request))
+    }
+
+    /// Asks what a text holds that would be the next of the session; nothing runs.
+    pub fn parse(&mut self, text: &str, stop: Stop<'_>) -> Result<Parsed, Ended> {
+        self.send(&ToWorker::Parse { text: text.to_owned() })?;
+        match self.frame(stop)? {
+            FromWorker::Parsed(parsed) => Ok(parsed),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks what could stand at a place of such a text.
+    pub fn complete(&mut self, text: &str, cursor: usize, stop: Stop<'_>) -> Result<Completion, Ended> {
+        self.send(&ToWorker::Complete { text: text.to_owned(), cursor })?;
+        match self.frame(stop)? {
+            FromWorker::Completed(completion) => Ok(completion),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Evaluates the next text of the session; [`Session::event`] then says what it does, until it is evaluated.
+    pub fn evaluate(&mut self, input: Input) -> Result<(), Ended> {
+        self.send(&ToWorker::Evaluate(input))
+    }
+
     /// Waits for the script's next event.
     ///
     /// When `stop` gives a reason, the script is asked to stop and given [`GRACE`]; the end is [`Ended::Stopped`] then,
-    /// whatever the script said meanwhile.
+    /// whatever the script said meanwhile, or [`Ended::Paused`] if it is a session's.
     pub fn event(&mut self, stop: Stop<'_>) -> Result<Event, Ended> {
         match self.frame(stop)? {
             FromWorker::Call { id, at, call } => Ok(Event::Call { id, at, call }),
@@ -142,9 +176,13 @@ impl Session {
             FromWorker::Next { id, stream } => Ok(Event::Next { id, stream }),
             FromWorker::Close { id, stream, taken } => Ok(Event::Close { id, stream, taken }),
             FromWorker::Print { text } => Ok(Event::Print(text)),
+            FromWorker::Evaluated(evaluated) => Ok(Event::Evaluated(evaluated)),
             FromWorker::Done { result } => Ok(Event::Done(result)),
             FromWorker::Failed { error } => Ok(Event::Failed(error)),
-            other @ (FromWorker::Ready { .. } | FromWorker::Inspected(_)) => Err(unexpected(&other)),
+            other @ (FromWorker::Ready { .. }
+            | FromWorker::Inspected(_)
+            | FromWorker::Parsed(_)
+            | FromWorker::Completed(_)) => Err(unexpected(&other)),
         }
     }
 
@@ -175,6 +213,7 @@ impl Session {
             match self.receive() {
                 Ok(incoming) => match (incoming.frame(), stop()) {
                     (Err(why), _) => return Err(Ended::Malformed(why)),
+                    (Ok(FromWorker::Evaluated(_)), Some(reason)) => return Err(Ended::Paused(Box::new(reason))),
                     (Ok(_), Some(reason)) => return Err(self.stop(reason)),
                     (Ok(frame), None) => return Ok(frame),
                 },
@@ -195,6 +234,7 @@ impl Session {
             // What still arrives is dropped: the script is stopped, whatever it says.
             while let Some(left) = GRACE.checked_sub(watch.elapsed()) {
                 match self.frames.recv_timeout(left).map(|incoming| incoming.frame()) {
+                    Ok(Ok(FromWorker::Evaluated(_))) => return Ended::Paused(Box::new(reason)),
                     Ok(Ok(frame)) if !matches!(frame, FromWorker::Failed { .. }) => {}
                     _ => break,
                 }
@@ -212,7 +252,7 @@ impl Ended {
             Ended::Malformed(why) => {
                 Error::new(Code::ScriptCrashed, format!("the script's process sent something that is no frame: {why}"))
             }
-            Ended::Stopped(reason) => *reason,
+            Ended::Stopped(reason) | Ended::Paused(reason) => *reason,
         }
     }
 }
@@ -226,6 +266,9 @@ fn unexpected(frame: &FromWorker) -> Ended {
         FromWorker::Next { .. } => "next",
         FromWorker::Close { .. } => "close",
         FromWorker::Print { .. } => "print",
+        FromWorker::Parsed(_) => "parsed",
+        FromWorker::Evaluated(_) => "evaluated",
+        FromWorker::Completed(_) => "completed",
         FromWorker::Done { .. } => "done",
         FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone())),
     };

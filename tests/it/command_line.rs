@@ -67,25 +67,6 @@ fn a_dry_run_that_failed_names_no_patch() {
 }
 
 #[test]
-fn shells_and_manuals_know_every_command() {
-    let site = Site::empty();
-    let help = site.nrv(&["--help"]).exits(0).stdout;
-    let listed = help.split("Commands:\n").nth(1).and_then(|text| text.split("\n\n").next()).unwrap_or_default();
-    let names: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
-    assert!(names.contains(&"run") && names.contains(&"completions") && !names.contains(&""), "{names:?}");
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let text = site.nrv(&["completions", shell]).exits(0).stdout;
-        assert!(names.iter().all(|name| text.contains(name)) && text.contains("allow-dirty"), "{shell}: {text}");
-    }
-    let page = site.nrv(&["man"]).exits(0).stdout;
-    assert!(page.starts_with(".ie") && names.iter().all(|name| page.contains(name)), "{page}");
-    let page = site.nrv(&["man", "dta", "run"]).exits(0).stdout;
-    assert!(page.contains("nrv-dta-run") && page.contains("jsonl"), "{page}");
-    site.nrv(&["man", "rnu"]).exits(2).says("did you mean `run`?");
-    site.nrv(&["completions", "tcsh"]).exits(2);
-}
-
-#[test]
 fn a_folder_with_a_broken_policy_still_tells_what_needs_none() {
     let site = Site::new(1);
     site.write("nrv.toml", "not toml");

@@ -111,6 +111,53 @@ fn the_page_is_a_file_that_no_run_could_not_write() {
     site.nrv(&["runs", "report", "2020"]).exits(1).says("there is no run");
 }
 
+/// The annotations of the latest run in one form.
+#[track_caller]
+fn notes(site: &Site, form: &str) -> String {
+    site.nrv(&["runs", "report", "last", "--annotations", form]).exits(0).stdout
+}
+
+#[test]
+fn changed_lines_are_annotated_for_code_hosts() {
+    let site = Site::new(1);
+    site.nrv(&[&MIGRATE[..6], &["--dry-run"]].concat()).exits(0);
+    let dry = notes(&site, "github");
+    let expected = "::notice file=site/a/p0.html,line=3,endLine=3,title=nrv change::would be changed by ";
+    assert!(dry.starts_with(expected) && dry.lines().count() == 1, "{dry}");
+    site.migrate(&[]).exits(0);
+    let run = site.runs()[1]["run"].as_str().unwrap().to_owned();
+    let message = format!("changed by scripts/migrate_links.rhai in run {run}: 1 added, 1 removed");
+    assert_eq!(
+        notes(&site, "github"),
+        format!("::notice file=site/a/p0.html,line=3,endLine=3,title=nrv change::{message}\n")
+    );
+    let gitlab: Value = serde_json::from_str(&notes(&site, "gitlab")).unwrap();
+    assert_eq!(gitlab[0]["location"], json!({"path": "site/a/p0.html", "lines": {"begin": 3, "end": 3}}));
+    assert_eq!((&gitlab[0]["severity"], gitlab.as_array().unwrap().len()), (&json!("info"), 1));
+    let sarif: Value = serde_json::from_str(&notes(&site, "sarif")).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&json!("run/change"), &json!("note")));
+    assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][0]["id"], "run/change");
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"], json!({"startLine": 3, "endLine": 3}));
+
+    site.nrv(&["runs", "report", "last", "--annotations", "sarif", "-o", "notes.sarif"]).exits(0);
+    assert_eq!(String::from_utf8(site.read("notes.sarif")).unwrap(), notes(&site, "sarif"));
+    site.nrv(&["runs", "report", "last", "--annotations", "sarif", "--html"]).exits(2);
+}
+
+#[test]
+fn why_a_run_failed_is_annotated_in_its_script() {
+    let site = Site::new(1);
+    site.script("scripts/x.rhai", "//! Fails.\n\nthrow \"100% wrong\";\n");
+    site.nrv(&["run", "scripts/x.rhai"]).exits(1);
+    assert_eq!(
+        notes(&site, "github"),
+        "::error file=scripts/x.rhai,line=3,endLine=3,title=nrv script_failed::100%25 wrong\n"
+    );
+    let gitlab: Value = serde_json::from_str(&notes(&site, "gitlab")).unwrap();
+    assert_eq!((&gitlab[0]["severity"], &gitlab[0]["check_name"]), (&json!("major"), &json!("nrv/script_failed")));
+}
+
 #[test]
 fn a_dry_run_shows_what_it_would_change_and_ask() {
     let site = Site::new(4);

@@ -110,6 +110,15 @@ fn the_host_is_visible_in_functions_modules_and_closures() {
     );
 }
 
+/// The engine waits before it gives up, which has to be permitted.
+#[test]
+fn a_closure_that_uses_the_value_whose_method_calls_it_is_told_and_does_not_kill_the_process() {
+    for text in ["let a = [1]; a.map(|x| x + a.len())", "let m = #{ a: [1], n: 2 }; m.a.map(|x| x + m.n)"] {
+        let error = Script::new(text).fails(Code::ScriptFailed, "");
+        assert!(error.hint_text().unwrap().contains("copy what it needs"), "{error:?}");
+    }
+}
+
 #[test]
 fn the_shipped_report_module_makes_rows() {
     let output = "#{ baseline: #{ links: 3 }, proposed_changes: #{ files: 2, links: 3 }, applied_changes: #{ files: 0 },\
@@ -314,8 +323,8 @@ fn all_that_is_wrong_is_told_at_once() {
             "main.rhai:2:11 `nrv.files.raed` does not exist",
             "main.rhai:3:5 `nrv` is the host's name and can't be redefined",
             "main.rhai:4:4 the function `read` would be called in place of `nrv.files.read`",
-            "m.rhai:1:9 unexpected ';'",
-            "main.rhai:5:1 `WORKFLOW` is wrong: the field `nmae` is unknown, did you mean `name`?",
+            "m.rhai:1:9 unexpected `;`",
+            "main.rhai:5:21 `WORKFLOW` is wrong: the field `nmae` is unknown, did you mean `name`?",
         ]
     );
     let shown = diagnostic::render(&rejected.errors[0], &rejected.sources, false);

@@ -74,7 +74,7 @@ fn shipped_replies_say_that_a_person_wrote_them() {
 fn one_file_becomes_a_project_that_builds_without_a_key() {
     let site = shipped();
     let before = site.tree();
-    let ran = site.nrv(&SCAFFOLD).exits(0).says("the plan is not used: diff 1 of 4");
+    let ran = site.nrv(&SCAFFOLD).exits(0).says("round 1 of 3 failed: diff 1 of 4");
     assert_eq!(recorded_replies(&ran), 2);
     let said = ran.json();
     assert_eq!(said["result"]["rounds"], 2, "the first plan does not fit");
@@ -119,7 +119,7 @@ fn nothing_stays_if_no_plan_can_be_used() {
     let before = site.tree();
     let ran = site.nrv(&[&SCAFFOLD[..], &["--arg", "rounds=1"]].concat()).exits(1);
     let message = ran.json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("none of 1 plans could be used") && message.contains("does not exist"), "{message}");
+    assert!(message.contains("none of 1 rounds was good enough") && message.contains("does not exist"), "{message}");
     assert!(site.tree() == before);
 }
 

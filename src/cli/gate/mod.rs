@@ -4,7 +4,7 @@ mod arguments;
 mod edit;
 mod hook;
 mod place;
-mod sarif;
+pub(super) mod sarif;
 
 use std::io::{BufRead, Read};
 

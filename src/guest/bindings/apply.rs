@@ -44,7 +44,7 @@ const HUNK: &[Field] = fields! { header_line: "int", line: "int", offset: "int" 
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.apply",
-    doc: "Changes of text, all or none, within the header's `permissions.write`. A checksum is the hash that a file must have, as `nrv.files.sha256` gives it. Each call gives what came of it: `#{path, status, written, hunks, added, removed, pre_sha256, post_sha256, backup, warnings}`.",
+    doc: "Changes of text, all or none, within the header's `permissions.write`. A checksum is the hash that a file must have, as `nrv.files.sha256` gives it. Each call gives what came of it. `status` is `applied` or `noop`.",
     calls: registry! {
         "nrv.apply";
         /// Makes a file where none is.
@@ -60,8 +60,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// or `#{write_backup: ".bak"}`. A diff that is not UTF-8 comes as `unified_diff_b64`.
         ///
         /// ```rhai
-        /// let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
-        /// nrv.apply.diff(#{ path: "a.txt", unified_diff: diff, strategy: "write" });
+        /// let diff = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-old\n+new\n";
+        /// nrv.apply.diff(#{ path: "notes.txt", unified_diff: diff, strategy: "write" });
         /// ```
         diff(request: "map" = DIFF) -> "map" = OUTCOME;
         /// Applies the diffs of a plan in their order, all or none; gives a list of outcomes. Several diffs of one file compose.
@@ -70,26 +70,26 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those of `diff`; `()` is a dry run.
         ///
         /// ```rhai
-        /// let diff = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n";
-        /// nrv.apply.plan(#{ diffs: [#{ path: "a.txt", unified_diff: diff }] }, "write");
+        /// let diff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
+        /// nrv.apply.plan(#{ diffs: [#{ path: "new.txt", unified_diff: diff }] }, "write");
         /// ```
         plan(plan: "map" = PLAN, strategy: "string | map | ()" = STRATEGY) -> "array" = OUTCOME;
         /// Removes a file.
         ///
         /// ```rhai
-        /// nrv.apply.remove("a.txt", nrv.files.sha256("a.txt"));
+        /// nrv.apply.remove("notes.txt", nrv.files.sha256("notes.txt"));
         /// ```
         remove(path: "string", checksum: "string") -> "map" = OUTCOME;
         /// Gives a file another path, where nothing is.
         ///
         /// ```rhai
-        /// nrv.apply.rename("a.txt", "b.txt", nrv.files.sha256("a.txt"));
+        /// nrv.apply.rename("notes.txt", "old/notes.txt", nrv.files.sha256("notes.txt"));
         /// ```
         rename(from: "string", to: "string", checksum: "string") -> "map" = OUTCOME;
         /// Replaces all of a file's text.
         ///
         /// ```rhai
-        /// nrv.apply.write("a.txt", "new\n", nrv.files.sha256("a.txt"));
+        /// nrv.apply.write("notes.txt", "new\n", nrv.files.sha256("notes.txt"));
         /// ```
         write(path: "string", text: "string", checksum: "string") -> "map" = OUTCOME;
     },

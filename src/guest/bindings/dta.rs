@@ -45,26 +45,29 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///
         /// ```rhai
         /// let links = nrv.dta("link_updater");
-        /// let proposal = links.propose(#{ target: #{ glob: "site/**" }, params: #{} });
-        /// links.apply(proposal)
+        /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
+        /// let proposal = links.propose(#{ target: #{ glob: "site/**" }, params: hosts });
+        /// links.apply(proposal).applied_changes
         /// ```
         apply(proposal: "map") -> "map" = OUTPUT;
         /// The adapter's name, version, schemas and phases.
         ///
         /// ```rhai
-        /// nrv.dta("link_updater").describe()
+        /// nrv.dta("link_updater").describe().input_schema
         /// ```
         describe() -> "map" = DESCRIPTION;
-        /// Counts and proposes, without a side effect; gives `#{id, baseline, …}` with a patch and a plan.
+        /// Counts and proposes, without a side effect; gives `#{id, baseline, …}`. `nrv dta describe NAME` has the schema of `params`.
         ///
         /// ```rhai
-        /// nrv.dta("link_updater").propose(#{ target: #{ glob: "site/**" }, params: #{} })
+        /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
+        /// nrv.dta("link_updater").propose(#{ target: #{ glob: "site/**" }, params: hosts }).files
         /// ```
         propose(input: "map" = INPUT) -> "map" = PROPOSAL;
         /// All phases in one call, by the input's `mode`; gives the adapter's output.
         ///
         /// ```rhai
-        /// nrv.dta("link_updater").run(#{ mode: "dry-run", target: #{ glob: "site/**" }, params: #{} })
+        /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
+        /// nrv.dta("link_updater").run(#{ mode: "dry-run", target: #{ glob: "site/**" }, params: hosts }).ok
         /// ```
         run(input: "map" = INPUT) -> "map" = OUTPUT;
     },

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -68,8 +68,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// (`#{program, args, cwd, env, status}`).
         ///
         /// ```rhai
-        /// nrv.commit(#{ description: "no page links to the old host",
-        ///     assertion: #{ count: #{ pattern: "old\\.example\\.com", glob: "**/*.html", equals: 0 } } });
+        /// nrv.commit(#{ description: "no page says that it is a draft",
+        ///     assertion: #{ count: #{ pattern: "(?i)draft", glob: "site/**/*.html", equals: 0 } } });
         /// ```
         commit(commitment: "map" = COMMITMENT) -> "string";
         /// Makes a call that the program which embeds nrv adds, by its name; gives its reply.
@@ -121,8 +121,9 @@ struct State {
     said: Mutex<BTreeSet<Code>>,
     streams: Mutex<Streams>,
     random: Mutex<Stream>,
+    operations: AtomicU64,
     printed: AtomicUsize,
-    run: String,
+    run: Mutex<String>,
     seed: u64,
     mode: String,
     limits: Limits,
@@ -177,8 +178,9 @@ impl Host {
             said: Mutex::default(),
             streams: Mutex::default(),
             random: Mutex::new(Stream::new(request.seed, "script")),
+            operations: AtomicU64::new(0),
             printed: AtomicUsize::new(0),
-            run: request.run.clone(),
+            run: Mutex::new(request.run.clone()),
             seed: request.seed,
             mode: request.mode.clone(),
             limits: limits.clone(),
@@ -281,6 +283,20 @@ impl Host {
         self.0.ended.store(true, Ordering::Relaxed);
     }
 
+    /// Begins the next text of a session, whose calls belong to this run: what ended the one before it does not end this one.
+    pub(in crate::guest) fn begin(&self, run: &str) {
+        *lock(&self.0.ending) = None;
+        self.0.ended.store(false, Ordering::Relaxed);
+        self.0.operations.store(0, Ordering::Relaxed);
+        self.0.printed.store(0, Ordering::Relaxed);
+        run.clone_into(&mut lock(&self.0.run));
+    }
+
+    /// Counts an operation of the engine; how many there were before it.
+    pub(in crate::guest) fn count_operation(&self) -> u64 {
+        self.0.operations.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// True once the script has to end.
     pub(in crate::guest) fn has_ended(&self) -> bool {
         self.0.ended.load(Ordering::Relaxed)
@@ -331,8 +347,8 @@ impl Host {
     }
 
     /// The run's id.
-    pub(super) fn run(&self) -> &str {
-        &self.0.run
+    pub(super) fn run(&self) -> String {
+        lock(&self.0.run).clone()
     }
 
     /// The run's seed.

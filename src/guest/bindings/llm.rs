@@ -105,7 +105,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// A reply as a plan that `nrv.apply.plan` takes: `#{diffs: [#{path, checksum, unified_diff}], post}`; errors and options are those of `parse`.
         ///
         /// ```rhai
-        /// let plan = nrv.llm.parse_plan(`{"diffs": [{"path": "a.txt", "unified_diff": "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n"}]}`);
+        /// let plan = nrv.llm.parse_plan(`{"diffs": [{"path": "new.txt", "unified_diff": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"}]}`);
         /// nrv.apply.plan(plan, "dry-run");
         /// ```
         parse_plan(text: "string", options: "map?" = OPTIONS) -> "map" = PLAN;

@@ -20,7 +20,7 @@ const FORM: &str = "its form is `#{role, goal, constraints, directives, context,
 const PARTS: &[Field] = fields! {
     goal: "string", role: "string | ()?", constraints: "array | ()?", directives: "array | ()?",
     context: "array | ()?" = fields! { path: "string?", name: "string?", text: "string?", value: "any?" },
-    prior: "array | ()?" = fields! { reply: "string?", errors: "array?" }, schema: "map | ()?",
+    prior: "array | ()?" = fields! { reply: "string?", errors: "array?" }, schema: "map | bool | ()?",
     provider: "string | ()?", model: "string | ()?", max_tokens: "int | ()?",
 };
 

@@ -78,7 +78,7 @@ struct Run(Host);
 fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Run>("nrv.run");
     engine.register_get("run", |nrv: &mut Nrv| Run(nrv.0.clone()));
-    engine.register_get("id", |this: &mut Run| this.0.run().to_owned());
+    engine.register_get("id", |this: &mut Run| this.0.run());
     engine.register_get("seed", |this: &mut Run| value::from_json(Value::from(this.0.seed())));
     engine.register_get("mode", |this: &mut Run| this.0.mode().to_owned());
     engine.register_fn("budget", |ctx: NativeCallContext<'_>, this: &mut Run| this.0.call(&ctx, Call::RunBudget {}));

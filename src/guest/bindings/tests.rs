@@ -1,4 +1,4 @@
-//! The registry against the engine: every call is sorted, documented, and its example runs.
+//! The registry against the engine: every call is sorted and documented. Its example is run by the tests of the reference.
 
 mod llm;
 
@@ -137,13 +137,10 @@ fn the_registry_is_sorted_and_documented() {
 }
 
 #[test]
-fn every_example_runs_and_uses_its_call() {
+fn every_example_uses_its_call() {
     for call in bindings::calls() {
         let example = call.example();
         assert!(example.contains(&format!(".{}", call.name)), "{}: {example:?}", call.path());
-        let result = script(&example).0;
-        assert!(result.is_ok(), "{}: {result:?}", call.path());
-        assert_ne!(result, Ok(json!(false)), "{}", call.path());
     }
 }
 
@@ -315,7 +312,8 @@ fn errors_of_the_script_say_where() {
     fails("let a = 1;\n  nowhere(a)", Code::ScriptFailed, (2, 3), "`nowhere` does not exist");
     let error = fails("fn collect(x) { x } colect(1)", Code::ScriptFailed, (1, 21), "`colect` does not exist");
     assert_eq!(error.hint_text(), Some("did you mean `collect`?"));
-    let error = fails("let d = nrv.dta(\"x\");\nd.propse(#{})", Code::ScriptFailed, (2, 3), "`propse` does not exist");
+    let error =
+        fails("let d = [nrv.dta(\"x\")];\nd[0].propse(#{})", Code::ScriptFailed, (2, 6), "`propse` does not exist");
     assert_eq!(error.hint_text(), Some("did you mean `propose`?"));
     let error =
         fails("nrv.files.read(5)", Code::ScriptFailed, (1, 11), "`nrv.files.read` can't be called with an integer");

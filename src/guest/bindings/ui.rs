@@ -14,8 +14,8 @@ use crate::{
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.ui",
-    doc: "What a person sees while the script runs; JSON lines when there is no terminal. `print(value)` is for notes: a text \
-          is cut off after 1 MiB, and a script that prints more than 16 MiB in all is stopped (`script_limit`).",
+    doc: "What a person sees while the script runs. Tables and values go to stdout, as JSON lines where that is no terminal; steps, \
+          progress and what is printed go to stderr. `print(value)` is for notes: a text is cut off after 1 MiB, and a script that prints more than 16 MiB in all is stopped (`script_limit`).",
     calls: registry! {
         "nrv.ui";
         /// Starts a progress bar of that many steps.

@@ -150,7 +150,8 @@ impl Host<'_> {
         let Call::CommitAdd { description, assertion, timeout_ms } = call else {
             return Err(Error::new(Code::Internal, format!("`{}` makes no commitment", call.name())));
         };
-        let source = if self.origin == Origin::Script { Maker::Script } else { Maker::Program };
+        let is_script = matches!(self.origin, Origin::Script | Origin::Session);
+        let source = if is_script { Maker::Script } else { Maker::Program };
         let wanted = policy::Commitment {
             description: description.clone(),
             assertion: assertion.clone(),

@@ -24,6 +24,7 @@ pub const FIRST_SCRIPT: &str = "scripts/migrate_links.rhai";
 
 const POLICY: &str = include_str!("policy.toml");
 const SCRIPT: &str = include_str!("../../../scripts/migrate_links.rhai");
+const APPROVALS: &str = "nrv.lock";
 const IGNORE_FILE: &str = ".gitignore";
 const MODE: u32 = 0o644;
 
@@ -70,6 +71,21 @@ pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetU
         patch.extend(render(View::new(workspace, &nothing), change)?.0);
     }
     Ok(SetUp { changes, kept, patch })
+}
+
+/// Proposes the file of approvals with this text, which replaces the one that is there.
+pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Error> {
+    let path = RepoPath::parse(APPROVALS)?;
+    let before = match workspace.stat(&path)? {
+        Some(_) => Some(workspace.read(&path)?),
+        None => None,
+    };
+    let mode = before.as_ref().map_or(MODE, |before| before.mode);
+    let change =
+        Change { path, before: before.map(|before| before.stamp()), after: Some(Content::new(text.into(), mode)) };
+    let nothing = Overlay::new();
+    let patch = render(View::new(workspace, &nothing), &change)?.0;
+    Ok(SetUp { changes: ChangeSet::new(vec![change])?, kept: Vec::new(), patch })
 }
 
 /// Writes what was proposed, all of it or nothing.

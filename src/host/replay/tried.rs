@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     super::{
         budget::Cost,
-        confirm::{FLAG, GATES, POLICY},
+        confirm::{self, FLAG, GATES, LOCK, POLICY},
     },
     Difference, Judges, Replay, RuleAt,
     check::Place,
@@ -66,8 +66,10 @@ fn asks(confirm: &Confirm, granted: &Value, yes: bool) -> Option<(Decision, &'st
     let is_listed = |key: &str| confirm.auto.iter().any(|auto| granted[key] == auto.as_str());
     let by = granted["by"].as_str().unwrap_or_default();
     // Whoever was asked would be asked again.
-    let was_asked = !matches!(by, POLICY | FLAG);
+    let was_asked = !matches!(by, POLICY | FLAG | LOCK);
+    let said = |key: &str| granted[key].as_str().unwrap_or_default();
     match confirm.mode {
+        _ if confirm::grants(confirm, said("label"), said("kind")) => None,
         ConfirmMode::Never => Some((Decision::Block, "confirm.mode")),
         ConfirmMode::Ask | ConfirmMode::Policy if is_listed("label") || is_listed("kind") || was_asked => None,
         ConfirmMode::Ask | ConfirmMode::Policy if confirm.approvers.is_some() => {

@@ -10,3 +10,4 @@ pub(crate) mod script;
 pub(crate) mod site;
 pub(crate) mod terminal;
 pub(crate) mod toolchain;
+pub(crate) mod typist;

@@ -1,0 +1,3 @@
+// Copyright 2026 Example Ltd.
+// SPDX-License-Identifier: MIT
+fn same() {}

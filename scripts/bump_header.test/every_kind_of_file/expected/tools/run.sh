@@ -1,0 +1,4 @@
+#!/bin/sh
+# Copyright 2026 Example Ltd.
+# SPDX-License-Identifier: MIT
+echo run

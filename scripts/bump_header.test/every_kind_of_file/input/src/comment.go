@@ -1,0 +1,2 @@
+// Package main has a comment of its own.
+package main

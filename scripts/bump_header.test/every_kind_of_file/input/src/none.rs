@@ -1,0 +1,2 @@
+//! A module without a header.
+fn none() {}

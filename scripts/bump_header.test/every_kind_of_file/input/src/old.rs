@@ -1,0 +1,5 @@
+// Copyright 2024 Example Ltd.
+// All rights reserved.
+
+//! A module.
+fn main() {}

@@ -1,0 +1,2 @@
+# -*- coding: utf-8 -*-
+print("no line feed at the end")

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Copyright 2020 Somebody Else
+echo run

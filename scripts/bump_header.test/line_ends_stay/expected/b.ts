@@ -1,0 +1,4 @@
+// Copyright 2026 Example Ltd.
+// SPDX-License-Identifier: MIT
+
+export {};

@@ -1,0 +1,3 @@
+// Copyright 2024 Example Ltd.
+
+export {};

@@ -1,0 +1,33 @@
+//! `:help`: the commands, and what the reference says of a name.
+
+use super::command;
+use crate::{cli::output::Output, error::Error, reference::Reference, script::library::MODULES};
+
+/// What people read below the commands.
+const BELOW: &str = "\
+Anything else is evaluated. Tab completes names, fields and paths. Ctrl-C stops what runs, or drops the input; Ctrl-D ends.
+`:help nrv.files.read` tells what a call does. The beginning of a command is enough.
+";
+
+/// Shows the commands, or what the reference says of a name.
+pub(super) fn show(name: Option<&str>, out: &mut Output) -> Result<(), Error> {
+    let text = match name {
+        None => format!("{}\n{BELOW}", command::list()),
+        Some(name) => match name.strip_prefix(':') {
+            Some(command) => command::find(command)?.line(),
+            None => Reference::new(MODULES).find(name)?.text(),
+        },
+    };
+    out.data(&text);
+    Ok(())
+}
+
+/// The names in the reference that begin like this, sorted.
+pub(super) fn names(beginning: &str) -> Vec<String> {
+    let reference = Reference::new(MODULES);
+    let mut names: Vec<_> =
+        reference.entries().map(|entry| entry.name()).filter(|name| name.starts_with(beginning)).collect();
+    names.sort();
+    names.dedup();
+    names
+}

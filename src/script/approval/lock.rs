@@ -1,0 +1,100 @@
+//! The file `nrv.lock`: TOML in a stable order, made to be read in a review.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Pin;
+use crate::error::{Code, Error};
+
+/// The file, in the workspace's root.
+pub const FILE: &str = "nrv.lock";
+
+/// The signature beside it, if there is one.
+pub const SIGNATURE: &str = "nrv.lock.sig";
+
+/// The form of the file that this version writes.
+const VERSION: u32 = 1;
+
+const HEAD: &str = "# The scripts that were approved, what they import and what they may do. `nrv approve` writes this file.\n\
+                    # A change of it is reviewed as one of the scripts: whatever stands here runs where `CI=true`.\n\n";
+
+/// Every approval of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// The form of the file.
+    version: u32,
+    /// What was approved, by path.
+    #[serde(default)]
+    pub scripts: BTreeMap<String, Pin>,
+}
+
+impl Default for Lock {
+    /// No approvals.
+    fn default() -> Self {
+        Lock { version: VERSION, scripts: BTreeMap::new() }
+    }
+}
+
+impl Lock {
+    /// Reads the text of a file; what is wrong or unknown is `invalid_input`, since an approval must not be taken for less than it says.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let wrong = |why: &str| {
+            Error::new(Code::InvalidInput, format!("`{FILE}` can't be read: {}", why.trim().replace('\n', " ")))
+                .hint("bring it back from version control; it is written by `nrv approve` alone")
+        };
+        let lock: Lock = toml_edit::de::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+        if lock.version != VERSION {
+            return Err(wrong(&format!("its form is version {}, and this nrv knows {VERSION}", lock.version)));
+        }
+        Ok(lock)
+    }
+
+    /// The text of the file: the same approvals give the same bytes.
+    pub fn render(&self) -> Result<String, Error> {
+        let body = toml_edit::ser::to_string_pretty(self)
+            .map_err(|error| Error::new(Code::Internal, format!("`{FILE}` can't be written: {error}")))?;
+        Ok(format!("{HEAD}{body}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again_and_bytes_are_stable() {
+        let sha256 = "a".repeat(64);
+        let text = format!(
+            "version = 1\n[scripts.\"b.rhai\"]\nsha256 = \"{sha256}\"\n[scripts.\"a.rhai\"]\nsha256 = \"{sha256}\"\nstdlib = \"1\"\n\
+             grants = [\"*\"]\npermissions = {{ write = [\"**/*.md\"], exec = [\"cargo\"] }}\nbudget = {{ files = 3 }}\n\
+             imports = {{ \"lib/x.rhai\" = \"{sha256}\" }}\n"
+        );
+        let lock = Lock::parse(&text).unwrap();
+        let written = lock.render().unwrap();
+        assert_eq!(Lock::parse(&written).unwrap(), lock);
+        assert_eq!(Lock::parse(&written).unwrap().render().unwrap(), written);
+        assert!(written.find("a.rhai").unwrap() < written.find("b.rhai").unwrap(), "{written}");
+        let expected = format!(
+            "[scripts.\"a.rhai\"]\nsha256 = \"{sha256}\"\nstdlib = \"1\"\ngrants = [\"*\"]\n\n\
+             [scripts.\"a.rhai\".imports]\n\"lib/x.rhai\" = \"{sha256}\"\n\n\
+             [scripts.\"a.rhai\".permissions]\nexec = [\"cargo\"]\nwrite = [\"**/*.md\"]\n\n[scripts.\"a.rhai\".budget]\nfiles = 3\n"
+        );
+        assert!(written.contains(&expected), "{written}");
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused() {
+        for (text, words) in [
+            ("version = 2", "its form is version 2"),
+            ("", "version"),
+            ("version = 1\nextra = 1", "extra"),
+            ("version = 1\n[scripts.\"a.rhai\"]\nsha256 = \"abc\"", "sha256"),
+            ("version = 1\n[scripts", "nrv.lock"),
+        ] {
+            let error = Lock::parse(text).unwrap_err();
+            assert!(error.code() == Code::InvalidInput && error.message().contains(words), "{error}");
+        }
+    }
+}

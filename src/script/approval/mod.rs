@@ -1,0 +1,113 @@
+//! Approvals: `nrv.lock` pins scripts, what they import and what they may do; a locked run takes nothing else.
+//!
+//! An approval names no folder of a machine and no time, so that the same scripts give the same bytes everywhere.
+
+mod lock;
+mod pin;
+
+use serde::Serialize;
+
+pub use self::{
+    lock::{FILE, Lock, SIGNATURE},
+    pin::Pin,
+};
+use crate::{
+    error::{Code, Error},
+    host::{Context, signed_by_approver},
+    path::RepoPath,
+    policy::Policy,
+    script::Loaded,
+};
+
+/// What the signature of a lock file is for, so that one for something else does not count.
+pub const NAMESPACE: &str = "nrv-approve";
+
+/// How a script stands to its approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "standing", content = "changes", rename_all = "snake_case")]
+pub enum Standing {
+    /// It is what was approved.
+    Approved,
+    /// It is not, and this is what differs, in words.
+    Changed(Vec<String>),
+    /// Nobody has approved it.
+    Unapproved,
+}
+
+impl Standing {
+    /// How a loaded script stands to what a lock says of it.
+    pub fn of(lock: &Lock, loaded: &Loaded) -> Standing {
+        let Some(pinned) = lock.scripts.get(loaded.main.as_str()) else { return Standing::Unapproved };
+        match pinned.changes(&Pin::of(loaded)) {
+            changes if changes.is_empty() => Standing::Approved,
+            changes => Standing::Changed(changes),
+        }
+    }
+
+    /// The error of a script that may not run, or be taken for approved, as it is; none if it may.
+    pub fn refusal(&self, script: &RepoPath) -> Option<Error> {
+        let error = match self {
+            Standing::Approved => return None,
+            Standing::Unapproved => Error::new(Code::NotApproved, format!("`{script}` is not approved")),
+            Standing::Changed(changes) => {
+                let message = format!("`{script}` is not what was approved: {}", changes.join("; "));
+                Error::new(Code::NotApproved, message).detail("changes", changes.clone())
+            }
+        };
+        let hint = format!("review it, approve it with `nrv approve {script}`, and commit `{FILE}`");
+        Some(error.detail("script", script.as_str()).hint(hint))
+    }
+}
+
+/// The lock of a workspace; an empty one if there is no file.
+pub fn read(context: &Context) -> Result<Lock, Error> {
+    match text(context)? {
+        Some(text) => Lock::parse(&text),
+        None => Ok(Lock::default()),
+    }
+}
+
+/// The text of the lock file; none if there is none.
+pub fn text(context: &Context) -> Result<Option<String>, Error> {
+    let path = RepoPath::parse(FILE)?;
+    if context.workspace.stat(&path)?.is_none() {
+        return Ok(None);
+    }
+    let content = context.workspace.read(&path)?;
+    let wrong = |_| Error::new(Code::InvalidInput, format!("`{FILE}` is not UTF-8"));
+    String::from_utf8(content.into_bytes()).map(Some).map_err(wrong)
+}
+
+/// The policy under which a script runs that has to be approved: locked down, with the confirmations that its approval grants.
+///
+/// `not_approved` if it is not what was approved, or, where `confirm.approvers` is set, if none of them signed the lock.
+pub(super) fn lock_down(context: &Context, loaded: &Loaded) -> Result<Policy, Error> {
+    let text = text(context)?.unwrap_or_default();
+    let lock = if text.is_empty() { Lock::default() } else { Lock::parse(&text)? };
+    if let Some(refusal) = Standing::of(&lock, loaded).refusal(&loaded.main) {
+        return Err(refusal);
+    }
+    check_signature(context, &text)?;
+    let granted = lock.scripts.get(loaded.main.as_str()).map(|pin| pin.grants.clone()).unwrap_or_default();
+    context.policy.locked()?.granting(&granted)
+}
+
+/// An error if the policy names approvers and none of them signed this text of the lock file.
+pub fn check_signature(context: &Context, text: &str) -> Result<(), Error> {
+    let Some(approvers) = &context.policy.settings().confirm.approvers else { return Ok(()) };
+    let path = RepoPath::parse(SIGNATURE)?;
+    let signature = match context.workspace.stat(&path)? {
+        Some(_) => Some(context.workspace.read(&path)?.into_bytes()),
+        None => None,
+    };
+    let signature = signature.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    signed_by_approver(context, approvers, (NAMESPACE, text.as_bytes(), signature.as_deref())).map(drop).map_err(
+        |why| {
+            Error::new(Code::NotApproved, format!("the approvals in `{FILE}` do not count: {why}"))
+                .detail("approvers", approvers.clone())
+                .hint(format!(
+                    "one of `confirm.approvers` signs them: `ssh-keygen -Y sign -n {NAMESPACE} -f KEY {FILE}`"
+                ))
+        },
+    )
+}

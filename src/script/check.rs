@@ -1,0 +1,203 @@
+//! Everything that can be known to be wrong with a script before it runs: what its sources say, what they import and what its header
+//! permits.
+//!
+//! Sources are parsed in a worker; what is done here compares lists. Nothing runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    error::{Code, Error, Location, nearest},
+    frame::{Inspection, Use},
+    host::Context,
+    path::RepoPath,
+    policy::{Ceiling, Policy},
+    script::{Loaded, Rejected, load_script},
+};
+
+/// What was found in a script and everything that it imports.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The script.
+    pub script: RepoPath,
+    /// What is wrong; empty if it can run.
+    pub errors: Vec<Error>,
+    /// What is likely not meant so.
+    pub warnings: Vec<Error>,
+    /// The sources that were read, by name.
+    pub sources: BTreeMap<String, String>,
+    /// The script, unless it can't even be started. It can be with errors that tell of a missing permission alone: the host refuses the
+    /// call then, if it is made.
+    pub loaded: Option<Loaded>,
+}
+
+/// Checks a script of a workspace. Nothing of it runs.
+pub fn check(context: &Context, path: &RepoPath) -> Checked {
+    match load_script(context, path) {
+        Ok(loaded) => {
+            let errors = unpermitted(&loaded, &|name| context.options.calls.is_free(name));
+            let warnings = [loaded.warnings.clone(), unused(&loaded)].concat();
+            Checked { script: path.clone(), errors, warnings, sources: loaded.sources.clone(), loaded: Some(loaded) }
+        }
+        Err(Rejected { errors, warnings, sources }) => {
+            Checked { script: path.clone(), errors, warnings, sources, loaded: None }
+        }
+    }
+}
+
+/// The name of what is wrong, such as `unknown_call`; the code of an error that has no such name.
+pub fn rule(finding: &Error) -> &str {
+    finding.details().get("rule").and_then(|rule| rule.as_str()).unwrap_or(finding.code().as_str())
+}
+
+/// Calls that the header does not permit; a call that the program adds may be free for everybody.
+fn unpermitted(loaded: &Loaded, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
+    // Whoever imports a module has the header.
+    if loaded.is_module {
+        return Vec::new();
+    }
+    let ceiling = &loaded.header.ceiling;
+    let policy = header_alone(ceiling);
+    let is_free = |one: &Use| one.permission == "calls" && one.value.as_deref().is_some_and(is_free);
+    let needed = loaded.uses.iter().filter(|one| !one.possible && !is_free(one));
+    needed.filter_map(|one| missing(one, ceiling, &policy)).collect()
+}
+
+/// A policy that permits whatever a header does.
+fn header_alone(ceiling: &Ceiling) -> Policy {
+    let lists = Ceiling { write: ceiling.write.clone(), ..Ceiling::default() };
+    // The header was read, so that its globs can be.
+    Policy::default().tightened(&lists).unwrap_or_default()
+}
+
+/// Why the header does not permit a call.
+fn missing(one: &Use, ceiling: &Ceiling, policy: &Policy) -> Option<Error> {
+    let list = list(ceiling, &one.permission);
+    let sample = one.value.as_deref().unwrap_or(match one.permission.as_str() {
+        "write" => "docs/**",
+        "exec" => "cargo",
+        "llm" => "*",
+        _ => "…",
+    });
+    let hint = format!("add {sample:?} to `permissions: #{{ {}: […] }}` of `WORKFLOW`", one.permission);
+    let denied = |message: String| {
+        Error::new(Code::PermissionDenied, message)
+            .detail("rule", "missing_permission")
+            .detail("permission", one.permission.as_str())
+    };
+    let error = match (&one.value, list.iter().any(|item| !item.starts_with('!'))) {
+        (_, false) => {
+            let message =
+                format!("`{}` needs the permission `{}`, which the header does not give", one.call, one.permission);
+            Some(denied(message).hint(hint))
+        }
+        (Some(path), true) if one.permission == "write" => match RepoPath::parse(path) {
+            Ok(path) => policy.write_refusal(&path).map(|refusal| {
+                let rule = if refusal.code == Code::ProtectedPath { "protected_path" } else { "missing_permission" };
+                Error::new(refusal.code, refusal.reason).detail("rule", rule).hint(refusal.remediation)
+            }),
+            Err(error) => Some(error.detail("rule", "invalid_path")),
+        },
+        (Some(name), true) if !list.iter().any(|item| item == name || (item == "*" && one.permission != "calls")) => {
+            let message = format!(
+                "`{}` of `{name}` is not permitted by `permissions.{}` of the header",
+                one.call, one.permission
+            );
+            Some(denied(message).hint(hint))
+        }
+        (None | Some(_), true) => None,
+    };
+    error.map(|error| error.at(one.at.clone()))
+}
+
+/// Permissions that nothing needs.
+fn unused(loaded: &Loaded) -> Vec<Error> {
+    let ceiling = &loaded.header.ceiling;
+    let mut warnings = Vec::new();
+    for permission in ["calls", "exec", "llm", "network", "write"] {
+        let list = list(ceiling, permission);
+        let uses: Vec<&Use> = loaded.uses.iter().filter(|one| one.permission == permission).collect();
+        let named: Option<Vec<&str>> = uses.iter().map(|one| one.value.as_deref()).collect();
+        let idle: Vec<&str> = match (list, uses.as_slice(), named) {
+            ([], _, _) => continue,
+            (_, [], _) => list.iter().map(String::as_str).collect(),
+            // Which of several globs a path is for is not to be told.
+            (_, _, Some(named)) if permission != "write" => {
+                list.iter().map(String::as_str).filter(|item| *item != "*" && !named.contains(item)).collect()
+            }
+            (_, _, _) => continue,
+        };
+        if idle.is_empty() {
+            continue;
+        }
+        let names = idle.iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ");
+        let message = format!("the permission `{permission}` of {names} is never needed");
+        let warning = Error::new(Code::PermissionDenied, message)
+            .detail("rule", "unused_permission")
+            .detail("permission", permission)
+            .hint("remove it from `WORKFLOW`: whoever approves the script has to think about it");
+        warnings.push(at(warning, loaded.places.get(&format!("permissions.{permission}"))));
+    }
+    warnings
+}
+
+fn list<'a>(ceiling: &'a Ceiling, permission: &str) -> &'a [String] {
+    match permission {
+        "calls" => &ceiling.calls,
+        "exec" => &ceiling.exec,
+        "llm" => &ceiling.llm,
+        "network" => &ceiling.network,
+        _ => &ceiling.write,
+    }
+}
+
+/// Calls of functions that an imported module does not have. `imports` says what each source means by its literals.
+pub(super) fn module_calls(
+    inspections: &BTreeMap<String, Inspection>,
+    imports: &BTreeMap<String, BTreeMap<String, String>>,
+) -> Vec<Error> {
+    let mut errors = Vec::new();
+    for (name, inspection) in inspections {
+        for call in &inspection.module_calls {
+            let imported = imports.get(name).and_then(|imports| imports.get(&call.import));
+            let Some(module) = imported.and_then(|module| inspections.get(module)) else { continue };
+            // What can't be parsed defines nothing, and was told.
+            if !module.errors.is_empty() {
+                continue;
+            }
+            let public = || module.functions.iter().filter(|function| !function.is_private);
+            let same: Vec<_> = public().filter(|function| function.name == call.name).collect();
+            let written = format!("{}::{}", call.alias, call.name);
+            let wrong = |rule: &str, message: String| Error::new(Code::ScriptSyntax, message).detail("rule", rule);
+            let error = if same.is_empty() {
+                let error = wrong("unknown_function", format!("`{written}` does not exist"));
+                let names: Vec<&str> = public().map(|function| function.name.as_str()).collect();
+                error.hint(match (nearest(&call.name, names.iter().copied()), names.is_empty()) {
+                    (Some(near), _) => format!("did you mean `{near}`?"),
+                    (None, true) => format!("`{}` defines no function for others", call.import),
+                    (None, false) => format!("`{}` has {}", call.import, distinct(&names)),
+                })
+            } else if same.iter().all(|function| function.params.len() != call.given) {
+                let plural = if call.given == 1 { "" } else { "s" };
+                let forms: Vec<String> =
+                    same.iter().map(|function| format!("`{written}({})`", function.params.join(", "))).collect();
+                wrong("arity", format!("`{written}` does not take {} argument{plural}", call.given))
+                    .hint(format!("its form is {}", forms.join(" or ")))
+            } else {
+                continue;
+            };
+            errors.push(error.at(call.at.clone()));
+        }
+    }
+    errors
+}
+
+fn distinct(names: &[&str]) -> String {
+    names.iter().copied().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn at(error: Error, place: Option<&Location>) -> Error {
+    match place {
+        Some(place) => error.at(place.clone()),
+        None => error,
+    }
+}

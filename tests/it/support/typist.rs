@@ -1,0 +1,88 @@
+//! A person at a terminal who waits for what is shown before they type on.
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    io::{Read, Write},
+    process::ChildStdin,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    site::{Running, Site},
+    terminal::on_a_terminal,
+};
+
+/// How long they wait for what has to come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Somebody who types, and all that was shown to them.
+pub(crate) struct Typist {
+    running: Running,
+    keys: ChildStdin,
+    shown: Arc<Mutex<String>>,
+    /// Up to where they have read.
+    read: usize,
+}
+
+impl Typist {
+    /// Starts the binary on a terminal. None if there is no program that makes one.
+    pub(crate) fn start(site: &Site, arguments: &[&str]) -> Option<Self> {
+        let mut running = on_a_terminal(site, arguments)?;
+        let keys = running.0.stdin.take().unwrap();
+        let mut pipe = running.0.stdout.take().unwrap();
+        let shown = Arc::new(Mutex::new(String::new()));
+        let all = Arc::clone(&shown);
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            let mut bytes = Vec::new();
+            while let Ok(read @ 1..) = pipe.read(&mut chunk) {
+                bytes.extend_from_slice(&chunk[..read]);
+                *all.lock().unwrap() = without_controls(&String::from_utf8_lossy(&bytes));
+            }
+        });
+        Some(Typist { running, keys, shown, read: 0 })
+    }
+
+    /// Types keys as they are.
+    pub(crate) fn keys(&mut self, keys: &[u8]) -> &mut Self {
+        self.keys.write_all(keys).unwrap();
+        self.keys.flush().unwrap();
+        self
+    }
+
+    /// Waits until something is shown that was not read yet, and reads on from there.
+    #[track_caller]
+    pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
+        let find = || self.shown.lock().unwrap().get(self.read..).and_then(|shown| shown.find(text));
+        let mut at = None;
+        let start = Instant::now();
+        while at.is_none() {
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {text:?} in:\n{}", self.shown.lock().unwrap());
+            thread::sleep(Duration::from_millis(5));
+            at = find();
+        }
+        self.read += at.unwrap_or_default() + text.len();
+        self
+    }
+
+    /// Types a line and ends it. The prompt is drawn again with each key: what comes of the line is what to wait for.
+    pub(crate) fn types(&mut self, line: &str) -> &mut Self {
+        self.keys(format!("{line}\r").as_bytes());
+        self
+    }
+
+    /// Waits for the end; its exit code, and all that was shown.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let status = self.running.0.wait().unwrap();
+        let shown = self.shown.lock().unwrap().clone();
+        (status.code().unwrap_or(-1), shown)
+    }
+}
+
+/// The text as a reader of one line after another sees it: without sequences that move the cursor or change colours.
+fn without_controls(text: &str) -> String {
+    let sequence = regex::Regex::new("\u{1b}\\[[0-9;?]*[a-zA-Z]|\u{1b}[=>]|\r").unwrap();
+    sequence.replace_all(text, "").into_owned()
+}
