@@ -357,7 +357,11 @@ pub struct Use {
     pub call: String,
     /// Where.
     pub at: Location,
-    /// True if it may need it and may not: what it is called on, or what it is given, is only known when it runs.
+    /// The function that it stands in.
+    #[serde(default)]
+    pub within: Option<String>,
+    /// True if it may be needed and may not: what it is called on, or what it is given, is only known when it runs, or it stands in a
+    /// function that nobody is seen to call.
     #[serde(default)]
     pub possible: bool,
 }
@@ -372,6 +376,8 @@ pub struct Function {
     pub params: Vec<String>,
     /// True if only the source itself may call it.
     pub is_private: bool,
+    /// The functions of the source that it calls, sorted.
+    pub calls: Vec<String>,
     /// Where.
     pub at: Location,
 }
@@ -388,6 +394,9 @@ pub struct ModuleCall {
     pub name: String,
     /// How many arguments it is given.
     pub given: usize,
+    /// The function that it stands in.
+    #[serde(default)]
+    pub within: Option<String>,
     /// Where.
     pub at: Location,
 }

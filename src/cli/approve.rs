@@ -97,7 +97,8 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
 fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Output) -> Result<Vec<Value>, Error> {
     let mut rows = Vec::new();
     for script in &arguments.scripts {
-        let loaded = load(here, script, out)?;
+        let (loaded, warnings) = load(here, script, out)?;
+        warnings.iter().for_each(|warning| out.warn_of(warning));
         let standing = Standing::of(lock, &loaded);
         let known = lock.scripts.get(loaded.main.as_str()).map(|pin| pin.grants.clone()).unwrap_or_default();
         let kept = if arguments.no_grants { Vec::new() } else { known.clone() };

@@ -17,7 +17,7 @@ pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output)
         None => None,
     };
     let against = match &arguments.against {
-        Some(script) => Some(run::load(here, script, out)?),
+        Some(script) => Some(run::load(here, script, out)?.0),
         None => None,
     };
     let replayed = script::replay(&here.context, &arguments.run, Variation { against: against.as_ref(), policy })?;

@@ -50,15 +50,12 @@ pub(super) fn prepare(
         out.data(&help.unwrap_or_default());
         return Ok(None);
     };
-    let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
-    out.know_sources(&sources);
-    let Some(loaded) = loaded else { return Err(told(errors, out)) };
+    let (loaded, warnings) = load(here, script, out)?;
     if arguments.help {
         out.data(&script::help(&loaded));
         return Ok(None);
     }
-    // What the header does not permit is refused if it is asked for, and not before.
-    errors.iter().chain(&warnings).for_each(|warning| out.warn_of(warning));
+    warnings.iter().for_each(|warning| out.warn_of(warning));
     let json = match &arguments.args {
         Some(file) => Some(parse_json(&here.read_input(file)?, file)?),
         None => None,
@@ -76,11 +73,15 @@ pub(super) fn prepare(
     )))
 }
 
-/// Loads a script with everything that it imports, and tells all that is wrong with it.
-pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<Loaded, Error> {
-    let Checked { loaded, errors, sources, .. } = script::check(&here.context, &script_path(here, script)?);
+/// Loads a script with everything that it imports, and tells all that is wrong with it. Gives what it is to be warned of, too.
+pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Loaded, Vec<Error>), Error> {
+    let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
     out.know_sources(&sources);
-    loaded.ok_or_else(|| told(errors, out))
+    match loaded {
+        // What the header does not permit is refused if it is asked for, and not before.
+        Some(loaded) => Ok((loaded, [errors, warnings].concat())),
+        None => Err(told(errors, out)),
+    }
 }
 
 /// Tells all errors of a script that can't run but the last, which whoever called tells.

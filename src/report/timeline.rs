@@ -273,7 +273,6 @@ fn row(record: &Record) -> Row {
             event(what, confinement(&record.volatile["confinement"]), failed)
         }
         "input" => event(format!("text `{}`", text(&data["name"])), some_text(&data["text"]), false),
-        "input_failed" => event("the text failed".to_owned(), some_text(&data["error"]["message"]), true),
         "llm_cassettes" | "llm_sent" => event(model(record), None, false),
         "commitment_verified" => {
             let ok = data["ok"] == true;
@@ -294,7 +293,7 @@ fn row(record: &Record) -> Row {
                 let label = some_text(&data["label"]).unwrap_or_else(|| short(&text(&data["subject"])));
                 event(format!("confirmation {status}{by}"), Some(label), status == "refused")
             }
-            None => event(kind.replace('_', " "), None, false),
+            None => event(kind.replace('_', " "), some_text(&data["error"]["message"]), data["error"].is_object()),
         },
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     host::Context,
     path::RepoPath,
     policy::{Ceiling, Policy},
-    script::{Loaded, Rejected, load_script},
+    script::{Loaded, Rejected, library, load_script},
 };
 
 /// What was found in a script and everything that it imports.
@@ -58,7 +58,9 @@ fn unpermitted(loaded: &Loaded, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
     let ceiling = &loaded.header.ceiling;
     let policy = header_alone(ceiling);
     let is_free = |one: &Use| one.permission == "calls" && one.value.as_deref().is_some_and(is_free);
-    let needed = loaded.uses.iter().filter(|one| !one.possible && !is_free(one));
+    // A shipped module has calls that the script need not reach; one that it reaches without a permission is refused as it is made.
+    let is_certain = |one: &&Use| !one.possible && !library::is_shipped(&one.at.path);
+    let needed = loaded.uses.iter().filter(|one| is_certain(one) && !is_free(one));
     needed.filter_map(|one| missing(one, ceiling, &policy)).collect()
 }
 
@@ -148,6 +150,40 @@ fn list<'a>(ceiling: &'a Ceiling, permission: &str) -> &'a [String] {
         "network" => &ceiling.network,
         _ => &ceiling.write,
     }
+}
+
+/// Every call that needs a permission. In a module it counts if the script is seen to call the function that it stands in.
+pub(super) fn uses(
+    main: &str,
+    inspections: &BTreeMap<String, Inspection>,
+    imports: &BTreeMap<String, BTreeMap<String, String>>,
+) -> Vec<Use> {
+    // Functions by the name of their source; nothing stands for what runs when a module is imported.
+    let mut reached: BTreeSet<(&str, Option<&str>)> = inspections.keys().map(|name| (name.as_str(), None)).collect();
+    let own = inspections.get(main).into_iter().flat_map(|one| &one.functions);
+    reached.extend(own.map(|function| (main, Some(function.name.as_str()))));
+    let mut waiting: Vec<_> = reached.iter().copied().collect();
+    while let Some((source, within)) = waiting.pop() {
+        let Some(inspection) = inspections.get(source) else { continue };
+        let same = inspection.functions.iter().filter(|function| Some(function.name.as_str()) == within);
+        let inner = same.flat_map(|function| &function.calls).map(|name| (source, Some(name.as_str())));
+        let calls = inspection.module_calls.iter().filter(|call| call.within.as_deref() == within);
+        let outer = calls.filter_map(|call| {
+            let module = imports.get(source)?.get(&call.import)?;
+            Some((module.as_str(), Some(call.name.as_str())))
+        });
+        for next in inner.chain(outer).collect::<Vec<_>>() {
+            if reached.insert(next) {
+                waiting.push(next);
+            }
+        }
+    }
+    let uses = inspections.iter().flat_map(|(name, one)| one.uses.iter().map(move |used| (name, used)));
+    let counted = uses.map(|(name, used)| {
+        let is_reached = reached.contains(&(name.as_str(), used.within.as_deref()));
+        Use { possible: used.possible || !is_reached, ..used.clone() }
+    });
+    counted.collect()
 }
 
 /// Calls of functions that an imported module does not have. `imports` says what each source means by its literals.

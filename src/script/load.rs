@@ -10,7 +10,7 @@ use crate::{
     hash::Sha256,
     path::RepoPath,
     script::{
-        check::module_calls,
+        check::{module_calls, uses},
         header::{self, Header},
         library::{self, Target},
         session::{Origin, Spare, Worker},
@@ -121,7 +121,7 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     if !errors.is_empty() {
         return Err(Rejected { errors, warnings, sources });
     }
-    let uses = inspections.values().flat_map(|one| one.uses.clone()).collect();
+    let uses = uses(main, &inspections, &imports);
     let hashes = sources.iter().map(|(name, text)| (name.clone(), Sha256::of(text.as_bytes()))).collect();
     let Inspection { doc, places, is_module, .. } = inspection;
     Ok(Loaded { main: main.clone(), sources, imports, hashes, doc, header, uses, places, is_module, warnings, spare })

@@ -127,6 +127,7 @@ fn what_may_be_meant_is_not_complained_about() {
         "let links = if args.x { nrv.dta(\"a\") } else { nrv.dta(\"b\") }; links.describe()",
         "let x = 1.0; nrv.run.metric(\"x\", x); nrv.run.metric(\"y\", 1)",
         "let outcome = nrv.files.stat(\"a\"); outcome.more = 1; outcome.more",
+        "let outcome = nrv.files.stat(\"a\"); outcome.set(\"more\", 1); outcome.more",
         "import \"std/report\" as report; print(report::summary(#{}))",
     ] {
         let site = Site::empty();
@@ -142,7 +143,14 @@ fn a_module_needs_no_header_and_a_script_answers_for_it() {
     let module = ("lib/m.rhai", "fn save(path, text) { nrv.apply.create(path, text) }");
     let document = checked(&[module], &["--json"]);
     assert_eq!((document["ok"].as_bool(), rules(&document, "warnings").len()), (Some(true), 0));
+    let unused = ("a.rhai", "import \"lib/m\" as m;\nprint(m::name(1));");
+    let more = (
+        "lib/m.rhai",
+        "fn save(path, text) { keep(path, text) }\nfn keep(path, text) { [1].map(|n| nrv.apply.create(path, text)) }\nfn name(n) { `${n}.md` }",
+    );
+    assert_eq!(rules(&checked(&[unused, more], &["--json"]), "errors"), [""; 0]);
     let script = ("a.rhai", "import \"lib/m\" as m;\nm::save(\"a\", \"\");");
+    assert_eq!(rules(&checked(&[script, more], &["--json"]), "errors"), ["missing_permission"]);
     let document = checked(&[script, module], &["--json"]);
     assert_eq!(rules(&document, "errors"), ["missing_permission"]);
     assert_eq!(document["scripts"][0]["errors"][0]["script"]["path"], "lib/m.rhai");

@@ -270,7 +270,8 @@ fn a_worker_that_dies_takes_the_variables_along_and_says_so() {
     assert_eq!((error.code(), evaluated.lost), (Code::ScriptCrashed, true), "{error}");
     assert!(error.hint_text().unwrap().contains("variables"), "{error:?}");
     fails(&mut session, "a", Code::ScriptSyntax, Some(("input-3", 1, 1)));
-    gives(&mut session, "let a = 5; a", json!(5));
+    gives(&mut session, "fn g(x) { x.y }", Value::Null);
+    fails(&mut session, "\ng(#{})", Code::ScriptFailed, Some(("input-4", 1, 13)));
 }
 
 #[track_caller]
@@ -326,10 +327,14 @@ fn completion_is_fast() {
     gives(&mut session, "let list = []; for n in 0..20000 { list.push(#{ n: n }); } list.len", json!(20000));
     session.complete("nrv.files.r", 11).unwrap();
     for text in ["nrv.files.r", "list.", "pri"] {
-        let watch = Stopwatch::start();
-        session.complete(text, text.len()).unwrap();
-        // Twenty milliseconds of a release build.
-        assert!(watch.elapsed() < Duration::from_millis(200), "{text}: {:?}", watch.elapsed());
+        let took = |session: &mut Interactive<'_>| {
+            let watch = Stopwatch::start();
+            session.complete(text, text.len()).unwrap();
+            watch.elapsed()
+        };
+        // The machine may be busy with other things; twenty milliseconds of a release build are about this.
+        let best = (0..5).map(|_| took(&mut session)).min().unwrap();
+        assert!(best < Duration::from_millis(100), "{text}: {best:?}");
     }
 }
 

@@ -169,6 +169,14 @@ fn budgets_are_shown() {
 }
 
 #[test]
+fn where_only_approved_scripts_run_there_is_no_session() {
+    let site = site();
+    let refused = site.command(&["repl"]).env("CI", "true").output().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("error[not_approved]"), "{refused:?}");
+}
+
+#[test]
 fn values_show_no_secrets() {
     let key = ["AKIA", "QYLPMN5HFIQR7XYA"].concat();
     let ran = piped(&site(), &[], &format!("\"{key}\"\n")).exits(0);

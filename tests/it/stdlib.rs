@@ -107,6 +107,17 @@ fn every_module_is_used_by_a_shipped_script_and_told_on_the_page() {
     }
 }
 
+/// `scaffold::build` writes and runs commands; who does not call it needs not say so.
+#[test]
+fn what_a_module_could_do_is_asked_of_nobody_who_does_not_use_it() {
+    let site = Site::new(0);
+    site.script("x.rhai", "//! Fills.\nimport \"std/scaffold\" as s;\ns::fill(\"{{a}}\", #{ a: 1 })\n");
+    site.nrv(&["check", "x.rhai"]).exits(0);
+    let plan = "import \"std/plan\" as plan;\nplan::fits(plan::of(#{ \"a.txt\": \"a\\n\" }))\n";
+    site.script("y.rhai", &format!("//! Writes.\n{plan}"));
+    site.nrv(&["run", "y.rhai"]).exits(3).says("permission");
+}
+
 #[test]
 fn a_template_is_filled_and_what_it_lacks_is_told() {
     let fill = |template: &str| {

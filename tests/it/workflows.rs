@@ -71,6 +71,15 @@ fn shipped_replies_say_that_a_person_wrote_them() {
 }
 
 #[test]
+fn every_shipped_script_has_cases() {
+    let files = repository::files();
+    let scripts = files.iter().filter(|path| path.starts_with("scripts/") && path.matches('/').count() == 1);
+    for script in scripts.filter_map(|path| path.strip_suffix(".rhai")) {
+        assert!(files.iter().any(|path| path.starts_with(&format!("{script}.test/"))), "{script}");
+    }
+}
+
+#[test]
 fn one_file_becomes_a_project_that_builds_without_a_key() {
     let site = shipped();
     let before = site.tree();

@@ -60,6 +60,11 @@ pub(super) struct ReplArguments {
 }
 
 pub(super) fn repl(here: &Here, arguments: &ReplArguments, out: &mut Output) -> Result<u8, Error> {
+    if here.is_locked() {
+        let message = "a session runs what nobody has approved, and with `CI=true` only approved scripts run";
+        return Err(Error::new(Code::NotApproved, message)
+            .hint("run an approved script with `nrv run`, or set `locked = false` in `[ci]` of `nrv.toml`"));
+    }
     let editing = signals::listen_in_session(&here.context.options.cancel, &here.meter)?;
     let mut session = Session::start(here, arguments, out)?;
     if std::io::stdin().is_terminal() {

@@ -15,7 +15,7 @@ use crate::{
         Here,
         output::Output,
         pager, recover,
-        run::{load, script_path, summarise, tell_end},
+        run::{script_path, summarise, tell_end},
         table,
         target::Target,
         terminal::Terminal,
@@ -23,7 +23,10 @@ use crate::{
     error::{Code, Error},
     frame::{CandidateKind, Shown},
     host::{Finished, RolledBack},
-    script::interactive::{Evaluated, Interactive, Start},
+    script::{
+        self, Tapes,
+        interactive::{Evaluated, Interactive, Start},
+    },
     text::escape,
 };
 
@@ -56,7 +59,7 @@ impl<'a> Session<'a> {
             seed: arguments.seed,
             yes: arguments.yes,
             allow_dirty: arguments.allow_dirty,
-            ..Start::default()
+            tapes: if here.replays_only() { Tapes::ReplayOnly } else { Tapes::Policy },
         };
         let interactive = Interactive::start(&here.context, start, &mut Terminal::over(here, out))?;
         let interactive = Rc::new(RefCell::new(interactive));
@@ -186,7 +189,7 @@ impl<'a> Session<'a> {
                 let done = self.interactive.borrow_mut().rollback(&mut Terminal::over(self.here, out))?;
                 Ok(self.rolled_back(&done, out))
             }
-            Command::Save { file, replace } => self.save(&file, replace, out).map(|()| None),
+            Command::Save { file, replace } => self.save(&file, replace, out),
             Command::Vars => self.variables(out).map(|()| None),
         }
     }
@@ -240,8 +243,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Writes what worked as a script, and checks what was written.
-    fn save(&self, file: &str, replace: bool, out: &mut Output) -> Result<(), Error> {
+    /// Writes what worked as a script, and checks what was written; the code of the first error that was found.
+    fn save(&self, file: &str, replace: bool, out: &mut Output) -> Result<Option<Code>, Error> {
         let path = self.here.absolute(Path::new(file));
         let path = if path.extension().is_none() { path.with_extension("rhai") } else { path };
         let shown = path.strip_prefix(self.here.context.workspace.root()).unwrap_or(&path).display().to_string();
@@ -253,6 +256,10 @@ impl<'a> Session<'a> {
         let text = self.interactive.borrow().script(&name);
         Target::of(&path, "a script")?.write(text.as_bytes())?;
         out.say(&format!("Saved as {}.", escape(&shown)));
-        load(self.here, &path, out).map(drop)
+        let checked = script::check(&self.here.context, &script_path(self.here, &path)?);
+        out.know_sources(&checked.sources);
+        checked.errors.iter().for_each(|error| out.explain(error));
+        checked.warnings.iter().for_each(|warning| out.warn_of(warning));
+        Ok(checked.errors.first().map(Error::code))
     }
 }

@@ -1,6 +1,6 @@
 //! What could stand at a place of a text: calls of the host, fields of maps, names of the session, words of the language.
 
-use std::collections::BTreeMap;
+use std::{any::TypeId, collections::BTreeMap};
 
 use rhai::Dynamic;
 
@@ -31,9 +31,16 @@ enum Subject {
     /// A part of the host's interface.
     Host(&'static str),
     /// A value of the session.
-    Value(Dynamic),
+    Value(Leaf),
     /// A map, or an array of maps, of which the fields are known.
     Fields(&'static [Field]),
+}
+
+/// What is to be known of a value. The value itself may be large, and is not copied.
+struct Leaf {
+    kind: TypeId,
+    /// The fields of a map, each with its type.
+    fields: Vec<(String, String)>,
 }
 
 /// A step of `a.b(…)[0]`.
@@ -119,27 +126,35 @@ impl Context<'_> {
     /// What stands before the dot, as far as that is known.
     fn subject(&self, dot: usize) -> Option<Subject> {
         let steps = self.steps(dot)?;
-        let mut steps = steps.iter().rev();
-        let mut subject = match steps.next()? {
-            Step::Name(HOST) => Subject::Host(HOST),
-            Step::Name(name) => Subject::Value(self.session.scope.get(name)?.clone()),
-            Step::Call(_) | Step::Index(_) => return None,
-        };
-        for step in steps {
-            subject = self.known(follow(subject, step)?);
+        let (first, rest) = steps.split_last()?;
+        match first {
+            Step::Name(HOST) => follow_all(Subject::Host(HOST), rest),
+            Step::Name(name) => self.look(self.session.scope.get(name)?, rest),
+            Step::Call(_) | Step::Index(_) => None,
         }
-        Some(self.known(subject))
     }
 
-    /// A value that is an object of the host is a part of its interface.
-    fn known(&self, subject: Subject) -> Subject {
-        let Subject::Value(value) = &subject else { return subject };
+    /// What steps lead to from a value, the last first.
+    fn look(&self, value: &Dynamic, steps: &[Step<'_>]) -> Option<Subject> {
         let kind = self.session.kind(value);
-        let namespace = NAMESPACES.iter().find(|namespace| namespace.receiver == kind);
-        match namespace {
-            Some(namespace) => Subject::Host(namespace.receiver),
-            None if kind == "adapter" => Subject::Host(HANDLE),
-            None => subject,
+        if let Some(namespace) = NAMESPACES.iter().find(|namespace| namespace.receiver == kind) {
+            return follow_all(Subject::Host(namespace.receiver), steps);
+        }
+        if kind == "adapter" {
+            return follow_all(Subject::Host(HANDLE), steps);
+        }
+        match steps.split_last() {
+            None => {
+                let map = value.as_map_ref().ok();
+                let named = map.iter().flat_map(|map| map.iter()).filter(|(name, _)| is_name(name));
+                let fields = named.map(|(name, value)| (name.to_string(), self.brief(value))).collect();
+                Some(Subject::Value(Leaf { kind: value.type_id(), fields }))
+            }
+            Some((Step::Name(name), rest)) => self.look(value.as_map_ref().ok()?.get(*name)?, rest),
+            Some((Step::Index(index), rest)) => {
+                self.look(value.as_array_ref().ok()?.get(index.parse::<usize>().unwrap_or(0))?, rest)
+            }
+            Some((Step::Call(_), _)) => None,
         }
     }
 
@@ -187,21 +202,18 @@ impl Context<'_> {
                 }
             }
             Some(Subject::Fields(fields)) => found.fields(fields),
-            Some(Subject::Value(value)) => {
-                if let Ok(map) = value.as_map_ref() {
-                    for (name, value) in map.iter().filter(|(name, _)| is_name(name)) {
-                        found.add(name, CandidateKind::Field, || (self.brief(value), String::new()));
-                    }
+            Some(Subject::Value(Leaf { kind, fields })) => {
+                for (name, detail) in fields {
+                    found.add(&name, CandidateKind::Field, || (detail, String::new()));
                 }
-                self.methods(Some(&value), found);
+                self.methods(Some(kind), found);
             }
             None => self.methods(None, found),
         }
     }
 
     /// Functions of the language and of the session that can be called on a value; on any, if it is not known.
-    fn methods(&self, value: Option<&Dynamic>, found: &mut Found<'_>) {
-        let wanted = value.map(|value| value.flatten_clone().type_id());
+    fn methods(&self, wanted: Option<TypeId>, found: &mut Found<'_>) {
         let prefix = found.prefix.to_owned();
         let signatures = self.session.engine.collect_fn_metadata(
             None,
@@ -339,13 +351,13 @@ fn follow(subject: Subject, step: &Step<'_>) -> Option<Subject> {
             Some(Subject::Fields(fields.iter().find(|field| field.name == *name)?.fields))
         }
         (Subject::Fields(fields), Step::Index(_)) => Some(Subject::Fields(fields)),
-        (Subject::Value(value), Step::Name(name)) => Some(Subject::Value(value.as_map_ref().ok()?.get(*name)?.clone())),
-        (Subject::Value(value), Step::Index(index)) => {
-            let items = value.as_array_ref().ok()?;
-            Some(Subject::Value(items.get(index.parse::<usize>().unwrap_or(0))?.clone()))
-        }
-        (Subject::Host(_), Step::Index(_)) | (Subject::Fields(_) | Subject::Value(_), Step::Call(_)) => None,
+        (Subject::Host(_), Step::Index(_)) | (Subject::Fields(_), Step::Call(_)) | (Subject::Value(_), _) => None,
     }
+}
+
+/// What steps lead to, the last first.
+fn follow_all(subject: Subject, steps: &[Step<'_>]) -> Option<Subject> {
+    steps.iter().rev().try_fold(subject, follow)
 }
 
 fn find(receiver: &str, name: &str) -> Option<&'static Call> {

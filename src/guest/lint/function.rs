@@ -39,20 +39,29 @@ struct Names {
 pub(super) fn look(lint: &mut Lint<'_>, ast: &AST) {
     let names = Names::of(ast);
     lint.found.functions = defined(lint, ast);
+    let mut called = BTreeSet::new();
     each(ast, &mut |nodes| match nodes.last() {
         Some(ASTNode::Stmt(Stmt::FnCall(call, position)) | ASTNode::Expr(Expr::FnCall(call, position))) => {
             match call.namespace.path.as_slice() {
-                [] => names.function(lint, call, *position),
+                [] => {
+                    called.extend(lint.within(*position).map(|within| (within, call.name.to_string())));
+                    names.function(lint, call, *position);
+                }
                 [alias] => names.of_module(lint, call, alias.as_str(), *position),
                 _ => {}
             }
         }
         // What the host is asked for was looked at before.
         Some(ASTNode::Expr(Expr::MethodCall(call, position))) if !lint.met.contains(position) => {
+            called.extend(lint.within(*position).map(|within| (within, call.name.to_string())));
             names.method(lint, call, *position);
         }
         _ => {}
     });
+    for function in &mut lint.found.functions {
+        let own = called.iter().filter(|(within, name)| *within == function.name && names.own.contains_key(name));
+        function.calls = own.map(|(_, name)| name.clone()).collect();
+    }
 }
 
 /// The functions that a source defines.
@@ -65,6 +74,7 @@ fn defined(lint: &Lint<'_>, ast: &AST) -> Vec<Function> {
                 name: function.name.to_string(),
                 params: function.params.iter().map(ToString::to_string).collect(),
                 is_private: function.access == FnAccess::Private,
+                calls: Vec::new(),
                 at: source::location(lint.path, position)?,
             })
         })
@@ -170,6 +180,7 @@ impl Names {
                 alias: alias.to_owned(),
                 name: call.name.to_string(),
                 given: call.args.len(),
+                within: lint.within(position),
                 at,
             });
         }

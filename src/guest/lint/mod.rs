@@ -52,6 +52,9 @@ pub(super) fn whole(ast: &AST, path: &str, text: &str, is_module: bool) -> Findi
     lint.found
 }
 
+/// Methods that give a map other fields.
+const GROWS: &[&str] = &["fill_with", "mixin", "set"];
+
 struct Lint<'a> {
     path: &'a str,
     text: &'a str,
@@ -67,6 +70,8 @@ struct Lint<'a> {
     variables: BTreeMap<String, Known>,
     /// Calls of methods on what is known to be the host's.
     met: BTreeSet<Position>,
+    /// Where the functions begin and end.
+    bodies: Vec<(String, Position, Position)>,
 }
 
 impl<'a> Lint<'a> {
@@ -81,6 +86,7 @@ impl<'a> Lint<'a> {
             tried: BTreeMap::new(),
             variables: BTreeMap::new(),
             met: BTreeSet::new(),
+            bodies: Vec::new(),
         };
         lint.learn(ast);
         each(ast, &mut |nodes| match nodes.last() {
@@ -117,9 +123,20 @@ impl<'a> Lint<'a> {
         each(ast, &mut |nodes| match nodes.last() {
             Some(ASTNode::Stmt(Stmt::FnCall(call, _)) | ASTNode::Expr(Expr::FnCall(call, _))) => self.closure(call),
             Some(ASTNode::Stmt(statement)) => self.binding(statement),
+            Some(ASTNode::Expr(Expr::Dot(parts, ..))) => {
+                if let (Expr::Variable(variable, ..), Expr::MethodCall(call, _)) = (&parts.lhs, &parts.rhs)
+                    && GROWS.contains(&call.name.as_str())
+                {
+                    self.bind(&variable.1, Known::Nothing);
+                }
+            }
             _ => {}
         });
         for function in ast.iter_fn_def() {
+            if !is_closure(&function.name) {
+                let (start, end) = (function.body.start_position(), function.body.end_position());
+                self.bodies.push((function.name.to_string(), start, end));
+            }
             let captured = self.captures(&function.name);
             for parameter in function.params.iter().skip(captured) {
                 self.bind(parameter, Known::Nothing);
@@ -163,6 +180,12 @@ impl<'a> Lint<'a> {
         {
             self.captured.insert(closure.fn_name().to_owned(), call.args.len() - 1);
         }
+    }
+
+    /// The function that a place is in; a closure is part of the function around it.
+    fn within(&self, position: Position) -> Option<String> {
+        let mut around = self.bodies.iter().filter(|(_, start, end)| (start..=end).contains(&&position));
+        around.next().map(|(name, ..)| name.clone())
     }
 
     /// How many of a function's parameters are variables that a closure captures.

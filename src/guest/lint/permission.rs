@@ -101,7 +101,14 @@ impl Lint<'_> {
 
     fn note(&mut self, permission: &str, value: Option<String>, call: &str, position: Position, possible: bool) {
         let Some(at) = source::location(self.path, position) else { return };
-        let one = Use { permission: permission.to_owned(), value, call: call.to_owned(), at, possible };
+        let one = Use {
+            permission: permission.to_owned(),
+            value,
+            call: call.to_owned(),
+            at,
+            within: self.within(position),
+            possible,
+        };
         self.found.uses.push(one);
     }
 }

@@ -278,6 +278,7 @@ impl<'a> Interactive<'a> {
         sink: &mut dyn Sink,
     ) -> Result<Evaluated, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        self.ready()?;
         let rested = self.rested.take().unwrap_or_else(Stopwatch::start);
         let position = self.positions.next();
         self.host()?.begin_input(&position, (&name, text), rested)?;
