@@ -1,5 +1,7 @@
 //! Which scripts have cases: those with a folder of their own name that ends in `.test` beside them.
 
+use std::collections::BTreeSet;
+
 use crate::{
     error::{Code, Error},
     host::Context,
@@ -9,6 +11,10 @@ use crate::{
 
 /// All scripts, but those that are only the input of a case.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.test/**"];
+
+/// What shows that a folder is one of cases.
+const PARTS: &[&str] =
+    &["**/*.test/*/args.json", "**/*.test/*/expected/**", "**/*.test/*/input/**", "**/*.test/*/outcome.json"];
 
 /// A script with its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +62,18 @@ pub fn find(context: &Context, scripts: &[RepoPath], filter: Option<&str>) -> Re
     }
 }
 
+/// Folders of cases without a script of their name, such as that of one that was renamed; sorted.
+pub fn strays(context: &Context) -> Result<Vec<RepoPath>, Error> {
+    let mut strays = BTreeSet::new();
+    for file in context.list(PARTS)? {
+        let (script, case) = script_and_case(&file);
+        if case.is_some() && context.workspace.stat(&script)?.is_none() {
+            strays.insert(test_folder(&script));
+        }
+    }
+    Ok(strays.into_iter().collect())
+}
+
 /// The script that a path means, and the case if it leads into one: a person may name the folder that they look at.
 fn script_and_case(path: &RepoPath) -> (RepoPath, Option<String>) {
     let mut parts = path.components();
@@ -72,10 +90,20 @@ fn script_and_case(path: &RepoPath) -> (RepoPath, Option<String>) {
 }
 
 fn cases(context: &Context, folder: &RepoPath) -> Result<Vec<String>, Error> {
-    if !context.workspace.stat(folder)?.is_some_and(|found| found.is_folder()) {
-        return Ok(Vec::new());
+    match context.workspace.stat(folder)? {
+        Some(found) if found.is_folder() => {}
+        Some(found) if found.kind == Kind::Link => {
+            return Err(Error::new(
+                Code::InvalidPath,
+                format!("`{folder}` is a symbolic link, so that its cases are not run"),
+            )
+            .hint("links are not followed; put the folder itself there"));
+        }
+        Some(_) | None => return Ok(Vec::new()),
     }
-    let is_case = |path: &RepoPath, kind| kind == Kind::Folder && !path.file_name().starts_with('.');
+    // A link is none, but to leave it out silently would look as if it held.
+    let is_case =
+        |path: &RepoPath, kind| matches!(kind, Kind::Folder | Kind::Link) && !path.file_name().starts_with('.');
     let visit = |path: &RepoPath, kind| if is_case(path, kind) { Visit::Take } else { Visit::Skip };
     let survey = context.workspace.survey_below(std::slice::from_ref(folder), 1, visit)?;
     Ok(survey.seen.iter().map(|seen| seen.path.file_name().to_owned()).collect())

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 pub use self::{
     check::Check,
-    find::{Suite, find, test_folder},
+    find::{Suite, find, strays, test_folder},
     run::{Loadable, run},
     tree::Tree,
     update::Update,

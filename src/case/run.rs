@@ -218,6 +218,10 @@ impl Trial<'_> {
         if let Some(expected) = self.expected(outcome) {
             return Ok(Check::of_trees(NAME, expected.differences(found, Modes::Executable)?));
         }
+        // A folder without files is lost in a repository: where there was no file and is none, none has to be expected.
+        if self.case.input.is_empty() && found.is_empty() {
+            return Ok(Check::holds(NAME));
+        }
         let detail = format!("there is no `{}`: `nrv test -u` writes it", self.case.folder.child("expected"));
         Ok(match self.case.input.differences(found, Modes::Executable)? {
             Some(made) => Check { diff: made.text(), ..Check::fails(NAME, detail) },
@@ -251,20 +255,38 @@ impl Trial<'_> {
             return Ok(());
         }
         let new = outcome.updated(&first.ended);
-        match &new {
-            Some(new) => updated.outcome(&self.case.folder, new)?,
-            // It ended with what passes by itself.
-            None if !outcome.check(&first.ended).ok => return Ok(()),
-            None => {}
+        // It ended with what passes by itself.
+        if new.is_none() && !outcome.check(&first.ended).ok {
+            return Ok(());
         }
         let is_as_expected = match self.expected(new.as_ref().unwrap_or(outcome)) {
             Some(expected) => expected.differences(&first.tree, Modes::Executable)?.is_none(),
             None => false,
         };
+        if !is_as_expected && first.tree.is_empty() && !self.case.input.is_empty() {
+            const LOST: &str =
+                "no file is left, and a repository keeps no empty `expected`: add one to `input` that stays";
+            checks
+                .iter_mut()
+                .filter(|check| check.name == "tree")
+                .for_each(|check| *check = Check::fails("tree", LOST));
+            return Ok(());
+        }
+        if let Some(new) = &new {
+            updated.outcome(&self.case.folder, new)?;
+        }
         if !is_as_expected {
             updated.tree(&self.case.folder, &self.case.expected.clone().unwrap_or_default(), &first.tree);
         }
         checks.iter_mut().filter(|check| is_mended(check)).for_each(|check| *check = Check::holds(check.name));
+        if let (Some(_), Some(error)) = (new, &first.ended.error) {
+            // That is mostly a mistake, and rarely what the case is for.
+            let detail = format!("it has to fail with `{}` from now on: {}", error.code().as_str(), error.message());
+            checks
+                .iter_mut()
+                .filter(|check| check.name == "outcome")
+                .for_each(|check| check.detail.clone_from(&detail));
+        }
         Ok(())
     }
 }

@@ -80,6 +80,11 @@ impl Tree {
         self.0.get(path)
     }
 
+    /// True if there is no file.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
         self.0.values().map(|content| content.bytes.len()).sum()

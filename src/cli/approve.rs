@@ -39,8 +39,8 @@ pub(super) struct ApproveArguments {
     /// Grant a confirmation of these scripts: its label, its kind (gate.confirm, dta.apply, gates), or `*` for all but those of gates
     #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
     pub(super) grant: Vec<String>,
-    /// Take back what was granted to these scripts
-    #[arg(long, conflicts_with_all = ["grant", "remove"])]
+    /// Take back what was granted to these scripts before
+    #[arg(long, conflicts_with = "remove")]
     pub(super) no_grants: bool,
     /// Take the approval of these scripts back
     #[arg(long)]
@@ -202,7 +202,7 @@ fn write(
 fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<u8, Error> {
     let context = &here.context;
     let text = approval::text(context)?;
-    let lock = approval::read(context)?;
+    let lock = Lock::of(text.as_deref())?;
     let named = arguments.scripts.iter().map(|script| script_path(here, script)).collect::<Result<Vec<_>, _>>()?;
     let paths: Vec<RepoPath> = match named.is_empty() {
         true => lock.scripts.keys().map(|path| RepoPath::parse(path)).collect::<Result<_, _>>()?,

@@ -134,9 +134,12 @@ fn verify(here: &Here, (file, signer): (&Path, &String), out: &mut Output) -> Re
                 if out.is_json() {
                     out.document(&json!({"signed_by": by, "statement": statement}));
                 } else {
-                    let n = statement["subject"].as_array().map_or(0, Vec::len);
+                    let files = match statement["subject"].as_array().map_or(0, Vec::len) {
+                        1 => "1 file".to_owned(),
+                        n => format!("{n} files"),
+                    };
                     let run = escape(statement["predicate"]["byproducts"]["run"].as_str().unwrap_or_default());
-                    out.say(&format!("{} signed it: {n} files of run {run}.", escape(&by)));
+                    out.say(&format!("{} signed it: {files} of run {run}.", escape(&by)));
                 }
                 return Ok(0);
             }

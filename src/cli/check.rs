@@ -58,17 +58,29 @@ fn tell(all: &[Checked], out: &mut Output) {
         one.errors.iter().for_each(|error| out.explain(error));
         one.warnings.iter().for_each(|warning| out.warn_of(warning));
     }
-    let count = |list: fn(&Checked) -> usize| all.iter().map(list).sum::<usize>();
+    // Of what can't be read nothing was checked.
+    let (read, unread): (Vec<&Checked>, Vec<&Checked>) = all.iter().partition(|one| !one.sources.is_empty());
+    if !read.is_empty() {
+        out.say(&summary(&read));
+    }
+    if !unread.is_empty() {
+        out.say(&format!("{} can't be read.", many(unread.len(), "script")));
+    }
+}
+
+/// How much is wrong with scripts that were read.
+fn summary(all: &[&Checked]) -> String {
+    let count = |list: fn(&Checked) -> usize| all.iter().map(|one| list(one)).sum::<usize>();
     let (errors, warnings) = (count(|one| one.errors.len()), count(|one| one.warnings.len()));
     let scripts = many(all.len(), "script");
-    out.say(&match (errors, warnings) {
+    match (errors, warnings) {
         (0, 0) => format!("{scripts} checked: nothing is wrong."),
         (errors, 0) => format!("{scripts} checked: {}.", many(errors, "error")),
         (0, warnings) => format!("{scripts} checked: {}.", many(warnings, "warning")),
         (errors, warnings) => {
             format!("{scripts} checked: {}, {}.", many(errors, "error"), many(warnings, "warning"))
         }
-    });
+    }
 }
 
 fn many(count: usize, what: &str) -> String {

@@ -1,12 +1,15 @@
 //! `nrv docs` and `nrv definitions`: the reference of the interface of scripts, in the terminal and for editors.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
 use super::{current_folder, output::Output, target::Target};
 use crate::{error::Error, reference::Reference, script::library::MODULES};
+
+/// What definitions are called where they can't be written.
+const WHAT: &str = "definition files";
 
 /// Arguments of `nrv docs`.
 #[derive(Debug, Args)]
@@ -59,9 +62,9 @@ pub(super) fn definitions(arguments: &DefinitionsArguments, out: &mut Output) ->
     let mut written = Vec::new();
     for (name, text) in Reference::new(MODULES).definitions() {
         let path = folder.join(&name);
-        make_folder(path.parent().unwrap_or(&folder))?;
-        let target = Target::of(&path, "a definition file").map_err(|error| error.hint("give another folder"))?;
-        target.write(text.as_bytes())?;
+        let elsewhere = |error: Error| error.hint("give another folder");
+        Target::make_folder(path.parent().unwrap_or(&folder), WHAT).map_err(elsewhere)?;
+        Target::of(&path, WHAT).map_err(elsewhere)?.write(text.as_bytes())?;
         written.push(arguments.folder.join(&name).display().to_string());
     }
     if out.is_json() {
@@ -70,9 +73,4 @@ pub(super) fn definitions(arguments: &DefinitionsArguments, out: &mut Output) ->
         written.iter().for_each(|path| out.line(path));
     }
     Ok(0)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is theirs to name")]
-fn make_folder(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(|error| Error::io(format!("`{}` can't be made", folder.display()), &error))
 }

@@ -4,7 +4,7 @@ use super::output::Output;
 use crate::process;
 
 /// What is taken where the environment names no pager.
-const PAGER: &str = "less -R";
+const PAGER: &str = "less -FRX";
 
 /// Shows a text by `NRV_PAGER`, `PAGER` or `less`. What was there for the person to read is never a reason to stop.
 pub(super) fn show(text: &str, out: &mut Output) {

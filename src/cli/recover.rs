@@ -3,7 +3,7 @@
 use super::{Here, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
 use crate::{
     error::{Code, Error},
-    host::{self, Flags, RolledBack},
+    host::{self, Flags, Overview, RolledBack},
     text::escape,
 };
 
@@ -16,12 +16,12 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
     if out.is_json() {
         out.document(&done);
     }
-    tell(&done, arguments.dry_run, out);
+    tell(here, &done, arguments.dry_run, out);
     Ok(done.finished.exit_code())
 }
 
 /// What is as it was, and what is not.
-pub(super) fn tell(done: &RolledBack, dry_run: bool, out: &mut Output) {
+pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Output) {
     for path in &done.kept {
         out.say(&format!("Left alone, since it changed: {}", escape(path)));
     }
@@ -31,12 +31,28 @@ pub(super) fn tell(done: &RolledBack, dry_run: bool, out: &mut Output) {
     let n = done.restored.len();
     let run = &done.parent;
     out.say(&match (n, dry_run) {
-        (0, _) => format!("Run {run} left nothing to bring back."),
+        (0, _) => match undone_by(here, done) {
+            Some(by) => format!("Run {run} was rolled back already, by run {by}."),
+            None => format!("Run {run} left nothing to bring back."),
+        },
         (1, true) => format!("1 file of run {run} would be brought back."),
         (1, false) => format!("1 file of run {run} is as it was before it."),
         (n, true) => format!("{n} files of run {run} would be brought back."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
+}
+
+/// The latest run before that one which rolled the same run back.
+fn undone_by(here: &Here, done: &RolledBack) -> Option<String> {
+    let subject = format!("rollback of {}", done.parent);
+    let is_it = |run: &Overview| {
+        run.is_rollback
+            && run.subject == subject
+            && run.files_changed > 0
+            && run.mode == "apply"
+            && run.run != done.finished.run
+    };
+    host::overviews(&here.context).ok()?.into_iter().rfind(is_it).map(|run| run.run)
 }
 
 /// `last` is the latest run that changed something and was no rollback itself, so that a refused one can be repeated.

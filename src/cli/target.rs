@@ -37,17 +37,21 @@ impl Target {
                 folder.join(path.file_name().unwrap_or_default())
             }
         };
-        let refusal = real.to_str().and_then(|text| RepoPath::parse(text.trim_start_matches('/')).ok());
-        if let Some(reason) = refusal.and_then(|path| protected::write_refusal(&path)) {
-            let message = format!("`{}` is no place for {what}: {reason}", path.display());
-            return Err(Error::new(Code::ProtectedPath, message).hint("give another file to `-o`"));
-        }
+        may_be_written(&real, path, what)?;
         if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-            return Err(
-                Error::new(Code::Unwritable, format!("`{}` is a folder", path.display())).hint("give a file to `-o`")
-            );
+            return Err(Error::new(Code::Unwritable, format!("`{}` is a folder", path.display())).hint("choose a file"));
         }
         Ok(Target { path: real, special: false })
+    }
+
+    /// Makes a folder for files like that, with those above it; one that is there is as good.
+    pub(super) fn make_folder(path: &Path, what: &str) -> Result<(), Error> {
+        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be made", path.display()), error);
+        let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
+        let real = there.canonicalize().map_err(|error| failed(&error))?;
+        may_be_written(&real.join(path.strip_prefix(there).unwrap_or(path)), path, what)?;
+        #[expect(clippy::disallowed_methods, reason = "a folder that the user names is theirs to name")]
+        std::fs::create_dir_all(path).map_err(|error| failed(&error))
     }
 
     /// Writes the file whole or not at all.
@@ -66,4 +70,12 @@ impl Target {
         file.persist(&self.path).map_err(|error| failed(&error.error))?;
         Ok(())
     }
+}
+
+/// Refuses what no run may write either.
+fn may_be_written(real: &Path, path: &Path, what: &str) -> Result<(), Error> {
+    let parsed = real.to_str().and_then(|text| RepoPath::parse(text.trim_start_matches('/')).ok());
+    let Some(reason) = parsed.and_then(|path| protected::write_refusal(&path)) else { return Ok(()) };
+    let message = format!("`{}` is no place for {what}: {reason}", path.display());
+    Err(Error::new(Code::ProtectedPath, message).hint("choose another file"))
 }

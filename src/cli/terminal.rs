@@ -163,7 +163,15 @@ impl Terminal<'_> {
         }
         let mut line = String::new();
         match stdin.lock().read_line(&mut line) {
-            Ok(0) | Err(_) => None,
+            Ok(0) | Err(_) => {
+                // Ctrl-C and the end of the input may come together, and the signal is told by another thread.
+                for _ in 0..2 {
+                    if !self.cancel.load(Ordering::Relaxed) {
+                        let _ = rustix::event::poll(&mut [], Some(&pause));
+                    }
+                }
+                None
+            }
             Ok(_) => Some(line),
         }
     }

@@ -16,6 +16,10 @@ use crate::{
     },
 };
 
+/// Why a value may be `()` where another one was meant.
+const NOTHING: &str =
+    "some methods, such as `trim`, change the value and give nothing: call them in a statement of their own";
+
 /// What an explanation looks things up in.
 pub(super) struct Context<'a> {
     /// The host's side.
@@ -140,10 +144,27 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
             Error::new(Code::ScriptFailed, "a closure uses the value whose method is calling it")
                 .hint("copy what it needs before: `let size = list.len(); list.map(|one| one + size)`")
         }
+        EvalAltResult::ErrorDotExpr(text, _) => no_property(&text),
         ref mut other => {
             let _ = other.take_position();
             Error::new(Code::ScriptFailed, sentence(&other.to_string()))
         }
+    }
+}
+
+/// A property that a value does not have: `Unknown property 'len' - a getter is not registered for type '()'`.
+fn no_property(text: &str) -> Error {
+    let named = text.strip_prefix("Unknown property '").and_then(|rest| rest.split_once("' - a getter "));
+    let typed = named.and_then(|(name, rest)| Some((name, rest.split_once("type '")?.1.trim_end_matches('\''))));
+    match typed {
+        Some((name, "()")) => {
+            Error::new(Code::ScriptFailed, format!("the value before `.{name}` is `()`, which is nothing"))
+                .hint(NOTHING)
+        }
+        Some((name, kind)) => {
+            Error::new(Code::ScriptFailed, format!("{} has no property `{name}`", type_name_word(kind)))
+        }
+        None => Error::new(Code::ScriptFailed, sentence(text)),
     }
 }
 
@@ -176,11 +197,17 @@ fn uncaught(value: &Dynamic, host: &Host) -> Error {
 /// `name (type, type)`, as the engine writes it: an unknown name, or a known one with other types.
 fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let (name, types) = signature.split_once('(').unwrap_or((signature, ""));
+    if types.is_empty() && name.trim().contains(' ') {
+        // The engine has no signature then, but a sentence: what is to be sorted can't be compared.
+        return Error::new(Code::ScriptFailed, sentence(signature))
+            .hint("say which comes first: `list.sort(|a, b| …)`, or give all elements one type before");
+    }
+    // One parenthesis only: the last type may be `()`.
+    let types = types.strip_suffix(')').unwrap_or(types);
     let name = name.trim();
     let name = name.rsplit("::").next().unwrap_or(name);
-    let given: Vec<_> =
-        types.trim_end_matches(')').split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
-    let receiver = types.split(", ").next().unwrap_or_default().trim_end_matches(')');
+    let given: Vec<_> = types.split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
+    let receiver = types.split(", ").next().unwrap_or_default();
     let named = || bindings::calls().filter(|call| call.name == name);
     // The first type is what the method was called on.
     if let Some(call) = named().find(|call| call.receiver == receiver).or_else(|| named().next()) {
@@ -193,7 +220,8 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     known.extend(ctx.engine.gen_fn_signatures(true).iter().filter_map(|one| one.split('(').next().map(str::to_owned)));
     known.retain(|name| name.starts_with(|first: char| first.is_alphabetic()) && !name.starts_with("anon$"));
     if known.iter().any(|one| one == name) {
-        return Error::new(Code::ScriptFailed, format!("`{name}` can't be called with {}", list(&given)));
+        let error = Error::new(Code::ScriptFailed, format!("`{name}` can't be called with {}", list(&given)));
+        return if receiver == "()" { error.hint(NOTHING) } else { error };
     }
     if !name.starts_with(|first: char| first.is_alphanumeric() || first == '_') {
         return Error::new(Code::ScriptFailed, format!("`{name}` is not defined between {}", list(&given)));

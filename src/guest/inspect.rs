@@ -213,7 +213,7 @@ mod tests {
         for (text, expected) in [
             (
                 "let x = 1;\nconst WORKFLOW = #{ name: x };",
-                "2:26 `WORKFLOW` must be a literal: it is read before anything runs",
+                "2:27 `WORKFLOW` must be a literal: it is read before anything runs",
             ),
             ("const WORKFLOW = 1 + 2;", "1:1 `WORKFLOW` must be a literal: it is read before anything runs"),
             ("const WORKFLOW = [];", "1:1 `WORKFLOW` must be a map"),

@@ -230,7 +230,7 @@ fn unexpected(text: &str) -> (String, String) {
         "let" | "const" | "for" | "while" | "loop" | "return" | "throw" | "import" => {
             format!("`{text}` begins a statement: end the one before it")
         }
-        _ if text.chars().any(|c| !c.is_ascii()) => "a name is made of ASCII letters, digits and `_`".to_owned(),
+        _ if !text.is_ascii() => "a name is made of ASCII letters, digits and `_`".to_owned(),
         _ => "a value is missing before it".to_owned(),
     };
     (format!("unexpected `{text}`"), hint)
@@ -239,6 +239,10 @@ fn unexpected(text: &str) -> (String, String) {
 fn missing(token: &str, what: &str, around: &Around<'_>) -> Said {
     let word = around.word();
     let (message, hint) = match (token, around.here()) {
+        (_, Some(_)) if around.is_behind_escaped_backtick() => (
+            "the string ends before this".to_owned(),
+            "in backticks `\\` stands for itself: for a backtick in the text write two of them".to_owned(),
+        ),
         (_, None) => match around.open() {
             Some((_, open)) => (format!("this `{open}` is never closed"), "find where it has to end".to_owned()),
             None => ("the source ends too early".to_owned(), format!("`{token}` is missing {what}")),
@@ -332,6 +336,11 @@ impl<'a> Around<'a> {
     /// The character before the place, spaces apart.
     fn last(&self) -> Option<char> {
         self.before.trim_end().chars().next_back()
+    }
+
+    /// True if a string ends right before the place with what would be an escaped backtick elsewhere.
+    fn is_behind_escaped_backtick(&self) -> bool {
+        self.before.trim_end_matches(' ').ends_with("\\`")
     }
 
     /// The character behind the word at the place, spaces apart.

@@ -79,8 +79,10 @@ fn from_number(number: &Number) -> Dynamic {
 /// A type's name in the engine's messages, as people say it.
 pub(super) fn type_name_word(name: &str) -> &'static str {
     const WORDS: &[(&str, &str)] = &[
+        ("&str | ImmutableString | String", "a string"),
         ("()", "`()`"),
         ("Adapter", "an adapter handle"),
+        ("CharsStream", "the characters of a string"),
         ("EventStream", "a stream of events"),
         ("Fn", "a function"),
         ("FnPtr", "a function"),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     Context, Event, Host, Position, Sink, Work,
     commit::Submitted,
-    confirm::{Leave, Subject, altered},
+    confirm::{DTA_APPLY, Leave, Subject, altered},
     files::unprotected,
     fresh::Seen,
     patch::Patch,
@@ -50,7 +50,7 @@ impl StoredProposal {
     pub(super) fn subject(&self) -> Subject {
         Subject {
             id: self.id.clone(),
-            kind: "dta.apply",
+            kind: DTA_APPLY,
             label: format!("apply {}", self.invocation.tool),
             shown: self.reply.clone(),
             patch: self.patch.clone(),

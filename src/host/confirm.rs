@@ -37,7 +37,10 @@ pub(super) const LOCK: &str = "nrv.lock";
 pub(super) const GATES: &str = "gates";
 
 /// The kind of what `nrv.gate.confirm` asks.
-const CONFIRM: &str = "gate.confirm";
+pub(super) const CONFIRM: &str = "gate.confirm";
+
+/// The kind of what the apply of an adapter asks.
+pub(super) const DTA_APPLY: &str = "dta.apply";
 
 /// What is to be confirmed.
 pub(super) struct Subject {
@@ -131,10 +134,10 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let now = self.context.options.clock.now();
-        let granted = self.confirmations.granted(&subject.id, self.policy.sha256(), &now);
-        match granted.map(|(bound, _)| bound.id.clone()) {
+        let granted = self.confirmations.granted(&subject, self.policy.sha256(), &now);
+        match granted.map(|bound| bound.id.clone()) {
             Some(id) => leave.ids.push(id),
-            None if self.confirmations.use_promise(&subject.id) => {}
+            None if subject.kind == DTA_APPLY && self.confirmations.use_promise(&subject.id) => {}
             None => drop(self.grant(position, subject, leave, sink)?),
         }
         Ok(())
@@ -191,10 +194,10 @@ impl Host<'_> {
     }
 
     /// Uses up the token for a subject; the id of its confirmation, none if there is none.
-    pub(super) fn redeem(&mut self, position: &Position, subject: &str) -> Result<Option<String>, Error> {
+    pub(super) fn redeem(&mut self, position: &Position, subject: &Subject) -> Result<Option<String>, Error> {
         let now = self.context.options.clock.now();
         let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
-        let Some(id) = granted.map(|(bound, _)| bound.id.clone()) else { return Ok(None) };
+        let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
         self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
     }
 
@@ -224,7 +227,7 @@ impl Host<'_> {
         let mode = self.policy.settings().confirm.mode;
         if self.flags.dry_run {
             if mode == ConfirmMode::Never && !grants(&self.policy.settings().confirm, &label, subject.kind) {
-                return Err(refused(&label, mode, &self.policy.origin("confirm.mode")));
+                return Err(self.refused(&label, mode));
             }
             self.confirmations.note_would_ask(&label, &subject.id);
             return Ok(None);
@@ -232,7 +235,7 @@ impl Host<'_> {
         let bound = self.bind(&subject, position)?;
         let Some(answered) = self.decide(&bound, subject, position, sink)? else {
             self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
-            return Err(refused(&label, mode, &self.policy.origin("confirm.mode")));
+            return Err(self.refused(&label, mode));
         };
         let by = answered.by;
         let mut data = bound.data();
@@ -342,6 +345,23 @@ impl Host<'_> {
         Ok(bound)
     }
 
+    fn refused(&self, label: &str, mode: ConfirmMode) -> Error {
+        let error = Error::new(Code::Blocked, format!("`{}` was not confirmed", escape(label)));
+        let way = match (mode, self.origin) {
+            (ConfirmMode::Ask | ConfirmMode::Policy, _) => return error.hint("nothing was changed by this step"),
+            (ConfirmMode::Never, Origin::Script) => {
+                // As a shell reads it.
+                let label = escape(label).replace('\'', r"'\''");
+                format!("`nrv approve SCRIPT --grant '{label}'` grants it to a script that runs locked")
+            }
+            (ConfirmMode::Never, Origin::Session | Origin::Program | Origin::Person) => {
+                "with \"policy\" there, what `confirm.auto` lists is granted".to_owned()
+            }
+        };
+        let origin = self.policy.origin("confirm.mode");
+        error.hint(format!("nobody is asked: `confirm.mode` is \"never\" ({origin}); {way}"))
+    }
+
     /// A label without secrets.
     fn shown(&self, label: &str) -> String {
         secrets::redact(label, self.rules.secrets()).into_owned()
@@ -375,17 +395,6 @@ fn asks(verdict: &Verdict) -> Option<String> {
 /// True if the script's approval grants it. What gates object to is no part of everything: it has to be named.
 pub(super) fn grants(confirm: &Confirm, label: &str, kind: &str) -> bool {
     confirm.granted.iter().any(|granted| granted == label || granted == kind || granted == "*" && kind != GATES)
-}
-
-fn refused(label: &str, mode: ConfirmMode, origin: &str) -> Error {
-    let error = Error::new(Code::Blocked, format!("`{}` was not confirmed", escape(label)));
-    match mode {
-        ConfirmMode::Never => error.hint(format!(
-            "nobody is asked: `confirm.mode` is \"never\" ({origin}); `nrv approve SCRIPT --grant '{}'` grants it to a script",
-            escape(label)
-        )),
-        ConfirmMode::Ask | ConfirmMode::Policy => error.hint("nothing was changed by this step"),
-    }
 }
 
 /// The error for a proposal that is not what the host handed out.

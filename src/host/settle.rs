@@ -183,9 +183,10 @@ impl Host<'_> {
         }
         let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
-        let subject = json::sha256(&bound)?.to_string();
+        let id = json::sha256(&bound)?.to_string();
+        let (subject, shown) = self.question(position, call, (name, id));
         let Some(granted) = self.redeem(position, &subject)? else {
-            return Err(self.uncertain(position, call, (name, subject)));
+            return Err(self.uncertain(position, (name, &subject), shown));
         };
         let reply = match &mut self.past {
             Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
@@ -198,8 +199,8 @@ impl Host<'_> {
         Ok(reply)
     }
 
-    /// Suspends the run, since nobody knows whether a call took effect.
-    fn uncertain(&mut self, position: &Position, call: &Call, (name, id): (&str, String)) -> Error {
+    /// What a person is asked about a call of which nobody knows whether it took effect.
+    fn question(&self, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
         let params = match call {
             Call::Custom { params, .. } => params.clone(),
             other => json!(other),
@@ -214,8 +215,13 @@ impl Host<'_> {
             files: Vec::new(),
             empty: false,
         };
-        let waits = match self.bind(&subject, position) {
-            Ok(bound) => self.suspend(&bound, &subject, position),
+        (subject, shown)
+    }
+
+    /// Suspends the run, since nobody knows whether a call took effect.
+    fn uncertain(&mut self, position: &Position, (name, subject): (&str, &Subject), shown: Value) -> Error {
+        let waits = match self.bind(subject, position) {
+            Ok(bound) => self.suspend(&bound, subject, position),
             Err(error) => return error,
         };
         if waits.code() != Code::Suspended {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::confirm::{CONFIRM, DTA_APPLY, Subject};
 use crate::{
     change::ChangeSet,
     error::{Code, Error},
@@ -70,6 +71,13 @@ impl Bound {
     /// True from the moment on at which it counts no more. Of one form, moments compare as their texts do.
     pub(super) fn has_expired(&self, now: &str) -> bool {
         now >= self.expires_at.as_str()
+    }
+
+    /// True if it was asked for exactly that. A script may confirm a proposal before it is applied; else nothing is confirmed by what was
+    /// asked as something other: a value of a script can be made to have the hash of what gates object to.
+    fn answers(&self, asked: &Subject) -> bool {
+        let is_kind = self.kind == asked.kind || (self.kind == CONFIRM && asked.kind == DTA_APPLY);
+        is_kind && self.patch_sha256 == Sha256::of(&asked.patch.bytes)
     }
 
     /// True if it is about that subject, under this policy, and still in time.
@@ -189,13 +197,10 @@ impl Confirmations {
     }
 
     /// One that was granted for a subject and not used: under this policy, and still in time.
-    pub(super) fn granted(&self, subject: &str, policy: Sha256, now: &str) -> Option<(&Bound, &str)> {
-        self.tokens.values().find_map(|token| match &token.standing {
-            Standing::Granted { by } => {
-                token.bound.counts_for(subject, policy, now).then_some((&token.bound, by.as_str()))
-            }
-            Standing::Pending | Standing::Used | Standing::Refused => None,
-        })
+    pub(super) fn granted(&self, subject: &Subject, policy: Sha256, now: &str) -> Option<&Bound> {
+        let granted = self.tokens.values().filter(|token| matches!(token.standing, Standing::Granted { .. }));
+        let mut bound = granted.map(|token| &token.bound);
+        bound.find(|bound| bound.answers(subject) && bound.counts_for(&subject.id, policy, now))
     }
 
     /// Who granted what the call at this position asked about a subject; none if nobody did, or if it was used.
@@ -301,7 +306,10 @@ pub(super) fn read(record: &Record, folder: &RunFolder) -> Result<Bound, Error> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Chain, Note, Runs};
+    use crate::{
+        host::patch::Patch,
+        ledger::{Chain, Note, Runs},
+    };
 
     fn bound(run: &RunFolder, id: &str) -> Bound {
         Bound {
@@ -351,10 +359,10 @@ mod tests {
         let mut confirmations = restored(&run).unwrap();
         let policy = Sha256::of(b"policy");
         let granted = |subject: &str, policy, now: &str| {
-            confirmations.granted(subject, policy, now).map(|(bound, by)| (bound.id.clone(), by.to_owned()))
+            confirmations.granted(&subject_of(subject, "apply", b""), policy, now).map(|bound| bound.id.clone())
         };
         let now = "2026-11-22T00:00:00.000Z";
-        assert_eq!(granted("subject of c2", policy, now), Some(("c2".to_owned(), "alice".to_owned())));
+        assert_eq!(granted("subject of c2", policy, now), Some("c2".to_owned()));
         assert_eq!(granted("subject of c1", policy, now), None);
         assert_eq!(granted("subject of c2", Sha256::of(b"other"), now), None);
         assert_eq!(granted("subject of c2", policy, "2026-11-28T20:20:00.000Z"), None);
@@ -365,6 +373,31 @@ mod tests {
         assert_eq!(confirmations.pending("c10").unwrap().position, "3");
         assert_eq!(confirmations.pending("c11").unwrap_err().hint_text(), Some("the run waits for `c10`"));
         assert_eq!(confirmations.next_id(), "c11");
+    }
+
+    fn subject_of(id: &str, kind: &'static str, patch: &[u8]) -> Subject {
+        let mut shown = Patch::default();
+        shown.bytes = patch.to_vec();
+        Subject {
+            id: id.to_owned(),
+            kind,
+            label: "l".to_owned(),
+            shown: json!(null),
+            patch: shown,
+            files: Vec::new(),
+            empty: false,
+        }
+    }
+
+    #[test]
+    fn what_was_asked_as_something_other_confirms_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        let granted = Bound { kind: CONFIRM.to_owned(), patch_sha256: Sha256::of(b"patch"), ..bound(&run, "c1") };
+        let check = |kind, patch: &[u8]| granted.answers(&subject_of("subject of c1", kind, patch));
+        assert!(check(CONFIRM, b"patch") && check(DTA_APPLY, b"patch"));
+        assert!(!check("gates", b"patch") && !check("apply", b"patch") && !check("uncertain", b"patch"));
+        assert!(!check(DTA_APPLY, b"other") && !check(CONFIRM, b""));
     }
 
     #[test]

@@ -19,6 +19,15 @@ use crate::{
     guest::bindings::{self, Call, NAMESPACES},
 };
 
+/// Other words that people look for, and the name of what tells of it.
+const ALSO: &[(&str, &str)] = &[
+    ("args", "header"),
+    ("arguments", "header"),
+    ("commitments", "nrv.commit"),
+    ("permissions", "header"),
+    ("workflow", "header"),
+];
+
 /// Everything that can be looked up.
 #[derive(Debug)]
 pub struct Reference {
@@ -36,7 +45,8 @@ impl Reference {
     /// What a name stands for.
     ///
     /// It is a call (`nrv.files.read`, `files.read`, or `read` if that is the only one), a namespace (`nrv.files`), a shipped module
-    /// (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`). `not_found` names the nearest.
+    /// (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`); some
+    /// have other names too (`args`). `not_found` names the nearest.
     pub fn find(&self, name: &str) -> Result<Entry<'_>, Error> {
         let wanted = plain(name);
         let named = |name: &str| self.entries().find(|entry| plain(&entry.name()) == name);
@@ -45,6 +55,9 @@ impl Reference {
             .or_else(|| named(&wanted))
             .or_else(|| named(&format!("nrv.{wanted}")))
             .or_else(|| named(&format!("std/{wanted}")))
+            .or_else(|| {
+                ALSO.iter().find(|(also, _)| wanted.eq_ignore_ascii_case(also)).and_then(|(_, name)| named(name))
+            })
         {
             return Ok(entry);
         }

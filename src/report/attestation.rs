@@ -62,13 +62,28 @@ pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error>
         "predicateType": LINK,
         "predicate": {
             "name": overview.subject,
-            "command": ["nrv", "run", overview.subject],
+            "command": command(&started.asked),
             "materials": materials,
             "byproducts": byproducts(folder, &records, (&started, &removed)),
             "environment": {"nrv": started.version, "git_head": started.git_head},
         },
     });
     json::canonical(&statement)
+}
+
+/// The command that began the run, without what it was given; none of a program that embeds nrv.
+fn command(asked: &Asked) -> Vec<&str> {
+    match asked {
+        Asked::Script { path, .. } => vec!["nrv", "run", path],
+        Asked::Session { .. } => vec!["nrv", "repl"],
+        Asked::Adapter { tool, .. } => vec!["nrv", "dta", "run", tool],
+        Asked::Patch { inputs, .. } => {
+            ["nrv", "apply"].into_iter().chain(inputs.iter().map(|input| input.name.as_str())).collect()
+        }
+        Asked::Planned { plan } => vec!["nrv", "apply", &plan.name],
+        Asked::Rollback { parent, .. } => vec!["nrv", "rollback", parent],
+        Asked::Program { .. } => Vec::new(),
+    }
 }
 
 /// What the record says of the run beside its files.

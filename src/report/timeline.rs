@@ -239,7 +239,8 @@ fn event(kind: &RowKind, record: Option<&Record>) -> Row {
 /// One record as a row.
 fn row(record: &Record) -> Row {
     let data = &record.data;
-    let n_entries = data["entries"].as_array().map_or(0, Vec::len) as u64;
+    let files = count(data["entries"].as_array().map_or(0, Vec::len) as u64, "file");
+    let transaction = || some_text(&data["transaction"]);
     let event = |what: String, detail: Option<String>, failed: bool| Row {
         what,
         detail: detail.filter(|text| !text.is_empty()),
@@ -250,16 +251,10 @@ fn row(record: &Record) -> Row {
         |what: &str, detail: Option<String>| Row { kind: RowKind::Session, ..event(what.to_owned(), detail, false) };
     match record.kind.as_str() {
         "call" => call(record),
-        "committed" => event(format!("{} written", count(n_entries, "file")), some_text(&data["transaction"]), false),
-        "undone" => event(format!("{} brought back", count(n_entries, "file")), some_text(&data["transaction"]), false),
-        "undone_after_crash" => event(
-            format!("{} brought back after a crash", count(n_entries, "file")),
-            some_text(&data["transaction"]),
-            false,
-        ),
-        "revoked" => {
-            event("a change was taken back: it could not be recorded".to_owned(), some_text(&data["transaction"]), true)
-        }
+        "committed" => event(format!("{files} written"), transaction(), false),
+        "undone" => event(format!("{files} brought back"), transaction(), false),
+        "undone_after_crash" => event(format!("{files} brought back after a crash"), transaction(), false),
+        "revoked" => event("a change was taken back: it could not be recorded".to_owned(), transaction(), true),
         "attempt_set_aside" => event("an attempt is set aside until the run goes on".to_owned(), attempt(data), false),
         "attempt_put_back" => event("an attempt is put back".to_owned(), attempt(data), false),
         "dta_verified" => {

@@ -11,7 +11,7 @@ use crate::{
     host::Context,
     path::RepoPath,
     policy::{Ceiling, Policy},
-    script::{Loaded, Rejected, library, load_script},
+    script::{Loaded, Rejected, load_script},
 };
 
 /// What was found in a script and everything that it imports.
@@ -58,9 +58,7 @@ fn unpermitted(loaded: &Loaded, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
     let ceiling = &loaded.header.ceiling;
     let policy = header_alone(ceiling);
     let is_free = |one: &Use| one.permission == "calls" && one.value.as_deref().is_some_and(is_free);
-    // A shipped module has calls that the script need not reach; one that it reaches without a permission is refused as it is made.
-    let is_certain = |one: &&Use| !one.possible && !library::is_shipped(&one.at.path);
-    let needed = loaded.uses.iter().filter(|one| is_certain(one) && !is_free(one));
+    let needed = loaded.uses.iter().filter(|one| !one.possible && !is_free(one));
     needed.filter_map(|one| missing(one, ceiling, &policy)).collect()
 }
 

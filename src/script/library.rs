@@ -2,6 +2,7 @@
 
 use crate::{
     error::{Code, Error, nearest},
+    hash::Sha256,
     path::RepoPath,
 };
 
@@ -11,7 +12,7 @@ const SHIPPED: &str = "std/";
 /// How the sources of shipped modules are named; no file of a workspace has that form.
 const SCHEME: &str = "nrv:";
 
-const EXTENSION: &str = ".rhai";
+pub(super) const EXTENSION: &str = ".rhai";
 
 /// The version of the shipped modules, which approvals pin: it changes with their texts.
 pub const STDLIB_VERSION: &str = "1";
@@ -45,9 +46,20 @@ impl Target {
     }
 }
 
-/// True for the name of a shipped module among the sources.
-pub(super) fn is_shipped(name: &str) -> bool {
+/// True for the name and text of a module that is shipped now. A record may hold one of that name with another text.
+pub(super) fn is_shipped(name: &str, sha256: Sha256) -> bool {
+    shipped(name).is_some_and(|text| Sha256::of(text.as_bytes()) == sha256)
+}
+
+/// True for a name that only shipped modules have among the sources.
+pub(super) fn has_shipped_name(name: &str) -> bool {
     name.starts_with(SCHEME)
+}
+
+/// The text of a shipped module by its name among the sources.
+fn shipped(name: &str) -> Option<&'static str> {
+    let bare = name.strip_prefix(SCHEME)?.strip_suffix(EXTENSION)?;
+    MODULES.iter().find(|(name, _)| *name == bare).map(|(_, text)| *text)
 }
 
 /// What the literal of an `import` in the source of that name means. `.rhai` may be left out.
@@ -89,7 +101,6 @@ pub(super) fn resolve(importer: &str, literal: &str) -> Result<Target, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::Sha256;
 
     /// An approval pins the version in place of the texts, so that these must not change behind its back.
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     script::{
         Loaded, header,
         header::Header,
+        library,
         run::{self, go, origin},
         session::{Spare, Worker},
         tape,
@@ -92,6 +93,15 @@ fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Lo
     if let Some((name, _)) = sources.iter().find(|(_, Source { sha256, text })| Sha256::of(text.as_bytes()) != *sha256)
     {
         return Err(damaged(format!("the recorded source of `{name}` is not what ran")));
+    }
+    for (importer, meant) in imports {
+        // A module that is shipped no more leads nowhere now.
+        let leads = |(literal, name): (&String, &String)| {
+            library::resolve(importer, literal).map_or(true, |target| target.name() == name)
+        };
+        if let Some((literal, _)) = meant.iter().find(|one| !leads(*one)) {
+            return Err(damaged(format!("what `{importer}` imports as `{literal}` is not what ran")));
+        }
     }
     let text = sources.get(main.as_str()).map(|source| source.text.as_str());
     let text = text.ok_or_else(|| damaged(format!("the record does not hold the source of `{main}`")))?;

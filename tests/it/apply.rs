@@ -190,10 +190,16 @@ fn a_plan_says_what_it_is_about() {
     let two = format!("{EDIT}{}", EDIT.replace("a.txt", "b.txt"));
     refused(&site, &diff("notes/a.txt", &two), 1, "invalid_input", "is about 2 files");
     refused(&site, "nrv.apply.diff(#{ path: \"notes/a.txt\" })", 1, "invalid_input", "must be given once");
-    refused(&site, "nrv.apply.diff(#{ path: \"notes/a.txt\", diff: \"x\" })", 1, "invalid_input", "unknown field");
-    let list = format!("nrv.apply.diff([\"notes/a.txt\", \"{EDIT}\", (), (), \"write\"])");
+    refused(
+        &site,
+        "nrv.apply.diff(#{ path: \"notes/a.txt\", diff: \"x\" } + #{})",
+        1,
+        "invalid_input",
+        "unknown field",
+    );
+    let list = format!("nrv.apply.diff([\"notes/a.txt\", \"{EDIT}\", (), (), \"write\"] + [])");
     refused(&site, &list, 1, "invalid_input", "expected a map");
-    refused(&site, "nrv.apply.plan(#{ diffs: [], x: 1 }, \"write\")", 1, "invalid_input", "unknown field");
+    refused(&site, "nrv.apply.plan(#{ diffs: [], x: 1 } + #{}, \"write\")", 1, "invalid_input", "unknown field");
     refused(&site, "nrv.apply.plan(#{ diffs: [] }, \"backup\")", 1, "invalid_input", "is no strategy");
     let fenced = format!("```diff\\n{EDIT}```\\n");
     assert_eq!(run(&site, &diff("notes/a.txt", &fenced), &[]).code, 1);
@@ -213,6 +219,8 @@ fn with_a_checksum_a_hunk_applies_where_it_says_and_nowhere_else() {
     let with = body(", checksum: nrv.files.sha256(\"notes/a.txt\")");
     refused(&site, &with, 1, "patch_rejected", "notes/a.txt");
     // So does a locked run, whatever it is given.
+    run(&site, &body(""), &["--dry-run"]).exits(0);
+    site.nrv(&["approve", "t.rhai", "--yes"]).exits(0);
     let locked = run(&site, &body(""), &["--locked"]).exits(1).json();
     assert_eq!(locked["error"]["code"], "patch_rejected");
     let finished = run(&site, &body(""), &[]).exits(0).json();

@@ -1,14 +1,19 @@
 //! `nrv approve`, `nrv.lock`, `--locked` and `CI=true`: what was not approved as it is does not run.
+#![expect(clippy::disallowed_methods, reason = "tests remove files")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::io::Write;
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{
-    keys::Keys,
-    site::{Ran, Site},
-    terminal::on_a_terminal,
+use crate::{
+    repository,
+    support::{
+        keys::Keys,
+        site::{Ran, Site},
+        terminal::on_a_terminal,
+    },
 };
 
 const SCRIPT: &str = "//! Writes a note.\nimport \"lib/words\" as words;\n\
@@ -83,6 +88,47 @@ fn an_approved_script_runs_with_the_confirmations_that_are_granted() {
     }
     let site = approved(&["--grant", "another label"]);
     refused(&in_ci(&site, &["run", NAME]), &["was not confirmed"]);
+}
+
+#[test]
+fn what_is_applied_without_a_script_is_not_granted_by_an_approval() {
+    let site = approved(&["--grant", "*"]);
+    site.write("new.patch", "--- /dev/null\n+++ b/notes/b.md\n@@ -0,0 +1 @@\n+new\n");
+    let ran = in_ci(&site, &["apply", "new.patch", "--yes", "--allow-dirty"]);
+    refused(&ran, &["blocked", "`apply` was not confirmed", "`confirm.auto`"]);
+    assert!(!ran.stderr.contains("nrv approve") && !site.path("notes/b.md").exists(), "{ran:?}");
+}
+
+/// What an attestation says.
+fn statement(attestation: &[u8]) -> Value {
+    let envelope: Value = serde_json::from_slice(attestation).unwrap();
+    serde_json::from_slice(&BASE64_STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap()).unwrap()
+}
+
+#[test]
+fn an_attestation_says_what_was_run_and_is_believed_only_as_it_was_signed() {
+    let Some(keys) = Keys::new() else { return };
+    let site = approved(&["--grant", "*"]);
+    site.write(".nrv/allowed_signers", format!("alice@example.com {}\n", keys.public("alice")));
+    assert_eq!(in_ci(&site, &["run", NAME]).code, 0);
+    let key = keys.path("alice");
+    site.nrv(&["runs", "attest", "last", "--key", key.to_str().unwrap(), "-o", "a.json"]).exits(0);
+    let said = statement(&site.read("a.json"));
+    let subject = (&said["subject"][0]["name"], &said["predicate"]["byproducts"]["approved"]);
+    assert_eq!(subject, (&json!("notes/a.md"), &json!(true)));
+    assert_eq!(said["predicate"]["command"], json!(["nrv", "run", NAME]));
+    let verify = ["runs", "attest", "--verify", "a.json", "--signer", "alice@example.com"];
+    site.nrv(&verify).exits(0).says("alice@example.com signed it: 1 file of run");
+    site.nrv(&["runs", "attest", "--verify", "a.json", "--signer", "bob@example.com"]).exits(4);
+    let mut envelope: Value = serde_json::from_slice(&site.read("a.json")).unwrap();
+    let other = said.to_string().replace("notes/a.md", "notes/b.md");
+    envelope["payload"] = json!(BASE64_STANDARD.encode(other));
+    site.write("a.json", envelope.to_string());
+    site.nrv(&verify).exits(4).says("is not of this file");
+    site.write("new.patch", "--- a/notes/a.md\n+++ b/notes/a.md\n@@ -1 +1 @@\n-hello\n+hallo\n");
+    site.nrv(&["apply", "new.patch", "--yes", "--allow-dirty"]).exits(0);
+    let said = statement(site.nrv(&["runs", "attest", "last"]).exits(0).stdout.as_bytes());
+    assert_eq!(said["predicate"]["command"], json!(["nrv", "apply", "new.patch"]));
 }
 
 #[test]
@@ -186,6 +232,19 @@ fn a_check_names_what_is_wrong_with_each_script() {
     site.write("nrv.lock", "version = 7\n");
     let broken = in_ci(&site, &["scripts"]);
     assert!(broken.code == 1 && broken.stderr.contains("version 7"), "{broken:?}");
+}
+
+#[test]
+fn the_shipped_scripts_are_approved_as_they_are() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let ran = in_ci(&Site::new(0), &["--root", root, "approve", "--check", "--json"]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let pinned: Vec<&str> = told["scripts"].as_array().unwrap().iter().filter_map(|one| one["path"].as_str()).collect();
+    let files = repository::files();
+    let scripts = files.iter().filter(|path| path.starts_with("scripts/") && path.ends_with(".rhai"));
+    let scripts: Vec<&String> = scripts.filter(|path| !path.contains(".test/")).collect();
+    assert!(scripts.iter().all(|path| pinned.contains(&path.as_str())), "{scripts:?} {pinned:?}");
+    assert_eq!(ran.code, 0, "`nrv approve` pins what was changed: {ran:?}");
 }
 
 #[test]

@@ -92,7 +92,10 @@ fn whatever_a_closure_did_that_throws_is_undone_and_its_error_is_told() {
         ("throw #{ message: \"no\", n: 1 };", json!({"message": "no", "n": 1})),
         ("nrv.files.read(\"none\");", json!({"code": "not_found"})),
         ("1 / (notes - 1);", json!({"code": "script_failed", "message": "division by zero: 1 / 0"})),
-        ("nowhere();", json!({"code": "script_failed", "message": "the function `nowhere` does not exist"})),
+        (
+            "Fn(\"no\" + \"where\").call();",
+            json!({"code": "script_failed", "message": "the function `nowhere` does not exist"}),
+        ),
         ("throw;", json!({"code": "script_failed"})),
     ] {
         let body = format!(

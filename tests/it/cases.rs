@@ -136,6 +136,32 @@ fn a_case_without_expected_files_shows_what_would_be_expected() {
 }
 
 #[test]
+fn a_case_without_any_file_expects_none() {
+    let site = with("1 + 1", &[("one/outcome.json", "{\"result\": 3}")]);
+    fails_in(&site, "outcome");
+    site.nrv(&["test", "-u"]).exits(0);
+    assert!(!site.path("s.test/one/expected").exists());
+    site.nrv(&["test"]).exits(0);
+}
+
+#[test]
+fn an_update_does_not_take_a_tree_that_no_repository_keeps() {
+    let script = r#"
+const WORKFLOW = #{ name: "clear", permissions: #{ write: ["**"] } };
+for path in nrv.files.glob("*.txt") { nrv.apply.remove(path, nrv.files.sha256(path)); }
+"#;
+    let site = with(script, &[("one/input/a.txt", "a\n"), ("one/expected/a.txt", "a\n")]);
+    let before = site.tree();
+    let ran = site.nrv(&["test", "-u", "--json"]).exits(4);
+    let check = check_of(&ran, "tree");
+    assert!(check["detail"].as_str().unwrap().contains("add one to `input` that stays"), "{check}");
+    assert!(site.tree() == before);
+    site.write("s.test/one/input/stays.md", "stays\n");
+    site.nrv(&["test", "-u"]).exits(0);
+    site.nrv(&["test"]).exits(0);
+}
+
+#[test]
 fn a_script_that_does_not_come_to_rest_fails_and_is_not_updated() {
     let append = r#"
 const WORKFLOW = #{ name: "append", permissions: #{ write: ["**"] } };
@@ -198,7 +224,8 @@ throw "no";
     let text = site.nrv(&["test"]).exits(4).stdout;
     assert!(text.contains("outcome: it failed with `script_failed`") && text.contains("--> s.rhai:5:1"), "{text}");
     assert!(text.contains("it printed:\n  made it\n"), "{text}");
-    site.nrv(&["test", "-u"]).exits(0);
+    let text = site.nrv(&["test", "-u"]).exits(0).stdout;
+    assert!(text.contains("\n  it has to fail with `script_failed` from now on: no\n"), "{text}");
     assert_eq!(site.read("s.test/one/outcome.json"), b"{\n  \"error\": \"script_failed\"\n}\n");
     assert!(!site.path("s.test/one/expected").exists());
     site.nrv(&["test"]).exits(0);
@@ -254,6 +281,21 @@ fn where_there_is_no_case_nothing_passes() {
     site.nrv(&["test", "--filter", "s.test/o", "s.rhai"]).exits(0);
     site.nrv(&["test", "s.test/one"]).exits(0);
     site.nrv(&["test", "s.test/two"]).exits(2).says("the script `s.rhai` has no case `two`");
+}
+
+#[test]
+fn a_case_that_is_left_out_is_told() {
+    let site = with(GREET, &[("one/expected/to.txt", "hello all\n")]);
+    site.write("renamed.test/one/expected/to.txt", "hello all\n");
+    site.write("other.test/notes.txt", "no case\n");
+    let ran = site.nrv(&["test"]).exits(0).says("the cases in `renamed.test` are not run");
+    assert!(!ran.stderr.contains("other.test"), "{ran:?}");
+    std::os::unix::fs::symlink("one", site.path("s.test/two")).unwrap();
+    let ran = site.nrv(&["test"]).exits(1);
+    assert!(ran.stdout.contains("FAILED  s.test/two") && ran.stdout.contains("symbolic link"), "{ran:?}");
+    fs::rename(site.path("s.test"), site.path("s.moved")).unwrap();
+    std::os::unix::fs::symlink("s.moved", site.path("s.test")).unwrap();
+    site.nrv(&["test"]).exits(1).says("`s.test` is a symbolic link");
 }
 
 #[test]

@@ -139,6 +139,17 @@ fn what_may_be_meant_is_not_complained_about() {
 }
 
 #[test]
+fn a_script_that_is_not_there_is_not_called_checked() {
+    let site = Site::empty();
+    site.write("nrv.toml", "");
+    site.write("a.rhai", "1");
+    let ran = site.nrv(&["check", "nope.rhai"]).exits(1).says("nope.rhai").says("1 script can't be read.");
+    assert!(!ran.stderr.contains("checked"), "{}", ran.stderr);
+    let ran = site.nrv(&["check", "a.rhai", "nope.rhai"]).exits(1);
+    assert!(ran.stderr.ends_with("1 script checked: nothing is wrong.\n1 script can't be read.\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_module_needs_no_header_and_a_script_answers_for_it() {
     let module = ("lib/m.rhai", "fn save(path, text) { nrv.apply.create(path, text) }");
     let document = checked(&[module], &["--json"]);

@@ -239,7 +239,7 @@ fn a_commitment_that_can_not_be_told_apart_is_refused_when_it_is_made() {
         ),
         ("#{ description: \"x\", assertion: #{ json_valid: 1 } }", "/assertion/json_valid"),
     ] {
-        let finished = run(&site, &format!("nrv.commit({made})"), &[]).exits(1).json();
+        let finished = run(&site, &format!("nrv.commit({made} + #{{}})"), &[]).exits(1).json();
         let error = &finished["error"];
         assert_eq!((&error["code"], &error["details"]["at"]), (&json!("invalid_input"), &json!(at)), "{error}");
     }

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stderr, reason = "a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{fs, io::Write, sync::atomic::AtomicBool};
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, sync::atomic::AtomicBool};
 
 use nrv::{
     Call, Code, Context, Error, Host, Options, Position, Request, Resumption, Ruling, Silent, Workspace,
@@ -370,6 +370,20 @@ fn the_diff_opens_in_the_pager_of_choice() {
         let ran = typed(&site, with(pager), "d\nn\n").unwrap().exits(3);
         assert!(ran.stdout.contains("https://new.example.com/p0"), "{pager}: {ran:?}");
     }
+}
+
+#[test]
+fn what_fits_the_screen_is_not_kept_in_the_pager() {
+    let site = Site::new(2);
+    let folder = site.root().parent().unwrap().join("bin");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("less"), "#!/bin/sh\necho \"$@\" > \"$0.said\"\ncat\n").unwrap();
+    fs::set_permissions(folder.join("less"), fs::Permissions::from_mode(0o755)).unwrap();
+    let command = line(&site, &MIGRATE[..6]);
+    let command = format!("unset PAGER NRV_PAGER; PATH=\"{}:$PATH\" {command}", folder.display());
+    let Some(ran) = typed(&site, line_on_a_terminal(&site, &command), "d\nn\n") else { return };
+    ran.exits(3);
+    assert_eq!(fs::read_to_string(folder.join("less.said")).unwrap(), "-FRX\n");
 }
 
 #[test]

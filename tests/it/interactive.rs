@@ -351,7 +351,7 @@ fn a_session_becomes_a_script_that_does_the_same() {
     gives(&mut session, "/// Shouts.\nfn up(x) { x.to_upper() }", Value::Null);
     evaluate(&mut session, "nrv.apply.write(\"a.txt\", up(text), nrv.files.sha256(\"a.txt\"))");
     gives(&mut session, "nrv.files.read(\"a.txt\")", json!("ONE\n"));
-    let script = session.script("shout");
+    let script = session.script(&RepoPath::parse("shout.rhai").unwrap());
     let expected = "//! Made of a session.\n\nconst WORKFLOW = #{\n    name: \"shout\",\n    \
                     permissions: #{ write: [\"a.txt\"] },\n};\n\
                     \nlet text = nrv.files.read(\"a.txt\"); // as it is\n\
@@ -380,7 +380,16 @@ fn a_script_can_be_loaded_and_its_functions_called() {
     assert_eq!((loaded.error, loaded.shown.unwrap().value), (None, Some(json!(2))));
     gives(&mut session, "two() + a", json!(3));
     fails(&mut session, "bad()", Code::ScriptFailed, Some(("tools/x.rhai", 6, 5)));
-    assert!(!session.script("y").contains("name: \"x\""), "{}", session.script("y"));
+    site.write("tools/args.rhai", "fn f(m) { m.x }\n\nlet n = args.name;\n");
+    let loaded = session.load(&RepoPath::parse("tools/args.rhai").unwrap(), &mut Person::who(Answer::Yes)).unwrap();
+    let hint = loaded.error.unwrap().hint_text().unwrap().to_owned();
+    assert!(hint.contains("a session has no arguments"), "{hint}");
+    for text in ["f(#{})", "let my_args = #{}; my_args.name"] {
+        let error = evaluate(&mut session, text).error.unwrap();
+        assert!(error.hint_text().unwrap().contains("get("), "{text}: {error:?}");
+    }
+    let script = session.script(&RepoPath::parse("y.rhai").unwrap());
+    assert!(!script.contains("name: \"x\""), "{script}");
     let missing = session.load(&RepoPath::parse("nope.rhai").unwrap(), &mut Person::who(Answer::Yes)).unwrap();
     assert_eq!(missing.error.unwrap().code(), Code::NotFound);
 }

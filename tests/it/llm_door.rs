@@ -224,9 +224,12 @@ fn without_a_provider_the_replies_beside_the_script_answer_and_a_machine_alone_a
         let output = command.env("CI", "true").output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
     };
+    let approve = || drop(one.nrv(&["approve", "ask.rhai", "--yes"]).exits(0));
+    approve();
     assert_eq!(ci(&[]).0, 0);
     assert_eq!(ci(&["--record-llm", "x"]).0, 2);
     script(&one, &body.replace("hi", "ho"));
+    approve();
     let (code, told) = ci(&[]);
     assert!(code == 1 && told.contains("not_found"), "{told}");
     // No policy: the folder beside the script is enough.
@@ -409,6 +412,7 @@ fn the_table_of_patterns_answers_by_its_name_whatever_was_asked_before() {
 fn recorded_replies_alone_answer_a_run_that_goes_on_on_a_machine_alone_or_under_such_a_policy() {
     let body = "nrv.run.metric(\"read\", 1);\nnrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 });";
     let is_refused = |site: &Site, server: &ModelServer, ci: &str| {
+        site.nrv(&["approve", "ask.rhai", "--yes"]).exits(0);
         let output = site.command(&["resume", "last"]).env("CI", ci).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && told.contains("recorded replies alone may answer"), "{told}");

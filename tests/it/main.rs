@@ -6,6 +6,7 @@ mod apply_policy;
 mod approvals;
 mod archive;
 mod attempt;
+mod attest;
 mod budgets;
 mod cancel;
 mod cases;

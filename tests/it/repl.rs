@@ -2,12 +2,17 @@
 #![expect(clippy::disallowed_methods, reason = "tests look at files")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::fs::PermissionsExt,
+    process::{ChildStdout, Stdio},
+};
 
 use serde_json::{Value, json};
 
 use crate::support::{
-    site::{Ran, Site},
+    site::{Ran, Running, Site, wait_until},
     terminal::CTRL_C,
     typist::Typist,
 };
@@ -30,6 +35,55 @@ fn piped(site: &Site, arguments: &[&str], text: &str) -> Ran {
     site.nrv_with(&[&["repl"], arguments].concat(), text)
 }
 
+/// A session through pipes that is given an input when the one before was answered.
+struct Program {
+    running: Running,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Program {
+    fn start(site: &Site, arguments: &[&str]) -> Self {
+        let mut command = site.command(&[&["repl"], arguments].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Running(command.spawn().unwrap());
+        let answers = BufReader::new(running.0.stdout.take().unwrap());
+        Program { running, answers }
+    }
+
+    /// Gives a line; what comes of it.
+    fn line(&mut self, line: &str) -> Value {
+        writeln!(self.running.0.stdin.as_mut().unwrap(), "{line}").unwrap();
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    /// Kills the process in which texts run.
+    fn kill_worker(&self) {
+        let id = self.running.0.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        for child in children.split_whitespace() {
+            let child = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
+            rustix::process::kill_process(child, rustix::process::Signal::KILL).unwrap();
+            let stat = || fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero()));
+            wait_until("the worker is dead", || stat().map_or(true, |stat| stat.contains(") Z ")));
+        }
+    }
+
+    fn end(mut self) -> Ran {
+        drop(self.running.0.stdin.take());
+        self.running.end()
+    }
+
+    /// Waits for its end without ending its stdin.
+    fn end_by_itself(mut self) -> Ran {
+        let stdin = self.running.0.stdin.take();
+        let ran = self.running.end();
+        drop(stdin);
+        ran
+    }
+}
+
 /// The JSON lines of stdout.
 fn lines(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -41,6 +95,12 @@ fn values_come_out_of_a_pipe_and_functions_and_variables_stay() {
                   #{ b: [1, 2.5], \"a b\": true }\n[1, 2]\n    .map(|x| x + 1)\nif n > 30 { 1 }\nelse { 2 }\n";
     let ran = piped(&site(), &[], script).exits(0);
     assert_eq!(ran.stdout, "42\n21\n\"a\\nb\"\n#{ \"a b\": true, b: [1, 2.5] }\n[2, 3]\n2\n", "{}", ran.stderr);
+}
+
+#[test]
+fn a_value_that_is_no_json_is_named() {
+    let ran = piped(&site(), &[], "\"abc\".chars()\n").exits(0);
+    assert_eq!(ran.stdout, "the characters of a string\n");
 }
 
 #[test]
@@ -139,6 +199,91 @@ fn no_file_is_replaced_by_accident() {
 }
 
 #[test]
+fn what_is_saved_elsewhere_imports_what_the_session_did() {
+    let site = site();
+    site.write("lib/m.rhai", "fn one() { 1 }\n");
+    site.write("scripts/old.rhai", "import \"../lib/m\" as m;\nm::one()\n");
+    let ran = piped(&site, &[], "import \"lib/m\" as m;\n:load scripts/old.rhai\n:save scripts/deep/new\n").exits(1);
+    ran.says("scripts/deep");
+    fs::create_dir_all(site.path("scripts/deep")).unwrap();
+    let ran = piped(&site, &[], "import \"lib/m\" as m;\n:load scripts/old.rhai\n:save scripts/deep/new\n").exits(0);
+    let script = String::from_utf8(site.read("scripts/deep/new.rhai")).unwrap();
+    assert_eq!(script.matches("import \"../../lib/m\" as m;").count(), 2, "{script}{}", ran.stderr);
+    assert_eq!(site.nrv(&["run", "scripts/deep/new.rhai", "--json"]).exits(0).json()["result"], 1);
+}
+
+#[test]
+fn nothing_is_saved_outside_of_the_workspace() {
+    let site = site();
+    piped(&site, &[], "1\n:save ../outside.rhai\n").exits(1).says("outside the workspace");
+    assert!(!site.root().join("../outside.rhai").exists());
+}
+
+#[test]
+fn each_command_answers_with_a_line_of_json() {
+    let site = site();
+    let ran = piped(&site, &["--json"], ":help :quit\n1\n:save x\n:reset\n:save none/x\n").exits(1);
+    let lines = lines(&ran);
+    assert!(lines[0]["help"].as_str().unwrap().contains(":quit"), "{lines:#?}");
+    assert_eq!(lines[2], json!({"saved": "x.rhai", "errors": [], "warnings": []}));
+    assert_eq!(lines[3], json!({"reset": true}));
+    assert_eq!((&lines[4]["error"]["code"], lines.len()), (&json!("io"), 5), "{lines:#?}");
+}
+
+#[test]
+fn what_is_proposed_of_a_file_that_changed_since_is_told_with_the_way_on() {
+    let site = site();
+    let mut session = Program::start(&site, &["--json", "--yes", "--allow-dirty"]);
+    session.line(WRITE);
+    site.write("a.txt", "mine\n");
+    let applied = session.line(":apply");
+    assert_eq!(applied["applied"]["error"]["code"], "stale_preimage");
+    assert!(applied["applied"]["error"]["hint"].as_str().unwrap().contains(":reset"), "{applied}");
+    session.line(":reset");
+    assert_eq!(session.line(&WRITE.replace(';', ".status"))["shown"]["value"], "applied");
+    session.line(":apply");
+    session.end().exits(5);
+    assert_eq!(site.read("a.txt"), b"one\nzwei\n");
+}
+
+#[test]
+fn a_rollback_that_was_refused_can_be_tried_again() {
+    let site = site();
+    let mut session = Program::start(&site, &["--json", "--apply"]);
+    session.line(WRITE);
+    site.write("a.txt", "mine\n");
+    let refused = session.line(":rollback");
+    assert_eq!(refused["rolled_back"]["finished"]["error"]["code"], "undo_refused");
+    site.write("a.txt", "one\nzwei\n");
+    assert_eq!(session.line(":rollback")["rolled_back"]["finished"]["state"], "done");
+    assert_eq!(session.line(":rollback")["error"]["code"], "invalid_input");
+    session.end().exits(5);
+    assert_eq!(site.read("a.txt"), b"one\ntwo\n");
+}
+
+#[test]
+fn the_death_of_the_process_between_two_inputs_is_told() {
+    let site = site();
+    let mut session = Program::start(&site, &["--json"]);
+    session.line("let x = 1;");
+    session.kill_worker();
+    let after = session.line("1 + 1");
+    assert_eq!((&after["shown"]["value"], &after["lost"]), (&json!(2), &json!(true)), "{after}");
+    assert_eq!(session.line("2")["lost"], Value::Null);
+    session.end().exits(0).says("all variables and functions");
+}
+
+#[test]
+fn a_session_that_is_stopped_while_it_waits_closes_its_record_and_tells_what_was_not_applied() {
+    let site = site();
+    let mut session = Program::start(&site, &["--json"]);
+    session.line(WRITE);
+    session.running.signal(rustix::process::Signal::INT);
+    session.end_by_itself().exits(130).says("was not applied");
+    site.last_ended("done");
+}
+
+#[test]
 fn the_lines_of_a_script_run_in_the_session() {
     let site = site();
     site.write("lib.rhai", "//! Some.\nfn twice(x) { x * 2 }\nlet base = 20;\nbase\n");
@@ -159,6 +304,10 @@ fn help_tells_commands_and_calls() {
     let ran = piped(&site(), &[], ":help\n:help nrv.files.read\n:help :save\n:help nrv.files.raed\n").exits(1);
     assert!(ran.stdout.contains(":rollback") && ran.stdout.contains("A file's text"), "{}", ran.stdout);
     ran.says("did you mean `nrv.files.read`?");
+    let ran = piped(&site(), &[], ":help load\n:help diff\n").exits(0);
+    for said in [":load FILE", ":diff ", "nrv.diff"] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn what_a_script_does_and_how_it_ends_agrees() {
         // What a script is told is of the same kind of number, live and again.
         ("nrv.run.metric(\"m\", 1.0); nrv.ui.step(type_of(nrv.run.metrics().own.m)); nrv.run.metrics().own", &[], 0, 4),
         ("nrv.run.metric(\"m\", 9007199254740993); nrv.ui.step(type_of(nrv.run.metrics().own.m)); 1e19", &[], 0, 3),
-        ("try { nrv.dta(\"none\").run(#{ n: 1e19 }) } catch (e) { nrv.ui.show(e) }", &[], 0, 2),
+        ("try { nrv.dta(\"none\").run(#{ n: 1e19 } + #{}) } catch (e) { nrv.ui.show(e) }", &[], 0, 2),
         ("nrv.apply.create(\"a\", \"1\\n\"); nrv.apply.create(\"a\", \"2\\n\")", &[], 5, 2),
         ("nrv.ui.show(#{ sha256: \"00\", length: 1 }); nrv.ui.show(9223372036854775807); 2.0", &[], 0, 2),
         (

@@ -138,7 +138,10 @@ fn changed_lines_are_annotated_for_code_hosts() {
     let result = &sarif["runs"][0]["results"][0];
     assert_eq!((&result["ruleId"], &result["level"]), (&json!("run/change"), &json!("note")));
     assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][0]["id"], "run/change");
-    assert_eq!(result["locations"][0]["physicalLocation"]["region"], json!({"startLine": 3, "endLine": 3}));
+    assert_eq!(
+        result["locations"][0]["physicalLocation"]["region"],
+        json!({"startLine": 3, "startColumn": 1, "endLine": 3})
+    );
 
     site.nrv(&["runs", "report", "last", "--annotations", "sarif", "-o", "notes.sarif"]).exits(0);
     assert_eq!(String::from_utf8(site.read("notes.sarif")).unwrap(), notes(&site, "sarif"));

@@ -46,7 +46,10 @@ fn a_rollback_gives_the_tree_back_and_can_be_rolled_back() {
 fn what_is_rolled_back_is_not_rolled_back_again() {
     let Bench { site, run, before, .. } = migrated();
     site.nrv(&["rollback", &run]).exits(0);
-    site.nrv(&["rollback", &run]).exits(0).says("left nothing to bring back");
+    let back = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    let already = format!("Run {run} was rolled back already, by run {back}.");
+    site.nrv(&["rollback", &run]).exits(0).says(&already);
+    site.nrv(&["rollback", &run]).exits(0).says(&already);
     assert!(site.tree() == before);
     site.last_ended("done");
 }

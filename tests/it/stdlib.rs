@@ -116,6 +116,8 @@ fn what_a_module_could_do_is_asked_of_nobody_who_does_not_use_it() {
     let plan = "import \"std/plan\" as plan;\nplan::fits(plan::of(#{ \"a.txt\": \"a\\n\" }))\n";
     site.script("y.rhai", &format!("//! Writes.\n{plan}"));
     site.nrv(&["run", "y.rhai"]).exits(3).says("permission");
+    // Whoever calls what needs one is told before that, in the module.
+    site.nrv(&["check", "y.rhai"]).exits(3).says("nrv:std/plan.rhai").says("needs the permission `write`");
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) const COMMANDS: &[Described] = &[
     Described {
         name: "load",
         takes: Takes::File,
-        doc: "Run the lines of a script in this session.",
+        doc: "Run the lines of a script as if they were typed.",
         make: |file, _| Command::Load(file),
     },
     Described {

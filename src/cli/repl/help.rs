@@ -1,7 +1,7 @@
 //! `:help`: the commands, and what the reference says of a name.
 
 use super::command;
-use crate::{cli::output::Output, error::Error, reference::Reference, script::library::MODULES};
+use crate::{error::Error, reference::Reference, script::library::MODULES};
 
 /// What people read below the commands.
 const BELOW: &str = "\
@@ -9,17 +9,22 @@ Anything else is evaluated. Tab completes names, fields and paths. Ctrl-C stops 
 `:help nrv.files.read` tells what a call does. The beginning of a command is enough.
 ";
 
-/// Shows the commands, or what the reference says of a name.
-pub(super) fn show(name: Option<&str>, out: &mut Output) -> Result<(), Error> {
-    let text = match name {
+/// The commands, or what is said of a command or by the reference of a name.
+pub(super) fn text(name: Option<&str>) -> Result<String, Error> {
+    Ok(match name {
         None => format!("{}\n{BELOW}", command::list()),
         Some(name) => match name.strip_prefix(':') {
             Some(command) => command::find(command)?.line(),
-            None => Reference::new(MODULES).find(name)?.text(),
+            None => {
+                let said = Reference::new(MODULES).find(name).map(|entry| entry.text());
+                match (command::COMMANDS.iter().find(|command| command.name == name), said) {
+                    (Some(command), Ok(said)) => format!("{}\n{said}", command.line()),
+                    (Some(command), Err(_)) => command.line(),
+                    (None, said) => said?,
+                }
+            }
         },
-    };
-    out.data(&text);
-    Ok(())
+    })
 }
 
 /// The names in the reference that begin like this, sorted.

@@ -12,7 +12,7 @@ mod scan;
 mod session;
 mod value;
 
-use std::{io::IsTerminal, rc::Rc};
+use std::{io::IsTerminal, rc::Rc, sync::atomic::Ordering};
 
 use clap::{Args, value_parser};
 use rustyline::error::ReadlineError;
@@ -67,14 +67,20 @@ pub(super) fn repl(here: &Here, arguments: &ReplArguments, out: &mut Output) -> 
     }
     let editing = signals::listen_in_session(&here.context.options.cancel, &here.meter)?;
     let mut session = Session::start(here, arguments, out)?;
-    if std::io::stdin().is_terminal() {
+    let read = if std::io::stdin().is_terminal() {
         let greeting = if arguments.apply { GREETING_APPLY } else { GREETING };
         out.say(&format!("nrv {}: {greeting}. `:help` lists the commands.", env!("CARGO_PKG_VERSION")));
-        type_lines(here, &mut session, &editing, out)?;
+        type_lines(here, &mut session, &editing, out)
     } else {
-        pipe::read_lines(here, &mut session, out)?;
+        pipe::read_lines(here, &mut session, out)
+    };
+    // However it ends, its record is closed and what was not applied is told.
+    let failed = read.err().map(|error| session.fail(&error, out).exit_code());
+    here.context.options.cancel.store(false, Ordering::Relaxed);
+    match (session.finish(out), failed) {
+        (Ok(0) | Err(_), Some(code)) => Ok(code),
+        (ended, _) => ended,
     }
-    session.finish(out)
 }
 
 /// Reads inputs from the terminal until there are no more.

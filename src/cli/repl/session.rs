@@ -30,6 +30,9 @@ use crate::{
     text::escape,
 };
 
+/// What to do when a file is not what it was when a change of it was proposed.
+const STALE: &str = "what is proposed can't be made any more: `:save FILE` keeps the lines that worked, `:reset` begins again without it";
+
 /// Whether there is more to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
@@ -79,8 +82,12 @@ impl<'a> Session<'a> {
 
     /// Does what an input says, and shows what came of it. An error means that the session can't go on.
     pub(super) fn input(&mut self, input: &str, out: &mut Output) -> Result<Flow, Error> {
-        // What was asked before is over.
-        self.here.context.options.cancel.store(false, Ordering::Relaxed);
+        let asked_to_stop = self.here.context.options.cancel.swap(false, Ordering::Relaxed);
+        // Who types stops what runs, and that is over; who stops a program means all that is to come.
+        if asked_to_stop && !self.typed {
+            self.fail(&Error::new(Code::Cancelled, "the session was cancelled"), out);
+            return Ok(Flow::End);
+        }
         let told = match command::of(input).map(command::parse) {
             Some(Ok(Command::Quit)) => return Ok(Flow::End),
             Some(command) => command.and_then(|command| self.obey(command, out)),
@@ -90,17 +97,32 @@ impl<'a> Session<'a> {
                 Ok(self.evaluated(evaluated, out))
             }
         };
-        let code = told.unwrap_or_else(|error| {
-            if out.is_json() {
-                out.json_line(&json!({"error": error}));
-            }
-            out.explain(&error);
-            Some(error.code())
-        });
+        let code = match told {
+            Ok(code) => code,
+            Err(error) => Some(self.fail(&self.advised(error), out)),
+        };
         let Some(code) = code else { return Ok(Flow::GoOn) };
         self.first_error.get_or_insert(code.exit_code());
         // Who stops a program does not want to do so for each of its lines.
         Ok(if code == Code::Cancelled && !self.typed { Flow::End } else { Flow::GoOn })
+    }
+
+    /// Tells of an error that no text made; its code.
+    pub(super) fn fail(&mut self, error: &Error, out: &mut Output) -> Code {
+        if out.is_json() {
+            out.json_line(&json!({"error": error}));
+        }
+        out.explain(error);
+        self.first_error.get_or_insert(error.code().exit_code());
+        error.code()
+    }
+
+    /// The error, with the way on if what is proposed is about files that are others by now.
+    fn advised(&self, error: Error) -> Error {
+        match error.code() {
+            Code::StalePreimage if !self.applies => error.hint(STALE),
+            _ => error,
+        }
     }
 
     /// Ends the session; the exit code of the command.
@@ -128,19 +150,21 @@ impl<'a> Session<'a> {
     }
 
     /// Shows what came of an input; the code of its error.
-    fn evaluated(&self, evaluated: Evaluated, out: &mut Output) -> Option<Code> {
+    fn evaluated(&self, mut evaluated: Evaluated, out: &mut Output) -> Option<Code> {
+        evaluated.error = evaluated.error.map(|error| self.advised(error));
         if out.is_json() {
             out.json_line(&evaluated);
         } else if let Some(shown) = &evaluated.shown {
             self.show(shown, out);
         }
-        let error = evaluated.error.as_ref()?;
-        out.know_sources(&evaluated.sources);
-        out.explain(error);
-        if evaluated.lost {
-            out.say("The session's process is gone, and all variables and functions with it. What is proposed stays.");
+        if let Some(error) = &evaluated.error {
+            out.know_sources(&evaluated.sources);
+            out.explain(error);
         }
-        Some(error.code())
+        if evaluated.lost {
+            out.say("The session's process died, and all variables and functions with it. What is proposed stays.");
+        }
+        evaluated.error.map(|error| error.code())
     }
 
     /// Shows a value; `()` shows nothing.
@@ -162,7 +186,7 @@ impl<'a> Session<'a> {
         match command {
             Command::Apply => {
                 let finished = self.interactive.borrow_mut().apply(&mut Terminal::over(self.here, out))?;
-                Ok(self.applied(&finished, out))
+                Ok(self.applied(finished, out))
             }
             Command::Budget => {
                 let budget = self.interactive.borrow().budget()?;
@@ -173,7 +197,14 @@ impl<'a> Session<'a> {
                 Ok(None)
             }
             Command::Diff => self.diff(out).map(|()| None),
-            Command::Help(name) => help::show(name.as_deref(), out).map(|()| None),
+            Command::Help(name) => {
+                let text = help::text(name.as_deref())?;
+                match out.is_json() {
+                    true => out.json_line(&json!({"help": text})),
+                    false => out.data(&text),
+                }
+                Ok(None)
+            }
             Command::Load(file) => {
                 let path = script_path(self.here, Path::new(&file))?;
                 let evaluated = self.interactive.borrow_mut().load(&path, &mut Terminal::over(self.here, out))?;
@@ -182,6 +213,9 @@ impl<'a> Session<'a> {
             Command::Quit => Ok(None),
             Command::Reset => {
                 self.interactive.borrow_mut().reset(&mut Terminal::over(self.here, out))?;
+                if out.is_json() {
+                    out.json_line(&json!({"reset": true}));
+                }
                 out.say("A new session: no variables, nothing proposed.");
                 Ok(None)
             }
@@ -208,11 +242,12 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn applied(&self, finished: &Finished, out: &mut Output) -> Option<Code> {
+    fn applied(&self, mut finished: Finished, out: &mut Output) -> Option<Code> {
+        finished.error = finished.error.map(|error| self.advised(error));
         if out.is_json() {
             out.json_line(&json!({"applied": finished}));
         }
-        tell_end(finished, out);
+        tell_end(&finished, out);
         finished.error.as_ref().map(Error::code)
     }
 
@@ -220,7 +255,7 @@ impl<'a> Session<'a> {
         if out.is_json() {
             out.json_line(&json!({"rolled_back": done}));
         }
-        recover::tell(done, false, out);
+        recover::tell(self.here, done, false, out);
         done.finished.error.as_ref().map(Error::code)
     }
 
@@ -252,11 +287,14 @@ impl<'a> Session<'a> {
             return Err(Error::new(Code::Usage, format!("`{shown}` exists"))
                 .hint(format!("`:save! {file}` replaces it, or choose another name")));
         }
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("session").replace('_', "-");
-        let text = self.interactive.borrow().script(&name);
+        let script = script_path(self.here, &path)?;
+        let text = self.interactive.borrow().script(&script);
         Target::of(&path, "a script")?.write(text.as_bytes())?;
         out.say(&format!("Saved as {}.", escape(&shown)));
-        let checked = script::check(&self.here.context, &script_path(self.here, &path)?);
+        let checked = script::check(&self.here.context, &script);
+        if out.is_json() {
+            out.json_line(&json!({"saved": script, "errors": checked.errors, "warnings": checked.warnings}));
+        }
         out.know_sources(&checked.sources);
         checked.errors.iter().for_each(|error| out.explain(error));
         checked.warnings.iter().for_each(|warning| out.warn_of(warning));

@@ -27,6 +27,12 @@ pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> 
     if arguments.watch {
         return watch::watch(here, &watch::Wanted { scripts: &scripts, filter, purpose }, out);
     }
+    if scripts.is_empty() {
+        for folder in case::strays(&here.context)? {
+            let message = format!("the cases in `{folder}` are not run: there is no script of that name");
+            out.warn_of(&Error::new(Code::NotFound, message).hint("rename the folder as the script was, or remove it"));
+        }
+    }
     let suites = case::find(&here.context, &scripts, filter)?;
     pass(&here.context, suites, purpose, out).map(|passed| passed.code)
 }

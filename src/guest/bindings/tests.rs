@@ -329,6 +329,24 @@ fn errors_of_the_script_say_where() {
 }
 
 #[test]
+fn what_the_engine_refuses_is_told_in_words_of_scripts() {
+    for (text, message, hint) in [
+        ("[3, \"a\"].sort()", "elements of different types cannot be sorted", "list.sort(|a, b| …)"),
+        ("let t = \"abc\"; t.find(\"b\")", "`find` can't be called with a string and a string", ""),
+        ("\"12\".to_int()", "`to_int` can't be called with a string", ""),
+        ("let t = \"a\"; t.replace(1, #{})", "`replace` can't be called with a string, an integer and a map", ""),
+        ("let t = \"a\"; t.trim(1)", "`trim` can't be called with a string and an integer", ""),
+        ("let t = \"a\"; t.trim().len", "the value before `.len` is `()`, which is nothing", "such as `trim`"),
+        ("let t = \"a\"; t.trim().len()", "`len` can't be called with `()`", "such as `trim`"),
+        ("\"a\".size", "a string has no property `size`", ""),
+    ] {
+        let error = script(text).0.unwrap_err();
+        assert_eq!(error.message(), message, "{text}");
+        assert!(error.hint_text().unwrap_or_default().contains(hint), "{text}: {error:?}");
+    }
+}
+
+#[test]
 fn errors_in_modules_carry_the_modules_path() {
     for (main, expected) in [
         ("import \"m\" as m;\nm::f(0)", ("m.rhai", 2)),

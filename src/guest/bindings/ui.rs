@@ -41,6 +41,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         step(label: "string") -> "()";
         /// Shows maps with the same keys as a table.
         ///
+        /// The columns stand in the order of their names.
+        ///
         /// ```rhai
         /// nrv.ui.table([#{ page: "a.html", links: 3 }]);
         /// ```

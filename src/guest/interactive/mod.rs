@@ -7,16 +7,19 @@ mod complete;
 mod pieces;
 mod scan;
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ops::{Range, RangeInclusive},
+};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, Module, Scope, Shared, Stmt};
 
 use crate::{
-    error::{Code, Error},
+    error::{Code, Error, Location},
     frame::{Completion, Evaluated, FromWorker, Input, Limits, Parsed, RunRequest, Shown, ToWorker},
     guest::{
         bindings::Host,
-        engine::{self, Modules},
+        engine::{self, ARGS, Modules},
         fault, inspect,
         link::SharedWire,
         source,
@@ -144,6 +147,7 @@ impl Session {
         self.host.begin(&input.run);
         self.modules.add(&input.sources, &input.imports);
         let (ast, errors) = self.compile(&input.text);
+        let before = self.lines;
         self.lines += input.text.lines().count();
         let ast = match (ast, errors.into_iter().next()) {
             (Some(ast), None) => ast,
@@ -155,7 +159,12 @@ impl Session {
         let outcome = self.engine.eval_ast_with_scope::<Dynamic>(&mut self.scope, &ast);
         let evaluated = self.told(outcome, &ast);
         self.keep(ast);
-        evaluated
+        match evaluated {
+            Evaluated::Error(error) if reads_argument(&error, &input.text, before) => {
+                Evaluated::Error(error.hint("a session has no arguments; `nrv run SCRIPT --arg NAME=VALUE` gives some"))
+            }
+            evaluated => evaluated,
+        }
     }
 
     fn told(&self, outcome: Result<Dynamic, Box<EvalAltResult>>, ast: &AST) -> Evaluated {
@@ -195,7 +204,10 @@ impl Session {
         match value::to_json(value) {
             Ok(json) => Shown { kind, value: Some(json), text: None },
             Err(_) => {
-                let text = match value.is_map() || value.is_array() || value.is_fnptr() {
+                // Of numbers these are those that are none, and infinite ones.
+                let is_range = value.is::<Range<i64>>() || value.is::<RangeInclusive<i64>>();
+                let has_text = value.is_map() || value.is_array() || value.is_fnptr() || value.is_float() || is_range;
+                let text = match has_text {
                     true => value.to_string(),
                     false => type_word(value).to_owned(),
                 };
@@ -215,4 +227,15 @@ impl Session {
     fn complete(&self, text: &str, cursor: usize) -> Completion {
         complete::complete(self, text, cursor)
     }
+}
+
+/// True if an error is at a field of the arguments. `before` is the number of lines before the text.
+fn reads_argument(error: &Error, text: &str, before: usize) -> bool {
+    let is_read = |place: &Location| {
+        let line = text.lines().nth(place.line.checked_sub(before + 1)?)?;
+        let rest: String = line.chars().take(place.column.checked_sub(1)?).collect();
+        let object = rest.trim_end().trim_end_matches('.').trim_end().strip_suffix(ARGS)?;
+        Some(!object.ends_with(|last: char| last.is_alphanumeric() || matches!(last, '_' | '.')))
+    };
+    error.message().contains("has no field") && error.location().and_then(is_read).unwrap_or(false)
 }

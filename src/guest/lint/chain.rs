@@ -172,8 +172,8 @@ fn after(from: Known, step: &Expr) -> Known {
 
 /// The receiver of a namespace within another one.
 fn namespace(receiver: &str, name: &str) -> Option<&'static str> {
-    let namespace = bindings::NAMESPACES.iter().find(|one| one.receiver == format!("{receiver}.{name}"))?;
-    Some(namespace.receiver)
+    let is_it = |known: &str| known.strip_prefix(receiver).and_then(|rest| rest.strip_prefix('.')) == Some(name);
+    bindings::NAMESPACES.iter().map(|one| one.receiver).find(|known| is_it(known))
 }
 
 fn find(receiver: &str, name: &str) -> Option<&'static Call> {

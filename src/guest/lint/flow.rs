@@ -21,9 +21,9 @@ fn unreachable(lint: &mut Lint<'_>, ast: &AST) {
     block(lint, ast.statements().iter());
     for function in ast.iter_fn_def() {
         // Its body can't be named, but a tree of it alone begins with its statements.
-        let alone = ast.clone_functions_only_filtered(|_, _, _, name, params| {
-            name == function.name && params == function.params.len()
-        });
+        // The engine's own filter while cloning keeps all of them.
+        let mut alone = ast.clone_functions_only();
+        alone.retain_functions(|_, _, name, params| name == function.name && params == function.params.len());
         let mut outer = Vec::new();
         alone.walk(&mut |nodes: &[ASTNode<'_>]| {
             if let [ASTNode::Stmt(statement)] = nodes {

@@ -24,6 +24,14 @@ const WORDS: &[(&str, &str)] = &[
     ("string", "a string"),
 ];
 
+/// What is looked at: an argument of a call, or a field in it, which is at the dotted place.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    call: &'static Call,
+    place: &'a str,
+    at: Position,
+}
+
 impl Lint<'_> {
     /// Checks the arguments of a call.
     pub(super) fn arguments(&mut self, call: &'static Call, given: &[Expr], at: Position) {
@@ -38,19 +46,19 @@ impl Lint<'_> {
                 let hint = Some(format!("its form is `{}`", call.form()));
                 self.error("argument_type", position, message, hint);
             } else {
-                self.inside(call, parameter, argument, "", position);
+                self.inside(parameter, argument, Spot { call, place: "", at: position });
             }
         }
     }
 
     /// Checks a literal map, or each one of a literal array, against its fields.
-    fn inside(&mut self, call: &'static Call, expected: &Field, given: &Expr, place: &str, at: Position) {
+    fn inside(&mut self, expected: &Field, given: &Expr, spot: Spot<'_>) {
         if expected.fields.is_empty() {
             return;
         }
         match given {
             Expr::Map(entries, position) if accepts(expected.kind, "map") => {
-                self.fields(call, expected.fields, &entries.0, place, or(*position, at));
+                self.fields(expected.fields, &entries.0, Spot { at: or(*position, spot.at), ..spot });
             }
             Expr::Array(items, _) if accepts(expected.kind, "array") => {
                 let maps = items.iter().filter_map(|item| match item {
@@ -58,21 +66,15 @@ impl Lint<'_> {
                     _ => None,
                 });
                 for (entries, position) in maps {
-                    self.fields(call, expected.fields, &entries.0, place, or(*position, at));
+                    self.fields(expected.fields, &entries.0, Spot { at: or(*position, spot.at), ..spot });
                 }
             }
             _ => {}
         }
     }
 
-    fn fields(
-        &mut self,
-        call: &'static Call,
-        known: &[Field],
-        given: &[(Ident, Expr)],
-        place: &str,
-        position: Position,
-    ) {
+    fn fields(&mut self, known: &[Field], given: &[(Ident, Expr)], spot: Spot<'_>) {
+        let Spot { call, place, at } = spot;
         let of = if place.is_empty() { String::new() } else { format!("`{place}` of ") };
         for (name, value) in given {
             let Some(field) = known.iter().find(|field| field.name == name.name) else {
@@ -91,7 +93,7 @@ impl Lint<'_> {
                 let hint = hint_of(field);
                 self.error("field_type", or(value.start_position(), name.pos), message, Some(hint));
             } else {
-                self.inside(call, field, value, &inner, name.pos);
+                self.inside(field, value, Spot { call, place: &inner, at: name.pos });
             }
         }
         let is_given = |field: &&Field| given.iter().any(|(name, _)| name.name == field.name);
@@ -100,7 +102,7 @@ impl Lint<'_> {
             let names = missing.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
             let plural = if missing.len() == 1 { "" } else { "s" };
             let message = format!("{of}`{}` needs the field{plural} {names}", call.path());
-            self.error("missing_field", position, message, Some(hint_of(first)));
+            self.error("missing_field", at, message, Some(hint_of(first)));
         }
     }
 

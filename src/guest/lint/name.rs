@@ -56,7 +56,9 @@ impl Lint<'_> {
                 let message = format!("the closure of `{ATTEMPT}` takes no parameters");
                 self.error("attempt_closure", position, message, hint);
             }
-            for parameter in function.params.iter().skip(captured) {
+            // To look for a place takes time.
+            let own = |name: &&rhai::ImmutableString| *name == HOST || *name == ARGS;
+            for parameter in function.params.iter().skip(captured).filter(own) {
                 self.name(parameter, before(self.text, body, parameter));
             }
             let arity = function.params.len();

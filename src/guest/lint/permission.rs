@@ -28,11 +28,13 @@ struct Need(&'static str, &'static str, Place, bool);
 const NEEDS: &[Need] = &[
     Need("nrv.apply.create", "write", Place::Argument(0), true),
     Need("nrv.apply.diff", "write", Place::Field(0, "path"), true),
+    Need("nrv.apply.plan", "exec", Place::Nowhere, false),
     Need("nrv.apply.plan", "write", Place::Nowhere, true),
     Need("nrv.apply.remove", "write", Place::Argument(0), true),
     Need("nrv.apply.rename", "write", Place::Argument(0), true),
     Need("nrv.apply.rename", "write", Place::Argument(1), true),
     Need("nrv.apply.write", "write", Place::Argument(0), true),
+    Need("nrv.commit", "exec", Place::Nowhere, false),
     Need("nrv.custom", "calls", Place::Argument(0), true),
     Need("nrv.dta(name).apply", "network", Place::Nowhere, false),
     Need("nrv.dta(name).apply", "write", Place::Nowhere, true),
@@ -57,7 +59,7 @@ impl Lint<'_> {
         let path = call.path();
         for Need(_, permission, place, certain) in NEEDS.iter().filter(|need| need.0 == path) {
             for value in values(*place, given) {
-                self.note(permission, value, &path, position, !certain);
+                self.note((permission, !certain), value, &path, position);
             }
         }
         if call.receiver == COMMANDS {
@@ -71,10 +73,10 @@ impl Lint<'_> {
         for found in named {
             let path = found.path();
             for Need(_, permission, ..) in NEEDS.iter().filter(|need| need.0 == path) {
-                self.note(permission, None, &path, position, true);
+                self.note((permission, true), None, &path, position);
             }
             if found.receiver == COMMANDS {
-                self.note("write", None, &path, position, true);
+                self.note(("write", true), None, &path, position);
             }
         }
     }
@@ -95,11 +97,11 @@ impl Lint<'_> {
             None => false,
         };
         if writes {
-            self.note("write", None, path, position, true);
+            self.note(("write", true), None, path, position);
         }
     }
 
-    fn note(&mut self, permission: &str, value: Option<String>, call: &str, position: Position, possible: bool) {
+    fn note(&mut self, (permission, possible): (&str, bool), value: Option<String>, call: &str, position: Position) {
         let Some(at) = source::location(self.path, position) else { return };
         let one = Use {
             permission: permission.to_owned(),

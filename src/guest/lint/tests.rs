@@ -105,3 +105,19 @@ fn the_hosts_names_stay_its_own() {
     }
     check("let f = |a| args[a] + nrv.run.seed; let g = || { let n = 1; || n + args.x };", &[]);
 }
+
+#[test]
+fn what_ends_one_function_ends_no_other() {
+    let text = "fn a() { throw 1 } fn b() { let x = 2; x } fn c() { return 3; 4 } [|| throw 5, |x| b() + x]";
+    let warnings = inspect("a.rhai", text, true).warnings;
+    let places: Vec<_> = warnings.iter().filter_map(|warning| warning.location().map(|place| place.column)).collect();
+    assert_eq!(places, [63], "{warnings:?}");
+}
+
+#[test]
+fn a_commitment_may_start_a_program() {
+    for text in ["nrv.commit(args.what)", "nrv.apply.plan(args.plan, \"write\")"] {
+        let uses = inspect("a.rhai", text, true).uses;
+        assert!(uses.iter().any(|one| one.permission == "exec" && one.possible), "{text}: {uses:?}");
+    }
+}

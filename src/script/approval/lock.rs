@@ -51,6 +51,11 @@ impl Lock {
         Ok(lock)
     }
 
+    /// The lock of a file's text; without a file nothing is approved.
+    pub fn of(text: Option<&str>) -> Result<Self, Error> {
+        text.map_or_else(|| Ok(Lock::default()), Lock::parse)
+    }
+
     /// The text of the file: the same approvals give the same bytes.
     pub fn render(&self) -> Result<String, Error> {
         let body = toml_edit::ser::to_string_pretty(self)

@@ -61,10 +61,7 @@ impl Standing {
 
 /// The lock of a workspace; an empty one if there is no file.
 pub fn read(context: &Context) -> Result<Lock, Error> {
-    match text(context)? {
-        Some(text) => Lock::parse(&text),
-        None => Ok(Lock::default()),
-    }
+    Lock::of(text(context)?.as_deref())
 }
 
 /// The text of the lock file; none if there is none.
@@ -82,12 +79,12 @@ pub fn text(context: &Context) -> Result<Option<String>, Error> {
 ///
 /// `not_approved` if it is not what was approved, or, where `confirm.approvers` is set, if none of them signed the lock.
 pub(super) fn lock_down(context: &Context, loaded: &Loaded) -> Result<Policy, Error> {
-    let text = text(context)?.unwrap_or_default();
-    let lock = if text.is_empty() { Lock::default() } else { Lock::parse(&text)? };
+    let text = text(context)?;
+    let lock = Lock::of(text.as_deref())?;
     if let Some(refusal) = Standing::of(&lock, loaded).refusal(&loaded.main) {
         return Err(refusal);
     }
-    check_signature(context, &text)?;
+    check_signature(context, text.as_deref().unwrap_or_default())?;
     let granted = lock.scripts.get(loaded.main.as_str()).map(|pin| pin.grants.clone()).unwrap_or_default();
     context.policy.locked()?.granting(&granted)
 }

@@ -55,8 +55,11 @@ impl Pin {
         ];
         let permissions = lists.into_iter().filter(|(_, list)| !list.is_empty());
         let main = loaded.main.as_str();
-        let (shipped, files): (Vec<_>, Vec<_>) =
-            loaded.hashes.iter().filter(|(name, _)| *name != main).partition(|(name, _)| library::is_shipped(name));
+        let (shipped, files): (Vec<_>, Vec<_>) = loaded
+            .hashes
+            .iter()
+            .filter(|(name, _)| *name != main)
+            .partition(|(name, sha256)| library::is_shipped(name, **sha256));
         Pin {
             sha256: loaded.hashes.get(main).copied().unwrap_or_else(|| Sha256::of(b"")),
             stdlib: (!shipped.is_empty()).then(|| STDLIB_VERSION.to_owned()),
@@ -106,6 +109,9 @@ impl Pin {
             match self.imports.get(name) {
                 Some(then) if then == sha256 => {}
                 Some(then) => changes.push(edited(&format!("`{name}`, which it imports,"), *then, *sha256)),
+                None if library::has_shipped_name(name) => {
+                    changes.push(format!("`{name}` is not the shipped module of that name"));
+                }
                 None => changes.push(format!("it imports `{name}`")),
             }
         }
@@ -118,8 +124,17 @@ impl Pin {
         for name in self.permissions.keys().chain(now.permissions.keys()).collect::<BTreeSet<_>>() {
             let (then, now) = (self.permissions.get(name).unwrap_or(&none), now.permissions.get(name).unwrap_or(&none));
             let may = verb(name);
-            changes.extend(now.difference(then).map(|more| format!("it may {may} `{more}`, which was not approved")));
-            changes.extend(then.difference(now).map(|less| format!("it may no longer {may} `{less}`")));
+            let more = |item: &String| format!("it may {may} `{item}`, which was not approved");
+            let less = |item: &String| format!("it may no longer {may} `{item}`");
+            // What is excluded is less, and what is no longer excluded is more.
+            changes.extend(
+                now.difference(then)
+                    .map(|item| item.strip_prefix('!').map_or(more(item), |item| less(&item.to_owned()))),
+            );
+            changes.extend(
+                then.difference(now)
+                    .map(|item| item.strip_prefix('!').map_or(less(item), |item| more(&item.to_owned()))),
+            );
         }
     }
 }
@@ -158,6 +173,10 @@ fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        path::RepoPath,
+        script::{header::Header, session::Spare},
+    };
 
     fn pin() -> Pin {
         Pin {
@@ -178,6 +197,33 @@ mod tests {
         assert_eq!(pin().changes(&now), expected);
     }
 
+    /// A record may hold the modules of another version, or what somebody wrote into it.
+    #[test]
+    fn a_module_that_is_not_shipped_now_is_none_that_was_approved() {
+        let main = RepoPath::parse("a.rhai").unwrap();
+        let loaded = |module: &str| Loaded {
+            main: main.clone(),
+            sources: BTreeMap::new(),
+            imports: BTreeMap::new(),
+            hashes: BTreeMap::from([
+                (main.to_string(), Sha256::of(b"script")),
+                ("nrv:std/plan.rhai".to_owned(), Sha256::of(module.as_bytes())),
+            ]),
+            doc: None,
+            header: Header::default(),
+            uses: Vec::new(),
+            places: BTreeMap::new(),
+            is_module: false,
+            warnings: Vec::new(),
+            spare: Spare::new(None),
+        };
+        let text = library::MODULES.iter().find(|(name, _)| *name == "std/plan").unwrap().1;
+        let approved = Pin::of(&loaded(text));
+        assert_eq!((approved.stdlib.as_deref(), approved.imports.len()), (Some(STDLIB_VERSION), 0));
+        let changes = approved.changes(&Pin::of(&loaded("fn plan() { }")));
+        assert_eq!(changes[0], "`nrv:std/plan.rhai` is not the shipped module of that name");
+    }
+
     #[test]
     fn every_difference_is_named() {
         differs(|_| {}, &[]);
@@ -190,10 +236,20 @@ mod tests {
             |now| now.imports = BTreeMap::from([("lib/b.rhai".to_owned(), Sha256::of(b"b"))]),
             &["it imports `lib/b.rhai`", "it no longer imports `lib/a.rhai`"],
         );
+        differs(
+            |now| now.imports.extend([("nrv:std/plan.rhai".to_owned(), Sha256::of(b"b"))]),
+            &["`nrv:std/plan.rhai` is not the shipped module of that name"],
+        );
         differs(|now| now.stdlib = Some("1".to_owned()), &["it imports shipped modules, of version 1"]);
         differs(
             |now| now.permissions = BTreeMap::from([("exec".to_owned(), BTreeSet::from(["cargo".to_owned()]))]),
             &["it may start `cargo`, which was not approved", "it may no longer write `site/**`"],
+        );
+        differs(
+            |now| {
+                now.permissions.entry("write".to_owned()).or_default().insert("!a/**".to_owned());
+            },
+            &["it may no longer write `a/**`"],
         );
         differs(|now| now.budget.clear(), &["its budget of `files`, 5, is gone"]);
         differs(|now| now.budget = BTreeMap::from([("files".to_owned(), 50)]), &["its budget of `files` is 50, not 5"]);

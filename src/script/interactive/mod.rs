@@ -77,7 +77,7 @@ pub struct Evaluated {
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
-    /// True if the worker died, and all variables and functions with it.
+    /// True if the worker died, now or since the last text, and all variables and functions of earlier texts with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
     /// All that errors may point into, by name, as [`super::diagnostic::render`] takes it; empty without an error.
@@ -93,6 +93,8 @@ pub struct Interactive<'a> {
     host: Option<Host<'a>>,
     /// None until it is needed, and when it has died.
     worker: Option<Worker>,
+    /// True if one died that knew texts, and nobody was told.
+    lost: bool,
     positions: Positions,
     /// Every text so far.
     texts: Vec<Text>,
@@ -112,6 +114,8 @@ pub struct Interactive<'a> {
 struct Text {
     name: String,
     text: String,
+    /// The file in whose folder it stands.
+    place: String,
     /// The lines before it.
     after: usize,
     parsed: frame::Parsed,
@@ -126,6 +130,7 @@ impl<'a> Interactive<'a> {
             start,
             host: None,
             worker: None,
+            lost: false,
             positions: Positions::default(),
             texts: Vec::new(),
             known: 0,
@@ -216,12 +221,9 @@ impl<'a> Interactive<'a> {
     pub fn rollback(&mut self, sink: &mut dyn Sink) -> Result<RolledBack, Error> {
         let sink = &mut OrNo(sink);
         let nothing = || Error::new(Code::InvalidInput, "nothing was applied that could be rolled back");
-        if self.start.apply {
-            if self.host()?.files_so_far() == 0 {
-                return Err(nothing());
-            }
+        if self.start.apply && self.host()?.files_so_far() > 0 {
             let finished = self.end_run(&mut Silent)?;
-            self.applied = vec![finished.run];
+            self.applied.push(finished.run);
         }
         let last = self.applied.last().cloned().ok_or_else(nothing)?;
         let rolled = host::rollback(self.context, &last, false, Flags { dry_run: false, ..self.flags() }, sink);
@@ -242,10 +244,13 @@ impl<'a> Interactive<'a> {
     }
 
     /// A script with what was evaluated well, in its order, and a header with the permissions that its calls used.
-    pub fn script(&self, name: &str) -> String {
+    ///
+    /// It is to stand at that path: imports lead from there to what they led to here.
+    pub fn script(&self, path: &RepoPath) -> String {
         let well = self.texts.iter().filter(|text| text.went_well);
-        let pieces: Vec<Piece<'_>> = well.map(|text| Piece { text: &text.text, parsed: &text.parsed }).collect();
-        saved::script(name, &pieces, &self.used)
+        let pieces: Vec<Piece<'_>> =
+            well.map(|Text { text, place, after, parsed, .. }| Piece { text, place, after: *after, parsed }).collect();
+        saved::script(path.as_str(), &pieces, &self.used)
     }
 
     /// The id of the run that goes on.
@@ -278,13 +283,14 @@ impl<'a> Interactive<'a> {
         sink: &mut dyn Sink,
     ) -> Result<Evaluated, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        self.ready()?;
+        let had_died = self.revive()?;
         let rested = self.rested.take().unwrap_or_else(Stopwatch::start);
         let position = self.positions.next();
         self.host()?.begin_input(&position, (&name, text), rested)?;
         self.texts.push(Text {
             name,
             text: text.to_owned(),
+            place: place.to_owned(),
             after: self.lines,
             parsed: frame::Parsed::default(),
             went_well: false,
@@ -298,7 +304,7 @@ impl<'a> Interactive<'a> {
         let end = self.positions.next();
         self.host()?.end_input(&end, outcome.as_ref().err(), sink)?;
         self.rested = Some(self.host()?.rest());
-        let number = self.texts.len();
+        let (number, lost) = (self.texts.len(), lost || had_died);
         Ok(match outcome {
             Ok(shown) => Evaluated { number, shown: Some(shown), error: None, lost, sources: BTreeMap::new() },
             Err(error) => Evaluated { number, shown: None, error: Some(error), lost, sources: self.sources() },
@@ -372,9 +378,18 @@ impl<'a> Interactive<'a> {
         let worker = self.worker.as_mut().ok_or_else(no_worker)?;
         let answer = question(worker);
         if answer.is_err() {
+            self.lost |= self.known < self.texts.len();
             self.forget();
         }
         answer
+    }
+
+    /// Makes sure of a worker that lives; true if one died that knew texts, and nobody was told.
+    fn revive(&mut self) -> Result<bool, Error> {
+        if self.ask(|worker| worker.parse("", &|| None)).is_err() {
+            self.ready()?;
+        }
+        Ok(mem::take(&mut self.lost))
     }
 
     /// Starts a worker if there is none.
@@ -463,6 +478,7 @@ impl<'a> Interactive<'a> {
             None => error,
         };
         if lost {
+            self.lost = false;
             self.forget();
         }
         match (error.code(), lost) {

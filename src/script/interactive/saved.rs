@@ -2,17 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use crate::{frame::Parsed, script::interactive::used::Used};
+use crate::{
+    frame::{Import, Parsed},
+    script::{
+        interactive::used::Used,
+        library::{self, EXTENSION, Target},
+    },
+};
 
 /// A text that went well.
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
+    /// The file in whose folder it stands.
+    pub(super) place: &'a str,
+    /// The lines before it.
+    pub(super) after: usize,
     pub(super) parsed: &'a Parsed,
 }
 
-/// The script of that name.
-pub(super) fn script(name: &str, pieces: &[Piece<'_>], used: &Used) -> String {
-    let mut script = format!("//! Made of a session.\n\nconst WORKFLOW = #{{\n    name: {},\n", quoted(name));
+/// A part of a text that gives way to another.
+type Edit = (usize, usize, String);
+
+/// The script that is to stand at that path.
+pub(super) fn script(path: &str, pieces: &[Piece<'_>], used: &Used) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let name = file.rsplit_once('.').map_or(file, |(stem, _)| stem).replace('_', "-");
+    let mut script = format!("//! Made of a session.\n\nconst WORKFLOW = #{{\n    name: {},\n", quoted(&name));
     let permissions = used.permissions();
     if !permissions.is_empty() {
         let list = |(name, values): (&&str, &Vec<String>)| {
@@ -22,7 +37,7 @@ pub(super) fn script(name: &str, pieces: &[Piece<'_>], used: &Used) -> String {
         script.push_str(&format!("    permissions: #{{ {} }},\n", lists.join(", ")));
     }
     script.push_str("};\n");
-    let bodies = bodies(pieces);
+    let bodies = bodies(path, pieces);
     let last = bodies.len().saturating_sub(1);
     for (at, (text, open)) in bodies.iter().enumerate() {
         script.push('\n');
@@ -41,10 +56,11 @@ pub(super) fn script(name: &str, pieces: &[Piece<'_>], used: &Used) -> String {
 }
 
 /// The texts without what a script can't hold twice, each with the end of a last statement that needs a `;`.
-fn bodies(pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
+fn bodies(path: &str, pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
     let mut later = BTreeSet::new();
     let mut bodies = Vec::new();
-    for Piece { text, parsed } in pieces.iter().rev() {
+    for piece in pieces.iter().rev() {
+        let Piece { text, parsed, .. } = piece;
         let mut cut: Vec<(usize, usize)> = parsed.header.into_iter().collect();
         for function in parsed.functions.iter().rev() {
             if !later.insert((function.name.as_str(), function.params)) {
@@ -52,17 +68,20 @@ fn bodies(pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
             }
         }
         cut.extend(head(text));
-        cut.sort_unstable();
         let is_cut = |end: usize| cut.iter().any(|(from, to)| (*from..*to).contains(&end.saturating_sub(1)));
         let end = parsed.last.filter(|(end, open)| *open && !is_cut(*end)).map(|(end, _)| end);
-        let (mut kept, mut from, mut moved) = (String::new(), 0, None);
-        for (start, to) in cut {
-            kept.push_str(text.get(from..start).unwrap_or_default());
-            from = to.max(from);
+        let mut edits: Vec<Edit> = cut.into_iter().map(|(from, to)| (from, to, String::new())).collect();
+        edits.extend(parsed.imports.iter().filter_map(|import| led_from(path, piece, import)));
+        edits.sort_unstable();
+        let (mut kept, mut from) = (String::new(), 0);
+        for (start, to, text_there) in edits {
+            // What stands in a part that is cut goes with it.
+            let Some(between) = text.get(from..start) else { continue };
+            kept.push_str(between);
+            kept.push_str(&text_there);
+            from = to;
         }
-        if let Some(end) = end {
-            moved = Some(kept.len() + end.saturating_sub(from));
-        }
+        let moved = end.map(|end| kept.len() + end.saturating_sub(from));
         kept.push_str(text.get(from..).unwrap_or_default());
         let leading = kept.len() - kept.trim_start_matches('\n').len();
         let body = kept.trim_matches('\n').trim_end().to_owned();
@@ -72,6 +91,33 @@ fn bodies(pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
     }
     bodies.reverse();
     bodies
+}
+
+/// The literal of an import, as it has to be written in the script of that path to lead to the same module.
+fn led_from(path: &str, piece: &Piece<'_>, import: &Import) -> Option<Edit> {
+    let Ok(Target::File(module)) = library::resolve(piece.place, &import.literal) else { return None };
+    let (line, column) = (import.at.line.checked_sub(piece.after + 1)?, import.at.column.checked_sub(1)?);
+    let before: usize = piece.text.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = piece.text.get(before..)?;
+    let start = before + rest.char_indices().nth(column)?.0;
+    let written = quoted(&import.literal);
+    let literal = relative(path, module.as_str());
+    let is_there = piece.text[start..].starts_with(&written) && literal != import.literal;
+    is_there.then(|| (start, start + written.len(), quoted(&literal)))
+}
+
+/// How a file imports a module.
+fn relative(path: &str, module: &str) -> String {
+    let bare = module.strip_suffix(EXTENSION).unwrap_or(module);
+    let (folders, mut parts): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), bare.split('/').collect());
+    let (folders, most) = (&folders[..folders.len() - 1], parts.len() - 1);
+    let common = folders.iter().zip(&parts[..most]).take_while(|(a, b)| a == b).count();
+    parts.drain(..common);
+    let first = parts.first().copied().unwrap_or_default();
+    // What is shipped is looked for first.
+    let up =
+        if common == folders.len() && first == "std" { "./".to_owned() } else { "../".repeat(folders.len() - common) };
+    format!("{up}{}", parts.join("/"))
 }
 
 /// The doc comment of a loaded script, which the new one has of its own.
@@ -99,7 +145,11 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Definition;
+    use crate::{error::Location, frame::Definition};
+
+    fn piece<'a>(text: &'a str, parsed: &'a Parsed) -> Piece<'a> {
+        Piece { text, place: "session", after: 7, parsed }
+    }
 
     #[test]
     fn what_was_defined_again_stands_once_and_statements_are_closed() {
@@ -110,10 +160,41 @@ mod tests {
         let third = parsed(Vec::new(), (3, true));
         let texts = ["fn f() { 1 }\nlet x = 1 // one", "fn f() { 2 }", "f()"];
         let pieces: Vec<_> =
-            texts.iter().zip([&first, &second, &third]).map(|(text, parsed)| Piece { text, parsed }).collect();
-        let script = script("a \"b\"", &pieces, &Used::default());
+            texts.iter().zip([&first, &second, &third]).map(|(text, parsed)| piece(text, parsed)).collect();
+        let script = script("scripts/a \"b\".rhai", &pieces, &Used::default());
         let expected = "//! Made of a session.\n\nconst WORKFLOW = #{\n    name: \"a \\\"b\\\"\",\n};\n\
                         \nlet x = 1; // one\n\nfn f() { 2 }\n\nf()\n";
         assert_eq!(script, expected);
+    }
+
+    #[test]
+    fn imports_lead_to_the_same_modules_from_another_folder() {
+        for (path, module, expected) in [
+            ("scripts/x.rhai", "lib/m.rhai", "../lib/m"),
+            ("x.rhai", "lib/m.rhai", "lib/m"),
+            ("scripts/x.rhai", "scripts/lib/m.rhai", "lib/m"),
+            ("a/b/x.rhai", "a/c/m.rhai", "../c/m"),
+            ("a/m/x.rhai", "a/m.rhai", "../m"),
+            ("x.rhai", "std/m.rhai", "./std/m"),
+        ] {
+            assert_eq!(relative(path, module), expected, "{path} {module}");
+            let target = library::resolve(path, expected).unwrap();
+            assert_eq!(target.name(), module);
+        }
+    }
+
+    #[test]
+    fn an_import_is_rewritten_where_it_stands() {
+        let text = "/* é */ import \"lib/m\" as m; import \"std/plan\" as plan;\nimport \"lib/n\"";
+        let import = |literal: &str, line, column| {
+            let at = Location { path: "session".to_owned(), line, column };
+            Import { literal: literal.to_owned(), at }
+        };
+        let imports = vec![import("lib/m", 8, 16), import("std/plan", 8, 37), import("lib/n", 9, 8)];
+        let parsed = Parsed { imports, last: Some((text.len(), true)), ..Parsed::default() };
+        let one = Parsed { last: Some((1, true)), ..Parsed::default() };
+        let script = script("scripts/x.rhai", &[piece(text, &parsed), piece("1", &one)], &Used::default());
+        let expected = "/* é */ import \"../lib/m\" as m; import \"std/plan\" as plan;\nimport \"../lib/n\";\n\n1\n";
+        assert!(script.ends_with(expected), "{script}");
     }
 }

@@ -30,7 +30,12 @@ impl Used {
             | Call::ApplyRemove { path, .. }
             | Call::ApplyWrite { path, .. } => self.add("write", [path.clone()]),
             Call::ApplyRename { from, to, .. } => self.add("write", [from.clone(), to.clone()]),
-            Call::ApplyPlan { plan, .. } => self.add("write", diffs(plan)),
+            Call::ApplyPlan { plan, .. } => {
+                self.add("write", diffs(plan));
+                let commitments = plan["commitments"].as_array().into_iter().flatten();
+                commitments.for_each(|one| self.add("exec", started(&one["assertion"])));
+            }
+            Call::CommitAdd { assertion, .. } => self.add("exec", started(assertion)),
             Call::ExecRun(run) => {
                 self.add("exec", [run.program.clone()]);
                 self.add("write", run.writes.clone());
@@ -72,6 +77,11 @@ impl Used {
     }
 }
 
+/// The program that an assertion starts.
+fn started(assertion: &Value) -> Option<String> {
+    assertion["command"]["program"].as_str().map(str::to_owned)
+}
+
 /// The globs of an adapter's target, beneath its folder.
 fn globs(input: &Value) -> Vec<String> {
     let target = &input["target"];
@@ -110,6 +120,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::call::Strategy;
 
     #[test]
     fn what_calls_need_is_gathered() {
@@ -124,5 +135,11 @@ mod tests {
             used.note(&Call::ApplyCreate { path: format!("docs/{n}.md"), text: String::new() });
         }
         assert_eq!(used.permissions()["write"], ["a.txt", "docs/*", "site/**/*.html", "!site/old/**"]);
+        let assertion = |program: &str| json!({"command": {"program": program}});
+        let description = "it builds".to_owned();
+        used.note(&Call::CommitAdd { description, assertion: assertion("cargo"), timeout_ms: None });
+        let plan = json!({"diffs": [], "commitments": [{"description": "", "assertion": assertion("make")}]});
+        used.note(&Call::ApplyPlan { plan, strategy: Strategy::Write, strict: false });
+        assert_eq!(used.permissions()["exec"], ["cargo", "make"]);
     }
 }

@@ -55,6 +55,14 @@ fn script(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{{ {line}; }} 2>/dev/null\n")).collect::<String>() + "true\n"
 }
 
+/// The same operation without a hard link: a file with two names in the tree is two files in a copied view.
+fn without_hard_link(line: &str) -> String {
+    match line.strip_prefix("ln ").filter(|rest| !rest.starts_with('-')) {
+        Some(names) => format!("cp {names}"),
+        None => line.to_owned(),
+    }
+}
+
 /// Runs a script on a plain folder.
 fn plainly(folder: &Path, lines: &[String]) {
     let mut command = Command::new("/bin/sh");
@@ -119,6 +127,7 @@ proptest! {
         operations in prop::collection::vec(operation(), 1..12),
     ) {
         let setting = Setting::empty();
+        let first: Vec<String> = first.iter().map(|line| without_hard_link(line)).collect();
         plainly(setting.root(), &first);
         let tree = setting.snapshot();
         let plan = copied(setting.root());

@@ -102,4 +102,6 @@ fn the_command_writes_all_files_and_nothing_takes_them_for_scripts() {
     site.nrv(&["definitions", "scripts"]).exits(0);
     assert_eq!(String::from_utf8(site.read("scripts/nrv.d.rhai")).unwrap(), files()["nrv.d.rhai"]);
     site.nrv(&["definitions", ".git/hooks"]).exits(3).says("give another folder");
+    site.nrv(&["definitions", ".git/new/deep"]).exits(3).says("give another folder");
+    assert!(!site.path(".git/new").exists());
 }

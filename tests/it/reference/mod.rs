@@ -50,6 +50,10 @@ fn everything_is_found_by_its_name_and_by_less_if_that_is_enough() {
         ("std/report.rhai", "std/report"),
         ("report::summary", "std/report::summary(output)"),
         ("strings", "Strings"),
+        ("globs", "Globs"),
+        ("WORKFLOW", "Header"),
+        ("args", "Header"),
+        ("commitments", "nrv.commit(commitment)"),
     ] {
         assert_eq!(reference.find(asked).unwrap().title(), title, "{asked}");
     }

@@ -21,7 +21,8 @@ impl Keys {
         Some(keys)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// The file of a key.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 

@@ -1,4 +1,5 @@
 //! A person at a terminal who waits for what is shown before they type on.
+#![expect(clippy::disallowed_methods, reason = "a test gives up after a while")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
 
 use super::{
     site::{Running, Site},
-    terminal::on_a_terminal,
+    terminal::{line, line_on_a_terminal},
 };
 
 /// How long they wait for what has to come.
@@ -29,7 +30,8 @@ pub(crate) struct Typist {
 impl Typist {
     /// Starts the binary on a terminal. None if there is no program that makes one.
     pub(crate) fn start(site: &Site, arguments: &[&str]) -> Option<Self> {
-        let mut running = on_a_terminal(site, arguments)?;
+        // A shell that hears Ctrl-C with its command says so by its own exit code.
+        let mut running = line_on_a_terminal(site, &format!("exec {}", line(site, arguments)))?;
         let keys = running.0.stdin.take().unwrap();
         let mut pipe = running.0.stdout.take().unwrap();
         let shown = Arc::new(Mutex::new(String::new()));

@@ -1,0 +1,2 @@
+// Copyright 2026 Example Ltd.
+// SPDX-License-Identifier: MIT

@@ -1,0 +1,2 @@
+// Old
+// Copyright 2020 Old
