@@ -18,6 +18,9 @@ use crate::{
 /// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
 pub(super) const COMPLETE: ABI = ABI::V6;
 
+/// From which version on it also denies sockets that lie in folders, but for those that the confined process made itself.
+pub(super) const PATH_SOCKETS: ABI = ABI::V9;
+
 /// Folders that a program needs to load its libraries from.
 const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
@@ -112,16 +115,16 @@ fn tie_to_parent(missing: &mut Vec<String>) {
 /// Denies all files but those beneath the roots, which may be read; all TCP ports; signals to others.
 fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
     if roots.is_empty() {
-        return enforce(&[], false, missing);
+        return enforce(&[], false, missing).is_some();
     }
     let readable = AccessFs::ReadFile | AccessFs::ReadDir;
     let libraries = SYSTEM_LIBRARIES.iter().map(PathBuf::from).collect();
-    enforce(&[(roots.to_vec(), readable), (libraries, readable | AccessFs::Execute)], false, missing)
+    enforce(&[(roots.to_vec(), readable), (libraries, readable | AccessFs::Execute)], false, missing).is_some()
 }
 
 /// Denies everything that is done to files but these accesses beneath these paths; all TCP ports, unless the network is
-/// permitted; signals to others. A path that does not exist permits nothing.
-pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) -> bool {
+/// permitted; signals to others. A path that does not exist permits nothing. Gives the version that denies it; none if nothing does.
+pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) -> Option<ABI> {
     let (enforced, abi) = match restrict(rules, network) {
         Ok(RestrictionStatus { ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, .. }) => {
             (ruleset != RulesetStatus::NotEnforced, effective_abi)
@@ -130,7 +133,7 @@ pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) 
     };
     if !enforced {
         missing.push("Landlock is not available: the kernel does not deny files to the process".to_owned());
-        return false;
+        return None;
     }
     if abi < ABI::V4 && !network {
         missing.push("this kernel's Landlock is too old to deny TCP connections".to_owned());
@@ -138,12 +141,13 @@ pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) 
     if abi < COMPLETE {
         missing.push("this kernel's Landlock is too old to deny signals to other processes".to_owned());
     }
-    true
+    Some(abi)
 }
 
 fn restrict(rules: &[Rule], network: bool) -> Result<RestrictionStatus, RulesetError> {
+    // A kernel that does not know a right leaves it out.
     let mut ruleset =
-        Ruleset::default().handle_access(AccessFs::from_all(COMPLETE))?.scope(Scope::from_all(COMPLETE))?;
+        Ruleset::default().handle_access(AccessFs::from_all(PATH_SOCKETS))?.scope(Scope::from_all(COMPLETE))?;
     if !network {
         ruleset = ruleset.handle_access(AccessNet::from_all(COMPLETE))?;
     }

@@ -105,8 +105,17 @@ fn what_is_protected_is_not_changed_whatever_writes_says() {
 #[test]
 fn what_no_change_set_can_hold_is_an_error_that_names_it() {
     fails("mkfifo pipe", &["**"], Code::Unwritable, "`pipe`");
-    fails("chmod u+s a.txt", &["**"], Code::Unwritable, "`a.txt` the mode 4644");
     fails("echo x > \"$(printf 'a\\377b')\"", &["**"], Code::InvalidPath, "`a\u{fffd}b`");
+}
+
+#[test]
+fn set_id_bits_are_no_change_of_a_command() {
+    check("chmod u+s a.txt; chmod 2755 sub/b.txt; echo x > n; chmod g+s n", &["n: x"]);
+    for way in WAYS {
+        let setting = Setting::new();
+        let error = setting.shell("chmod u+s a.txt").writes(&["**"]).unconfined().run(way).unwrap_err();
+        assert_eq!((error.code(), error.message()), (Code::Unwritable, "the command gave `a.txt` the mode 4644"), "{way:?}");
+    }
 }
 
 #[test]

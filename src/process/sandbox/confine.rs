@@ -1,6 +1,6 @@
 //! How a process confines itself just before a program takes its place or is started by it: files, system calls, privileges, limits.
 
-use std::path::PathBuf;
+use std::{fs, os::unix::fs::FileTypeExt, path::PathBuf};
 
 use landlock::{Access, AccessFs, BitFlags};
 use rustix::{
@@ -36,15 +36,15 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Processes of nrv's own that count as the program's: those that supervise.
 const OWN_PROCESSES: u64 = 2;
 
-/// Confines this process, which has no other thread. What the kernel lacks is told in `missing`.
-pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) {
+/// Confines this process, which has no other thread. What the kernel lacks is told in `missing`. True if system calls are filtered.
+pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) -> bool {
     let mut note = |result: rustix::io::Result<()>, what: &str| {
         if let Err(error) = result {
             missing.push(format!("the kernel refuses a limit ({error}): {what}"));
         }
     };
     if launch.confine == Confine::Off {
-        return;
+        return false;
     }
     note(rustix::thread::set_no_new_privs(true), "a set-user-id program can gain privileges");
     note(drop_capabilities(), "the program has privileges");
@@ -56,16 +56,18 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
         );
     }
     missing.extend(limit(launch, namespaces));
-    lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
-    if launch.network {
+    let landlock = lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
+    if launch.network && landlock.is_none_or(|version| version < lockdown::PATH_SOCKETS) {
         missing.push(
             "the network is permitted: services of this machine can be reached by sockets that lie in folders"
                 .to_owned(),
         );
     }
-    if let Err(why) = refused::refuse(launch.network) {
+    let filtered = refused::refuse(launch.network);
+    if let Err(why) = &filtered {
         missing.push(format!("seccomp is not available ({why}): the program may make any system call"));
     }
+    filtered.is_ok()
 }
 
 /// Sets the limits that the program inherits; gives what can't be limited.
@@ -138,5 +140,13 @@ fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<Acces
     } else {
         writable.push(launch.temporary.clone());
     }
-    vec![(readable, read), (writable, write), (paths(DEVICES), AccessFs::ReadFile | AccessFs::WriteFile)]
+    // Of sockets that lie in folders, it reaches those that are named themselves.
+    let is_socket = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    let sockets: Vec<PathBuf> = launch.read.iter().filter(is_socket).cloned().collect();
+    vec![
+        (readable, read),
+        (writable, write),
+        (paths(DEVICES), AccessFs::ReadFile | AccessFs::WriteFile),
+        (sockets, AccessFs::ResolveUnix.into()),
+    ]
 }

@@ -74,8 +74,9 @@ fn first(control: &UnixStream, own_network: bool) -> Result<ExitCode, NotStarted
     mounts::lay_all(&launch, &mut missing)?;
     let mut program = command(&launch, stdin);
     program.env("TMPDIR", "/tmp");
-    confine::this_process(&launch, true, &mut missing);
-    agree(control, Confinement { state: state(&launch, &missing), staged: launch.stage.is_some(), missing })?;
+    let filtered = confine::this_process(&launch, true, &mut missing);
+    let staged = launch.stage.is_some();
+    agree(control, Confinement { state: state(&launch, &missing), staged, filtered, missing })?;
     let child = start(&bell, &launch, program.process_group(0))?;
     drop(program);
     Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Namespace))
@@ -90,8 +91,8 @@ fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     let stdin = stdin(&launch)?;
     let mut program = command(&launch, stdin);
     program.env("TMPDIR", &launch.temporary);
-    confine::this_process(&launch, false, &mut missing);
-    agree(control, Confinement { state: state(&launch, &missing), staged: false, missing })?;
+    let filtered = confine::this_process(&launch, false, &mut missing);
+    agree(control, Confinement { state: state(&launch, &missing), staged: false, filtered, missing })?;
     if !has_format(&launch) {
         return Err(not_run(&launch, &rustix::io::Errno::NOEXEC.into()));
     }

@@ -176,6 +176,9 @@ pub struct Confinement {
     pub state: State,
     /// True if it worked on its stage, and not on the folder itself.
     pub staged: bool,
+    /// True if its system calls were filtered, so that it made no file that runs with its owner's rights.
+    #[serde(default)]
+    pub filtered: bool,
     /// What is missing and what that means, a sentence each without final period.
     pub missing: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! The system calls that no confined program may make: those that reach other processes, the kernel's keys and mounts, or the
-//! network, and those whose effects no other means bounds.
+//! network, those that would make a program of this user's that runs with this user's rights for whoever starts it, and those whose
+//! effects no other means bounds.
 
 use libc::c_long;
 use seccompiler::{BpfProgram, sock_filter};
@@ -61,8 +62,11 @@ const REFUSED: &[c_long] = &[
     libc::SYS_ioperm,
 ];
 
-/// Namespaces that `clone` could make. Its newer form, `clone3`, hides what it makes from filters: it looks as if the kernel did
-/// not have it, and programs fall back.
+/// Newer forms of calls that hide from filters what they do, since it stands behind a pointer: namespaces that are made, the mode
+/// of a file. They look as if the kernel did not have them, and programs fall back.
+const ABSENT_CALLS: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
+
+/// Namespaces that `clone` could make.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -88,9 +92,38 @@ const MACHINE: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// From here on there are the calls of x86's form with short pointers, which filters see as the same machine. Hardly a program has
-/// them, and hardly a kernel: none is let through.
-const SHORT: Option<u32> = if cfg!(target_arch = "x86_64") { Some(0x4000_0000) } else { None };
+/// From here on there are calls that are newer than this filter, which can't say what they do: they look as if the kernel did not
+/// have them, and programs fall back. So do those of x86's form with short pointers, which filters see as the same machine.
+const NEWER: u32 = 463;
+
+/// The bits of a mode by which a program runs as its owner or its group: who else may run it gets the rights of this user.
+const SET_ID: u32 = 0o6000;
+
+/// Calls whose second argument is the mode of a file.
+const MODE_SECOND: &[c_long] = &[
+    libc::SYS_fchmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+];
+
+/// Calls whose third argument is the mode of a file.
+const MODE_THIRD: &[c_long] =
+    &[libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_mkdirat, libc::SYS_mknodat];
+
+/// What makes `open` make a file. Without it, its mode is whatever the caller left there.
+const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+
+/// The part of a socket's type that says which, as the kernel has it; the rest are flags.
+const SOCKET_TYPE: u32 = 0xf;
+
+/// Pairs of sockets that stay connected to each other: an end of any other pair sends to whom it likes.
+const PAIRS: &[i32] = &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
 /// Where a filter finds the number of a call, that of the machine, and the lower half of the first argument.
 const NUMBER: u32 = 0;
@@ -108,42 +141,101 @@ pub(super) fn refuse(network: bool) -> Result<(), String> {
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
-/// The filter. The kernel runs it for each call that there is when it is set: what makes it long makes each start slow.
+/// The filter. The kernel runs it for each call that there is when it is set: what makes it long makes each start slow. Later it
+/// runs it only for calls of which it looks at an argument, so that those come first.
 fn program(network: bool) -> Option<BpfProgram> {
     let mut program = vec![load(ARCHITECTURE)];
     // Over the next one, if it is this machine.
     program.push(jump(libc::BPF_JEQ, MACHINE?, 1, 0));
     program.extend([answer(libc::SECCOMP_RET_KILL_PROCESS), load(NUMBER)]);
-    program.extend(SHORT.into_iter().flat_map(|from| [jump(libc::BPF_JGE, from, 0, 1), answer(ABSENT)]));
-    program.extend(of_call(libc::SYS_clone3, &[answer(ABSENT)])?);
-    for call in REFUSED {
-        program.extend(of_call(*call, &[answer(DENIED)])?);
-    }
-    program.extend(of_call(
-        libc::SYS_clone,
-        &[load(ARGUMENTS), jump(libc::BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1), answer(DENIED), answer(ALLOWED)],
+    program.extend([jump(libc::BPF_JGE, NEWER, 0, 1), answer(ABSENT)]);
+    program.extend(of_calls(&[libc::SYS_openat], &opening(2))?);
+    #[cfg(target_arch = "x86_64")]
+    program.extend(of_calls(&[libc::SYS_open], &opening(1))?);
+    program.extend(of_calls(MODE_SECOND, &mode(1))?);
+    program.extend(of_calls(MODE_THIRD, &mode(2))?);
+    let namespaces = NAMESPACES.cast_unsigned();
+    program.extend(of_calls(
+        &[libc::SYS_clone],
+        &[load(argument(0)), jump(libc::BPF_JSET, namespaces, 0, 1), answer(DENIED), answer(ALLOWED)],
     )?);
-    let mut ioctl = vec![load(ARGUMENTS + 8)];
+    let mut ioctl = vec![load(argument(1))];
     for request in TYPING {
         ioctl.extend([jump(libc::BPF_JEQ, u32::try_from(*request).ok()?, 0, 1), answer(DENIED)]);
     }
     ioctl.push(answer(ALLOWED));
-    program.extend(of_call(libc::SYS_ioctl, &ioctl)?);
-    let mut socket = vec![load(ARGUMENTS)];
-    for family in FAMILIES.iter().filter(|_| network) {
-        socket.extend([jump(libc::BPF_JEQ, family.cast_unsigned(), 0, 1), answer(ALLOWED)]);
+    program.extend(of_calls(&[libc::SYS_ioctl], &ioctl)?);
+    if network {
+        program.extend(of_calls(&[libc::SYS_socket], &one_of(FAMILIES))?);
+        program.extend(of_calls(&[libc::SYS_socketpair], &one_of(&[libc::AF_UNIX]))?);
+    } else {
+        program.extend(of_calls(&[libc::SYS_socket, libc::SYS_connect], &[answer(DENIED)])?);
+        program.extend(of_calls(&[libc::SYS_socketpair], &pair())?);
     }
-    socket.push(answer(DENIED));
-    program.extend(of_call(libc::SYS_socket, &socket)?);
+    program.extend(of_calls(ABSENT_CALLS, &[answer(ABSENT)])?);
+    program.extend(of_calls(REFUSED, &[answer(DENIED)])?);
     program.push(answer(ALLOWED));
     Some(program)
 }
 
-/// What is done for a call, of which something has to be answered.
-fn of_call(call: c_long, what: &[sock_filter]) -> Option<Vec<sock_filter>> {
-    let mut part = vec![jump(libc::BPF_JEQ, u32::try_from(call).ok()?, 0, u8::try_from(what.len()).ok()?)];
+/// What is done for some calls, of which something has to be answered.
+fn of_calls(calls: &[c_long], what: &[sock_filter]) -> Option<Vec<sock_filter>> {
+    let mut part = Vec::with_capacity(calls.len() + what.len());
+    for (at, call) in calls.iter().enumerate() {
+        // To the answer over the calls that follow; from the last one, over the answer.
+        let following = calls.len() - 1 - at;
+        let past = if following == 0 { what.len() } else { 0 };
+        let call = u32::try_from(*call).ok()?;
+        part.push(jump(libc::BPF_JEQ, call, u8::try_from(following).ok()?, u8::try_from(past).ok()?));
+    }
     part.extend_from_slice(what);
     Some(part)
+}
+
+/// A file is opened, with the flags in that argument and the mode in the next; if it may be made, not as a set-id program.
+fn opening(flags: u32) -> Vec<sock_filter> {
+    let mode = mode(flags + 1);
+    // An array of a few instructions.
+    let over = u8::try_from(mode.len() - 1).unwrap_or(u8::MAX);
+    let mut what = vec![load(argument(flags)), jump(libc::BPF_JSET, MAKES.cast_unsigned(), 0, over)];
+    what.extend(mode);
+    what
+}
+
+/// The argument is a mode, in which no set-id bit may be.
+fn mode(at: u32) -> [sock_filter; 4] {
+    [load(argument(at)), jump(libc::BPF_JSET, SET_ID, 0, 1), answer(DENIED), answer(ALLOWED)]
+}
+
+/// The first argument is one of these.
+fn one_of(numbers: &[i32]) -> Vec<sock_filter> {
+    let mut what = vec![load(argument(0))];
+    what.extend(are(numbers));
+    what
+}
+
+/// A pair of sockets of this machine that stay connected.
+fn pair() -> Vec<sock_filter> {
+    let family = libc::AF_UNIX.cast_unsigned();
+    let mut what = vec![load(argument(0)), jump(libc::BPF_JEQ, family, 1, 0), answer(DENIED)];
+    what.extend([load(argument(1)), statement(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, SOCKET_TYPE)]);
+    what.extend(are(PAIRS));
+    what
+}
+
+/// Lets what was loaded pass if it is one of these.
+fn are(numbers: &[i32]) -> Vec<sock_filter> {
+    let mut what = Vec::new();
+    for number in numbers {
+        what.extend([jump(libc::BPF_JEQ, number.cast_unsigned(), 0, 1), answer(ALLOWED)]);
+    }
+    what.push(answer(DENIED));
+    what
+}
+
+/// Where the lower half of an argument is. All that are looked at are numbers of 32 bits to the kernel.
+fn argument(at: u32) -> u32 {
+    ARGUMENTS + 8 * at
 }
 
 fn load(at: u32) -> sock_filter {

@@ -108,7 +108,8 @@ fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     let mut program = init::command(&launch, stdin);
     program.env("TMPDIR", &launch.temporary);
     let missing = super::confine::limit(&launch, false);
-    init::agree(control, Confinement { state: State::Unavailable, staged: launch.stage.is_some(), missing })?;
+    let staged = launch.stage.is_some();
+    init::agree(control, Confinement { state: State::Unavailable, staged, filtered: false, missing })?;
     let child = init::start(&bell, &launch, std::os::unix::process::CommandExt::process_group(&mut program, 0))?;
     drop(program);
     Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants))

@@ -152,6 +152,11 @@ impl<'a> Command<'a> {
         self
     }
 
+    pub(crate) fn unconfined(mut self) -> Self {
+        self.exec.sandbox = Sandbox::Off;
+        self
+    }
+
     pub(crate) fn of_the_workspace(mut self) -> Self {
         self.from_workspace = true;
         self

@@ -5,6 +5,8 @@
 mod escapes;
 mod output;
 mod processes;
+mod set_id;
+mod sockets;
 mod view;
 
 use std::{
