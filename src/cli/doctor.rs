@@ -2,6 +2,8 @@
 //!
 //! What can be found out is found out by the library; here it is judged and told.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -11,6 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    exec,
     frame::Limits,
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     net::Way,
@@ -21,7 +24,7 @@ use crate::{
     },
     script,
     text::escape,
-    workspace::Workspace,
+    workspace::{Overlay, View, Workspace},
 };
 
 /// Free bytes below which a change of some size may not fit.
@@ -32,6 +35,9 @@ const NO_SPACE: u64 = 16 << 20;
 
 /// The version of Landlock's interface that denies everything that nrv wants denied.
 const COMPLETE_LANDLOCK: i32 = 6;
+
+/// Milliseconds that a command on trial may take.
+const TRIAL_MS: u64 = 30_000;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -208,12 +214,55 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
                 Err(found) => warn("commands", found, commands::ADVICE),
             });
             checks.push(llm(&context));
+            checks.push(view(&context));
             context.policy.settings().script.limits.clone()
         }
         Err(error) => {
             checks.push(failed("policy", &error, "correct `nrv.toml`; no run starts before"));
             Settings::default().script.limits
         }
+    }
+}
+
+/// A command changes files of this tree in a view of it, whoever they belong to.
+fn view(context: &Context) -> Check {
+    let nothing = Overlay::new();
+    let advice = "run nrv as the owner of these files, or name folders that commands need in `[exec] scratch`";
+    let tried = exec::trial(exec::Context {
+        view: View::new(&context.workspace, &nothing),
+        exec: &context.policy.settings().exec,
+        environment: &context.options.environment,
+        supervisor: &context.options.program,
+        run: "doctor",
+        from_workspace: false,
+        discard: true,
+        dry_run: false,
+        timeout_ms: TRIAL_MS,
+        threads: context.options.threads,
+        cancel: &AtomicBool::new(false),
+        output: None,
+    });
+    match tried {
+        Err(error) => warn("view", format!("a command could not be tried: {}", error.message()), advice),
+        Ok(trial) => match trial.refused.first() {
+            Some(first) => {
+                let n = trial.refused.len();
+                let found =
+                    format!("a command can't change `{first}` ({n} of {} tried): {}", trial.tried, trial.reason);
+                warn("view", found, advice)
+            }
+            None if trial.confinement.staged => {
+                ok("view", format!("a command changed {} files of this tree in a view of it", trial.tried))
+            }
+            None => {
+                let missing = trial.confinement.missing.join("; ");
+                warn(
+                    "view",
+                    format!("a command changed {} files of this tree in a copy of it: {missing}", trial.tried),
+                    advice,
+                )
+            }
+        },
     }
 }
 

@@ -129,7 +129,7 @@ fn missing(survey: &Survey) -> Vec<String> {
 
 /// Copies one file or link.
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]
-fn copy(tree: &Workspace, place: &Path, seen: &Seen) -> Result<(), Error> {
+pub(super) fn copy(tree: &Workspace, place: &Path, seen: &Seen) -> Result<(), Error> {
     let made = |error: io::Error| failed(place, &error);
     let content = match seen.metadata.kind {
         Kind::Link => tree.read_entry(&seen.path).map(Some),
@@ -154,7 +154,7 @@ fn copy(tree: &Workspace, place: &Path, seen: &Seen) -> Result<(), Error> {
 
 /// Gives a copy the mode and the time of what it was made from: builds compare times.
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]
-fn imitate(place: &Path, metadata: &Metadata) -> Result<(), Error> {
+pub(super) fn imitate(place: &Path, metadata: &Metadata) -> Result<(), Error> {
     let failed = |error: io::Error| failed(place, &error);
     let since = |nanoseconds: i128| u64::try_from(nanoseconds).ok().map(Duration::from_nanos);
     let modified: Option<SystemTime> = since(metadata.modified_ns).and_then(|since| UNIX_EPOCH.checked_add(since));
@@ -195,6 +195,6 @@ fn lay(root: &Path, laid: &Laid) -> Result<(), Error> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]
-fn make_folder(place: &Path) -> Result<(), Error> {
+pub(super) fn make_folder(place: &Path) -> Result<(), Error> {
     fs::create_dir(place).map_err(|error| failed(place, &error))
 }

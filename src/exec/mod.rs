@@ -7,10 +7,12 @@ mod changes;
 mod copy;
 mod desk;
 mod environment;
+mod foreign;
 mod program;
 mod scope;
 mod stage;
 mod stock;
+mod trial;
 mod upper;
 
 use std::{
@@ -22,7 +24,6 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use self::program::look_up;
 use self::{
     changes::{Candidates, Changes},
     copy::Copy,
@@ -30,6 +31,10 @@ use self::{
     program::Program as Located,
     scope::Scope,
     stock::Stock,
+};
+pub use self::{
+    program::look_up,
+    trial::{Trial, trial},
 };
 use crate::{
     call,
@@ -198,9 +203,10 @@ impl Prepared<'_> {
         };
         let stage = stage::stage(self, &desk)?;
         let upper = stage.upper.clone();
+        let laid = foreign::lay(self, &upper)?;
         let launch = Launch { stage: Some(stage), ..stage::launch(self, &desk, self.root.clone())? };
         match self.launch(&launch, ready) {
-            Ok(ended) => self.done(ended, || upper::read(&self.ctx, &self.scope, &upper)).map(Ok),
+            Ok(ended) => self.done(ended, || upper::read(&self.ctx, &self.scope, (&upper, &laid))).map(Ok),
             Err(NotStarted::NoStage(reason)) => Ok(Err(reason)),
             Err(NotStarted::Unconfined(missing)) => Err(unconfined(&missing)),
             Err(NotStarted::Failed(error)) => Err(error),

@@ -1,7 +1,7 @@
 //! What stands in the tree before a command starts: the files that it may change, as they look from outside, and the folders
 //! that are not like others.
 
-use super::{Context, scope::Scope};
+use super::{Context, foreign::Own, scope::Scope};
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
@@ -12,22 +12,25 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Stock {
     /// Files and links that the command may change.
-    files: Vec<Seen>,
+    pub(super) files: Vec<Seen>,
     /// Scratch folders.
     pub(super) scratch: Vec<RepoPath>,
     /// Files and folders `.git`, at any depth.
     pub(super) repositories: Vec<RepoPath>,
     /// Folders with the records of runs.
     pub(super) records: Vec<RepoPath>,
+    /// True if a folder belongs to another user or group.
+    pub(super) has_foreign: bool,
 }
 
 impl Stock {
     /// Looks at the tree. Of files that the command may not change only the names are asked for.
     pub(super) fn take(ctx: &Context<'_>, scope: &Scope) -> Result<Self, Error> {
+        let own = Own::of_this_process();
         let survey = ctx.view.workspace().survey(ctx.threads, |path, kind| match kind {
             Kind::File | Kind::Folder if protected::is_hidden_folder(path.file_name()) => Visit::Take,
             Kind::Folder if scope.is_scratch_folder(path) => Visit::Take,
-            Kind::Folder => Visit::Enter,
+            Kind::Folder => Visit::TakeAndEnter,
             Kind::File | Kind::Link if scope.may_write(path) && !scope.is_scratch(path) => Visit::Take,
             Kind::File | Kind::Link | Kind::Other => Visit::Skip,
         })?;
@@ -40,7 +43,8 @@ impl Stock {
             } else if protected::is_hidden_folder(name) && seen.metadata.kind != Kind::Link {
                 stock.repositories.push(seen.path);
             } else if is_folder {
-                stock.scratch.push(seen.path);
+                stock.has_foreign |= own.lacks(&seen.metadata);
+                stock.scratch.extend(scope.is_scratch_folder(&seen.path).then_some(seen.path));
             } else {
                 stock.files.push(seen);
             }

@@ -18,14 +18,18 @@ use super::{
 use crate::{
     error::{Code, Error},
     path::RepoPath,
-    workspace::{Kind, Metadata, Visit, Workspace},
+    workspace::{Kind, Metadata, Seen, Visit, Workspace},
 };
 
 /// The mark of a folder that hides what was in it before.
 const OPAQUE: &str = "user.overlay.opaque";
 
-/// What may have changed, with the folder that holds what it is now.
-pub(super) fn read(ctx: &Context<'_>, scope: &Scope, upper: &Path) -> Result<Candidates, Error> {
+/// What may have changed, with the folder that holds what it is now. What was laid there before and is as it was did not change.
+pub(super) fn read(ctx: &Context<'_>, scope: &Scope, (upper, laid): (&Path, &[Seen])) -> Result<Candidates, Error> {
+    let is_laid = |seen: &Seen| {
+        let at = laid.binary_search_by(|known| known.path.cmp(&seen.path));
+        at.is_ok_and(|at| laid[at] == *seen)
+    };
     let folder = Workspace::open(upper)?;
     let survey = folder.survey(ctx.threads, |path, kind| match kind {
         Kind::Folder if scope.is_scratch_folder(path) => Visit::Skip,
@@ -40,6 +44,7 @@ pub(super) fn read(ctx: &Context<'_>, scope: &Scope, upper: &Path) -> Result<Can
     for seen in survey.seen {
         let place = upper.join(seen.path.as_str());
         let below = standing(tree, &seen.path)?;
+        let is_laid = is_laid(&seen);
         let was_folder = below.is_some_and(|below| below.kind == Kind::Folder);
         let is_gone = match seen.metadata.kind {
             Kind::Folder => is_opaque(&place)? || !was_folder,
@@ -52,6 +57,9 @@ pub(super) fn read(ctx: &Context<'_>, scope: &Scope, upper: &Path) -> Result<Can
         };
         if is_gone && was_folder {
             emptied.push(seen.path.clone());
+        }
+        if is_laid {
+            continue;
         }
         if seen.metadata.kind != Kind::Folder || (below.is_some() && !was_folder) {
             found.paths.insert(seen.path);

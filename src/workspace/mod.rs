@@ -65,6 +65,8 @@ pub struct Metadata {
     pub links: u64,
     /// Device and inode: which file it is, whatever its name.
     pub identity: (u64, u64),
+    /// The numbers of its user and its group.
+    pub owner: (u32, u32),
     /// Modification time in nanoseconds since 1970; only ever compared.
     pub modified_ns: i128,
     /// When the system last saw the file or its attributes change, in nanoseconds since 1970; only ever compared.
@@ -119,6 +121,7 @@ impl Metadata {
             length: u64::try_from(stat.st_size).unwrap_or(0),
             links: stat.st_nlink,
             identity: (stat.st_dev, stat.st_ino),
+            owner: (stat.st_uid, stat.st_gid),
             modified_ns: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
             changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
         }

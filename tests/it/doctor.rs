@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Everything that is looked at, in this order.
-const CHECKS: [&str; 21] = [
+const CHECKS: [&str; 22] = [
     "nrv",
     "kernel",
     "landlock",
@@ -32,6 +32,7 @@ const CHECKS: [&str; 21] = [
     "policy",
     "commands",
     "llm",
+    "view",
     "worker",
     "verifier",
     "sandbox",
@@ -102,8 +103,8 @@ fn a_policy_that_can_not_be_read_fails_and_the_rest_is_still_told() {
     let site = Site::new(1);
     site.write("nrv.toml", "[budget]\nfile = 1\n");
     finds(&site, 1, "policy", "fail", "did you mean");
-    // What its rules allow, and which models answer, nobody can say.
-    assert_eq!(doctor(&site).json()["checks"].as_array().unwrap().len(), CHECKS.len() - 2);
+    // What its rules allow, which models answer, and how commands see the tree, nobody can say.
+    assert_eq!(doctor(&site).json()["checks"].as_array().unwrap().len(), CHECKS.len() - 3);
 }
 
 #[test]

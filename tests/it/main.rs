@@ -25,6 +25,7 @@ mod doctor;
 mod embed;
 mod events;
 mod exec;
+mod exec_foreign;
 mod exec_view;
 mod gate_cases;
 mod gates;
