@@ -169,6 +169,11 @@ impl Prepared<'_> {
         Ok(named.into_iter().filter(|folder| !known(folder)).collect())
     }
 
+    /// The scratch folders that the command writes as they are.
+    pub fn scratch(&self) -> Result<Vec<RepoPath>, Error> {
+        stage::through(self)
+    }
+
     /// Runs the command to its end and reads back what it changed.
     ///
     /// `ready` is told what confines it just before it starts, and may refuse. Of a command that was ended, or that had to succeed

@@ -16,11 +16,12 @@ use crate::{
     error::{Code, Error},
     exec::{self, Done},
     gate::secrets,
-    journal,
+    journal::{self, Cleared},
     ledger::{FileRef, Note},
+    path::RepoPath,
     process::sandbox::{Confinement, Ended, State, Stream},
-    text::shortened,
-    workspace::{Globs, View},
+    text::{escape, shortened},
+    workspace::{Globs, View, Workspace},
 };
 
 /// What of a reply differs each time: records keep it apart from what is compared.
@@ -98,12 +99,11 @@ impl Host<'_> {
             output: Some((&files[0], &files[1])),
         };
         let prepared = exec::prepare(ctx, run)?;
-        for folder in prepared.missing_scratch()? {
-            journal::make_scratch(&context.workspace, &folder)?;
-        }
-        let program = prepared.program().clone();
+        let scratch = make_scratch(&context.workspace, &prepared)?;
+        let (program, mut filtered) = (prepared.program().clone(), true);
         sink.event(Event::CommandStarted { argv: run.argv() });
         let mut ready = |confinement: &Confinement| {
+            filtered = confinement.filtered;
             let is_repeatable = confinement.state == State::Enforced && !settings.network;
             let data = json!({"repeatable": is_repeatable});
             // Where programs stand, what they are and what the kernel offers differs from machine to machine.
@@ -122,19 +122,27 @@ impl Host<'_> {
             self.acted = true;
             self.sync()
         };
-        let done = prepared.run(&mut ready)?;
-        self.note_ended(position, &done, &output)?;
+        let done = prepared.run(&mut ready);
+        let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
+        let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
+        self.note_ended(position, (&done, &set_id), &output)?;
         let Ended { status, duration_ms, .. } = done.ended;
         sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms });
         Ok(done)
     }
 
-    fn note_ended(&mut self, position: &Position, done: &Done, output: &str) -> Result<(), Error> {
+    fn note_ended(
+        &mut self,
+        position: &Position,
+        (done, set_id): (&Done, &Cleared),
+        output: &str,
+    ) -> Result<(), Error> {
         let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
-        let data = json!({
+        let mut data = json!({
             "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
             "changed": done.changes.len(),
         });
+        set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
         let mut files = Vec::new();
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
             let path = format!("{output}.{name}");
@@ -214,6 +222,29 @@ impl Host<'_> {
         sink.event(Event::Applied { files, written: !self.flags.dry_run });
         Ok(reply)
     }
+}
+
+/// Makes the scratch folders that are missing; gives all that the command writes as they are.
+fn make_scratch(workspace: &Workspace, prepared: &exec::Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
+    for folder in prepared.missing_scratch()? {
+        journal::make_scratch(workspace, &folder)?;
+    }
+    prepared.scratch()
+}
+
+/// Clears the set-id bits of files that a command left in scratch, and tells of them. It is asked for where nothing kept the command
+/// from setting them, since looking for them takes as long as listing.
+pub(super) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath], sink: &mut dyn Sink) -> Cleared {
+    let found = journal::clear_set_id(workspace, scratch);
+    for (paths, what) in [
+        (&found.cleared, "a set-id file that a command left in scratch, is one no more: the bits were cleared"),
+        (&found.left, "left in scratch by a command, is a set-id file or can't be looked into; remove it"),
+    ] {
+        let Some(first) = paths.first() else { continue };
+        let more = if paths.len() > 1 { format!(" (and {} more)", paths.len() - 1) } else { String::new() };
+        sink.event(Event::Notice { text: format!("warning: `{}`{more}, {what}.", escape(first)) });
+    }
+    found
 }
 
 /// What the script is told.

@@ -12,6 +12,7 @@ mod faults;
 mod place;
 mod probe;
 mod recovery;
+mod set_id;
 mod set_up;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use entry::{Manifest, is_committed, open_transactions, sweep};
 pub use faults::{Faults, NoFaults};
 pub use probe::{FileSystem, probe, try_writing};
 pub use recovery::Recovered;
+pub use set_id::{Cleared, clear_set_id};
 pub use set_up::set_up;
 pub use transaction::{BeforeCommit, Target, Transaction, preflight};
 

@@ -265,7 +265,8 @@ fn row(record: &Record) -> Row {
         "dta_failed" => event(format!("{} failed", text(&data["tool"])), some_text(&data["reason"]), true),
         "exec_ended" => {
             let (what, failed) = exec_ended(data);
-            event(what, confinement(&record.volatile["confinement"]), failed)
+            let told = [confinement(&record.volatile["confinement"]), set_id(data)];
+            event(what, Some(told.into_iter().flatten().collect::<Vec<_>>().join("; ")), failed)
         }
         "input" => event(format!("text `{}`", text(&data["name"])), some_text(&data["text"]), false),
         "llm_cassettes" | "llm_sent" => event(model(record), None, false),
@@ -346,6 +347,17 @@ fn confinement(confinement: &Value) -> Option<String> {
     let missing = confinement["missing"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let missing = missing.collect::<Vec<_>>().join("; ");
     Some(if missing.is_empty() { format!("sandbox {state}") } else { format!("sandbox {state}: {missing}") })
+}
+
+/// The set-id files that a command left in scratch.
+fn set_id(data: &Value) -> Option<String> {
+    let named = |key: &str| {
+        let paths = data[key].as_array()?.iter().filter_map(Value::as_str).map(|path| format!("`{path}`"));
+        Some(shortened(&paths.collect::<Vec<_>>().join(", "), 200))
+    };
+    let cleared = named("set_id_cleared").map(|paths| format!("set-id bits cleared of {paths}"));
+    let left = named("set_id_left").map(|paths| format!("set-id bits can't be cleared of {paths}"));
+    Some([cleared, left].into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
 }
 
 /// Where the attempt was begun that a record is about.

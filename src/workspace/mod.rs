@@ -6,6 +6,7 @@ mod glob;
 mod ignored;
 mod parallel;
 mod proposed;
+mod set_id;
 mod survey;
 mod view;
 mod walk;
@@ -32,6 +33,7 @@ use crate::{
 pub use glob::Globs;
 pub use parallel::{parallel_map, parallel_map_with};
 pub use proposed::Proposed;
+pub use set_id::{SET_ID, SetId};
 pub use survey::{Seen, Survey, Visit};
 pub use view::{Overlay, View};
 pub use walk::{Listing, ignore_files_above};

@@ -114,7 +114,11 @@ fn set_id_bits_are_no_change_of_a_command() {
     for way in WAYS {
         let setting = Setting::new();
         let error = setting.shell("chmod u+s a.txt").writes(&["**"]).unconfined().run(way).unwrap_err();
-        assert_eq!((error.code(), error.message()), (Code::Unwritable, "the command gave `a.txt` the mode 4644"), "{way:?}");
+        assert_eq!(
+            (error.code(), error.message()),
+            (Code::Unwritable, "the command gave `a.txt` the mode 4644"),
+            "{way:?}"
+        );
     }
 }
 

@@ -26,6 +26,7 @@ mod embed;
 mod events;
 mod exec;
 mod exec_foreign;
+mod exec_set_id;
 mod exec_view;
 mod gate_cases;
 mod gates;

@@ -12,6 +12,7 @@ use crate::{
     exec,
     gate::{self, Decision, Rules, Subject},
     host::{Context, context::check_stop},
+    journal::{self, Cleared},
     policy::Policy,
     process::sandbox::Stream,
     workspace::View,
@@ -82,15 +83,24 @@ impl Bench<'_> {
             output: None,
         };
         let done = exec::prepare(ctx, &run(command, Some(self.timeout_ms))).and_then(|ready| {
-            let program = ready.program().clone();
-            ready.run(&mut |_| Ok(())).map(|done| (program, done.ended))
+            let (program, scratch) = (ready.program().clone(), ready.scratch()?);
+            let mut filtered = true;
+            let done = ready.run(&mut |confinement| {
+                filtered = confinement.filtered;
+                Ok(())
+            });
+            let set_id =
+                if filtered { Cleared::default() } else { journal::clear_set_id(&self.context.workspace, &scratch) };
+            done.map(|done| (program, done.ended, set_id))
         });
         check_stop(self.stop)?;
-        let (program, ended) = match done {
+        let (program, ended, set_id) = match done {
             Ok(done) => done,
             Err(error) => return Ok(Verdict::fails(format!("it can't be run: {}", error.message())).into()),
         };
-        let ran = Some(json!({"program": program, "confinement": ended.confinement}));
+        let mut ran = json!({"program": program, "confinement": ended.confinement});
+        set_id.iter().for_each(|(key, paths)| ran[key] = json!(paths));
+        let ran = Some(ran);
         let verdict = match (ended.timed_out, ended.status, ended.signal) {
             (true, ..) if self.short => Verdict::fails("it took what was left of the budget `exec_s`"),
             (true, ..) => Verdict::fails(format!("it took longer than {} ms", self.timeout_ms)),

@@ -113,8 +113,7 @@ const MODE_SECOND: &[c_long] = &[
 ];
 
 /// Calls whose third argument is the mode of a file.
-const MODE_THIRD: &[c_long] =
-    &[libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_mkdirat, libc::SYS_mknodat];
+const MODE_THIRD: &[c_long] = &[libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_mkdirat, libc::SYS_mknodat];
 
 /// What makes `open` make a file. Without it, its mode is whatever the caller left there.
 const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);

@@ -61,7 +61,9 @@ fn numbered(way: &str) -> String {
         ("LINKAT", libc::SYS_linkat),
         ("SETXATTR", libc::SYS_setxattr),
     ];
-    names.iter().fold(way.to_owned(), |way, (name, number)| way.replace(&format!("syscall({name},"), &format!("syscall({number},")))
+    names.iter().fold(way.to_owned(), |way, (name, number)| {
+        way.replace(&format!("syscall({name},"), &format!("syscall({number},"))
+    })
 }
 
 /// Everything below a folder that runs with its owner's rights, and files that were given capabilities.
