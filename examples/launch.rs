@@ -30,10 +30,10 @@ fn launch(order: &str) -> ExitCode {
     };
     let Some(launch) = launch else { return ExitCode::FAILURE };
     let line = match sandbox::launch(&launch, &Program::ReExec, &AtomicBool::new(false), &mut ready) {
-        Ok(Ended { status, signal, timed_out, duration_ms, cpu_ms, peak_bytes, stdout, stderr, .. }) => {
+        Ok(Ended { status, signal, timed_out, exceeded, duration_ms, cpu_ms, peak_bytes, stdout, stderr, .. }) => {
             let text = |stream: &Stream| String::from_utf8_lossy(&stream.head).into_owned();
             json!({
-                "status": status, "signal": signal, "timed_out": timed_out, "duration_ms": duration_ms, "cpu_ms": cpu_ms,
+                "status": status, "signal": signal, "timed_out": timed_out, "exceeded": exceeded, "duration_ms": duration_ms, "cpu_ms": cpu_ms,
                 "peak_bytes": peak_bytes, "stdout": text(&stdout), "stderr": text(&stderr),
             })
         }

@@ -17,10 +17,10 @@ use crate::{
     frame::Limits,
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     net::Way,
-    policy::Settings,
+    policy::{Exec, Settings},
     process::{
         self, Command, Program,
-        sandbox::{self, Confinement, NotStarted, State},
+        sandbox::{self, Bound, Confinement, Hold, NotStarted},
     },
     script,
     text::escape,
@@ -75,7 +75,7 @@ pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
     };
     worker(&options, &limits, &mut checks);
     checks.push(verifier(&options));
-    checks.push(sandbox(&options));
+    sandbox(&options, &mut checks);
     let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     if out.mode() == Mode::Text {
         checks.iter().for_each(|check| out.data(&line(check)));
@@ -147,14 +147,15 @@ fn kernel(checks: &mut Vec<Check>) {
 }
 
 /// What confines a command here is tried with everything but the command.
-fn sandbox(options: &Options) -> Check {
+fn sandbox(options: &Options, checks: &mut Vec<Check>) {
     let advice =
         "see `landlock`, `seccomp` and `user_namespaces` above; `[exec] sandbox = \"require\"` runs nothing then";
     let tried = tempfile::tempdir()
         .map_err(|error| NotStarted::Failed(Error::io("no private folder can be made", &error)))
-        .and_then(|folder| sandbox::ability(&options.program, folder.path()));
-    match tried {
-        Ok(Confinement { state: State::Enforced, .. }) => {
+        .and_then(|folder| sandbox::ability(&options.program, folder.path(), exec::limits(&Exec::default())));
+    let bounds = tried.as_ref().ok().map(bounds);
+    checks.push(match tried {
+        Ok(Confinement { isolated: true, .. }) => {
             ok("sandbox", "commands are confined, see only what they may, and work on a view of the tree")
         }
         Ok(Confinement { missing, .. }) | Err(NotStarted::Unconfined(missing)) => {
@@ -165,7 +166,27 @@ fn sandbox(options: &Options) -> Check {
             warn("sandbox", found, advice)
         }
         Err(NotStarted::Failed(error)) => failed("sandbox", &error, advice),
+    });
+    checks.extend(bounds);
+}
+
+/// By what the bounds of commands hold here.
+fn bounds(found: &Confinement) -> Check {
+    let by = |bound, what: &str| match found.bounds.get(&bound) {
+        Some(Hold::Group) => format!("{what} by a control group"),
+        Some(Hold::Limit) => format!("{what} by a limit of the kernel"),
+        Some(Hold::Watch) => format!("{what} by looking"),
+        None => format!("{what} by nothing"),
+    };
+    let told = [(Bound::Memory, "memory"), (Bound::Processes, "processes"), (Bound::Disk, "the disk")];
+    let told = told.map(|(bound, what)| by(bound, what)).join(", ");
+    if found.bounds.get(&Bound::Memory) == Some(&Hold::Group) {
+        return ok("bounds", format!("commands are bounded: {told}"));
     }
+    // Where more is missing than bounds it is told by `sandbox`.
+    let why = if found.isolated { format!("; {}", found.missing.join("; ")) } else { String::new() };
+    let advice = "run nrv where you may make control groups, as by `systemd-run --user --scope nrv …`";
+    warn("bounds", format!("commands are bounded: {told}{why}"), advice)
 }
 
 fn git(options: &Options) -> Check {

@@ -239,7 +239,7 @@ impl Prepared<'_> {
         missing.extend(copy.missing.iter().cloned());
         let lessen = |confinement: &Confinement| {
             let mut less = confinement.clone();
-            less.staged = false;
+            (less.staged, less.isolated) = (false, false);
             less.missing.extend(missing.iter().cloned());
             if less.state == State::Enforced {
                 less.state = State::Partial;
@@ -267,7 +267,7 @@ impl Prepared<'_> {
 
     /// Reads back what a command changed that ended by itself.
     fn done(&self, ended: Ended, read: impl FnOnce() -> Result<Candidates, Error>) -> Result<Done, Error> {
-        let was_ended = ended.timed_out || ended.cancelled || ended.status.is_none();
+        let was_ended = ended.timed_out || ended.cancelled || ended.exceeded.is_some() || ended.status.is_none();
         let changes = if self.ctx.discard || was_ended || (self.run.check && ended.status != Some(0)) {
             Changes::default()
         } else {
@@ -283,6 +283,21 @@ fn unconfined(missing: &[String]) -> Error {
     Error::new(Code::PermissionDenied, format!("the command can't be confined in full here: {}", missing.join("; ")))
         .detail("missing", missing.to_vec())
         .hint("`nrv doctor` says what this machine can do; with `sandbox = \"auto\"` in `[exec]` it is confined as far as that goes")
+}
+
+/// What commands may use of the machine under a policy; none: as much as they like.
+pub fn limits(exec: &policy::Exec) -> sandbox::Limits {
+    stage::limits(exec)
+}
+
+/// The key of the policy that sets a bound, how much that is, and what is bounded.
+pub fn bound(limits: &sandbox::Limits, bound: sandbox::Bound) -> (&'static str, u64, &'static str) {
+    let (key, limit, what) = match bound {
+        sandbox::Bound::Memory => ("exec.memory", limits.memory, "memory"),
+        sandbox::Bound::Processes => ("exec.processes", limits.processes, "processes"),
+        sandbox::Bound::Disk => ("exec.disk", limits.disk, "space on the disk"),
+    };
+    (key, limit.unwrap_or(u64::MAX), what)
 }
 
 /// Removes the private folders that a run which died left behind.

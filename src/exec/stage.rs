@@ -7,8 +7,8 @@ use crate::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
-    policy::Sandbox,
-    process::sandbox::{Confine, Laid, Launch, Laying, Limits, Output, Stage},
+    policy::{Exec, Sandbox},
+    process::sandbox::{self, Confine, Laid, Launch, Laying, Limits, Output, Stage, Unasked},
     workspace::Kind,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
         temporary,
         stage: None,
         without_namespaces: false,
-        limits: Limits { memory: ctx.exec.memory, file_size: ctx.exec.file_size, processes: ctx.exec.processes },
+        limits: limits(ctx.exec),
         output: Output {
             whole,
             ends: usize::try_from(ENDS.min(ctx.exec.output / 2)).unwrap_or(0),
@@ -53,6 +53,17 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
             stored: ctx.exec.stored,
         },
     })
+}
+
+/// What commands may use by the policy. What it does not say of memory depends on the machine.
+pub(super) fn limits(exec: &Exec) -> Limits {
+    Limits {
+        memory: Some(exec.memory.unwrap_or_else(sandbox::most_memory)),
+        file_size: exec.file_size,
+        processes: exec.processes,
+        disk: exec.disk,
+        unasked: Unasked { memory: exec.memory.is_none(), processes: exec.processes == Exec::default().processes },
+    }
 }
 
 fn confine(sandbox: Sandbox) -> Confine {

@@ -19,7 +19,7 @@ use crate::{
     journal::{self, Cleared},
     ledger::{FileRef, Note},
     path::RepoPath,
-    process::sandbox::{Confinement, Ended, State, Stream},
+    process::sandbox::{Bound, Confinement, Ended, Stream},
     text::{escape, shortened},
     workspace::{Globs, View, Workspace},
 };
@@ -104,7 +104,7 @@ impl Host<'_> {
         sink.event(Event::CommandStarted { argv: run.argv() });
         let mut ready = |confinement: &Confinement| {
             filtered = confinement.filtered;
-            let is_repeatable = confinement.state == State::Enforced && !settings.network;
+            let is_repeatable = confinement.isolated && !settings.network;
             let data = json!({"repeatable": is_repeatable});
             // Where programs stand, what they are and what the kernel offers differs from machine to machine.
             let volatile = json!({"program": program, "confinement": confinement});
@@ -143,6 +143,9 @@ impl Host<'_> {
             "changed": done.changes.len(),
         });
         set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
+        if let Some(bound) = done.ended.exceeded {
+            data["exceeded"] = json!(bound);
+        }
         let mut files = Vec::new();
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
             let path = format!("{output}.{name}");
@@ -178,6 +181,9 @@ impl Host<'_> {
             .detail("limit", limit)
             .hint("raise `exec_s` in `[budget]` of `nrv.toml` and in the script's header"));
         }
+        if let Some(bound) = ended.exceeded {
+            return Err(self.beyond(run, ended, bound));
+        }
         if !run.check || ended.status == Some(0) {
             return Ok(());
         }
@@ -192,6 +198,22 @@ impl Host<'_> {
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
         Err(error.detail("stdout", last(&reply["stdout"])).detail("stderr", last(&reply["stderr"])))
+    }
+
+    /// The error of a command that was ended since it hit a bound: whoever made the call, nothing of it counts.
+    fn beyond(&self, run: &Run, ended: &Ended, bound: Bound) -> Error {
+        let settings = self.policy.settings();
+        let limits = exec::limits(&settings.exec);
+        let (key, limit, what) = exec::bound(&limits, bound);
+        let reply = outcome(ended);
+        Error::new(Code::CommandFailed, format!("`{}` was ended: it took more {what} than `{key}`", self.told(run)))
+            .detail("bound", key)
+            .detail("limit", limit)
+            .detail("status", reply["status"].clone())
+            .detail("signal", reply["signal"].clone())
+            .detail("stdout", last(&reply["stdout"]))
+            .detail("stderr", last(&reply["stderr"]))
+            .hint(format!("have it take less, or raise `{key}` in `nrv.toml`; nothing of what it changed was kept"))
     }
 
     /// A command as sentences name it: without secrets, and not all of a long one.

@@ -211,6 +211,7 @@ pub(super) const KEYS: &[Key] = &[
         Form::Rows(ALLOWED_COMMAND),
         "The commands that runs may start: those that begin so. Of several rules the first counts; without any, no command is started.",
     ),
+    key("exec.disk", Form::Size, "Bytes on the disk that a command may write, with scratch and what is temporary."),
     key(
         "exec.env",
         Form::Names,
@@ -225,7 +226,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "exec.memory",
         Form::Size,
-        "Bytes of address space that each process of a command may have; without it, no limit.",
+        "Bytes of memory that all processes of a command may have together; without it, three quarters of the machine's.",
     ),
     key("exec.network", Form::Flag, "Whether commands may use the network."),
     key(
@@ -233,7 +234,7 @@ pub(super) const KEYS: &[Key] = &[
         Form::Size,
         "Bytes of each stream of output that a reply has in full; of a longer one it has the head and the tail.",
     ),
-    key("exec.processes", Form::Count(1), "How many processes a command may have at once; without it, no limit."),
+    key("exec.processes", Form::Count(1), "How many processes and threads a command may have at once."),
     key(
         "exec.read",
         Form::Folders,

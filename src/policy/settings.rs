@@ -410,12 +410,14 @@ pub struct Exec {
     pub output: u64,
     /// Bytes of each stream of output that the record keeps.
     pub stored: u64,
-    /// Bytes of address space that each of its processes may have; none: no limit.
+    /// Bytes of memory that all of its processes may have together; none: three quarters of the machine's.
     pub memory: Option<u64>,
     /// Bytes that a file which it writes may have; none: no limit.
     pub file_size: Option<u64>,
     /// How many processes it may have at once; none: no limit.
     pub processes: Option<u64>,
+    /// Bytes on the disk of all that it writes; none: no limit.
+    pub disk: Option<u64>,
     /// Globs of what commands write that is not part of the tree, such as `target/**`.
     pub scratch: Vec<String>,
     /// The commands that may be started; none of them: none may.
@@ -436,7 +438,8 @@ impl Default for Exec {
             stored: 1 << 30,
             memory: None,
             file_size: None,
-            processes: None,
+            processes: Some(4096),
+            disk: Some(20 << 30),
             scratch: Vec::new(),
             allow: Vec::new(),
         }

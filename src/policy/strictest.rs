@@ -110,6 +110,7 @@ fn exec(one: &Exec, other: &Exec) -> Exec {
         memory: smaller(one.memory, other.memory),
         file_size: smaller(one.file_size, other.file_size),
         processes: smaller(one.processes, other.processes),
+        disk: smaller(one.disk, other.disk),
         scratch: common_globs(&one.scratch, &other.scratch),
         // Each policy allows by its own.
         allow: Vec::new(),

@@ -36,6 +36,7 @@ const CHECKS: [&str; 22] = [
     "worker",
     "verifier",
     "sandbox",
+    "bounds",
 ];
 
 fn doctor(site: &Site) -> Ran {

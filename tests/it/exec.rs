@@ -420,3 +420,28 @@ fn a_secret_in_a_command_is_not_told_when_a_person_is_asked_what_became_of_it() 
         assert!(!String::from_utf8_lossy(&std::fs::read(&file).unwrap()).contains(&token), "{file:?}");
     }
 }
+
+#[test]
+fn a_command_beyond_a_bound_fails_by_the_name_of_the_key_and_leaves_nothing() {
+    for (policy, line, key) in [
+        (
+            "memory = '96MiB'",
+            "echo x > new; for i in 1 2 3 4; do head -c 48M /dev/zero | tail -c 47M & done; wait",
+            "exec.memory",
+        ),
+        ("processes = 32", "echo x > new; for i in $(seq 1 100); do sleep 60 & done; wait", "exec.processes"),
+        ("disk = '8MiB'", "echo x > new; head -c 32M /dev/zero > /tmp/x; sleep 60", "exec.disk"),
+    ] {
+        let site = site(&format!("[exec]\n{policy}"));
+        workflow(&site, &format!("nrv.exec.run(sh({line:?}, [\"**\"]))"));
+        let before = site.tree();
+        let error = site.nrv(&RUN).exits(1).json()["error"].clone();
+        assert_eq!((&error["code"], &error["details"]["bound"]), (&json!("command_failed"), &json!(key)), "{error:#}");
+        assert!(error["message"].as_str().unwrap().contains(key) && error["hint"].as_str().unwrap().contains(key));
+        assert_eq!(site.tree(), before);
+        let ended = records(&site).into_iter().find(|record| record.kind == "exec_ended").unwrap();
+        assert_eq!(ended.data["exceeded"], key.trim_start_matches("exec."));
+        site.nrv(&["runs", "verify", "last"]).exits(0);
+        site.nrv(&["replay", "last"]).exits(0);
+    }
+}

@@ -101,7 +101,12 @@ impl Bench<'_> {
         let mut ran = json!({"program": program, "confinement": ended.confinement});
         set_id.iter().for_each(|(key, paths)| ran[key] = json!(paths));
         let ran = Some(ran);
+        let exceeded = ended.exceeded.map(|bound| {
+            let (key, _, what) = exec::bound(&exec::limits(&self.judges.0.settings().exec), bound);
+            Verdict::fails(format!("it took more {what} than `{key}`"))
+        });
         let verdict = match (ended.timed_out, ended.status, ended.signal) {
+            _ if let Some(failed) = exceeded => failed,
             (true, ..) if self.short => Verdict::fails("it took what was left of the budget `exec_s`"),
             (true, ..) => Verdict::fails(format!("it took longer than {} ms", self.timeout_ms)),
             (false, Some(status), _) if status == command.status => {

@@ -2,14 +2,15 @@
 
 use std::{fs, io, path::Path, sync::atomic::AtomicBool};
 
-use super::{Confinement, Launch, NotStarted, Stage, launch};
+use super::{Confinement, Launch, Limits, NotStarted, Stage, launch};
 use crate::{
     error::{Code, Error},
     process::Program,
 };
 
-/// Prepares everything for a program, on a stage, and starts none. The private folder is empty; what is left in it is of no use.
-pub fn ability(supervisor: &Program, folder: &Path) -> Result<Confinement, NotStarted> {
+/// Prepares everything for a program under these limits, on a stage, and starts none. The private folder is empty; what is left in
+/// it is of no use.
+pub fn ability(supervisor: &Program, folder: &Path, limits: Limits) -> Result<Confinement, NotStarted> {
     let make = |name: &str| {
         let path = folder.join(name);
         make_folder(&path).map(|()| path)
@@ -24,6 +25,7 @@ pub fn ability(supervisor: &Program, folder: &Path) -> Result<Confinement, NotSt
         cwd: root,
         temporary: temporary.map_err(failed)?,
         stage: Some(stage),
+        limits,
         ..Launch::default()
     };
     let mut found = None;

@@ -8,7 +8,7 @@ use rustix::{
     thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets},
 };
 
-use super::{Confine, Launch, refused};
+use super::{Bound, Confine, Confinement, Hold, Launch, refused};
 use crate::process::lockdown;
 
 /// What every program may read and run.
@@ -55,7 +55,6 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
             "the program can read the memory of who supervises it",
         );
     }
-    missing.extend(limit(launch, namespaces));
     let landlock = lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
     if launch.network && landlock.is_none_or(|version| version < lockdown::PATH_SOCKETS) {
         missing.push(
@@ -70,33 +69,34 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
     filtered.is_ok()
 }
 
-/// Sets the limits that the program inherits; gives what can't be limited.
-pub(super) fn limit(launch: &Launch, namespaces: bool) -> Vec<String> {
-    let mut missing = Vec::new();
+/// Sets the limits that the program inherits; says by what each bound holds, and what can't be limited.
+pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confinement) {
+    let Confinement { missing, bounds, .. } = confinement;
     let mut set = |resource, most: u64, what: &str| {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        if let Err(error) = rustix::process::setrlimit(resource, limit) {
+        let done = rustix::process::setrlimit(resource, limit);
+        if let Err(error) = &done {
             missing.push(format!("the kernel refuses a limit ({error}): {what}"));
         }
+        done.is_ok()
     };
     set(Resource::Core, 0, "a crash may write a core file");
     if let Some(most) = launch.limits.file_size {
         set(Resource::Fsize, most, "the size of files is not bounded");
     }
-    if let Some(most) = launch.limits.memory {
-        set(Resource::As, most, "memory is not bounded");
+    if let Some(most) = launch.limits.memory.filter(|_| !launch.limits.unasked.memory) {
+        // What is written to alone: address space is reserved by the terabyte by what runs JavaScript, Java or WebAssembly.
+        set(Resource::Data, most, "the memory of each process is not bounded at once");
     }
     if let Some(most) = launch.limits.processes {
         if namespaces && !rustix::process::getuid().is_root() {
-            set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "the number of processes is not bounded");
-        } else if namespaces {
-            missing
-                .push("the system administrator's processes are not counted: their number is not bounded".to_owned());
-        } else {
-            missing.push("without namespaces the number of processes is not bounded".to_owned());
+            if set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "processes: their number is not bounded") {
+                bounds.insert(Bound::Processes, Hold::Limit);
+            }
+        } else if !namespaces {
+            missing.push("processes: without namespaces and control groups their number is only counted".to_owned());
         }
     }
-    missing
 }
 
 /// Gives up everything that the administrator, or the owner of a namespace, may do, also for programs that are started.

@@ -17,6 +17,7 @@ use super::{
     Confine, Confinement, Launch, NotStarted, State, confine, mounts,
     order::{self, Order, Report},
     sweep::Tree,
+    tally::Tally,
     tend::{self, Bell},
 };
 use crate::error::{Code, Error};
@@ -71,15 +72,17 @@ fn first(control: &UnixStream, own_network: bool) -> Result<ExitCode, NotStarted
     }
     let stdin = stdin(&launch)?;
     let bell = bell()?;
-    mounts::lay_all(&launch, &mut missing)?;
+    let mut confinement = Confinement { staged: launch.stage.is_some(), ..Confinement::default() };
+    mounts::lay_all(&launch, &mut missing, &mut confinement)?;
     let mut program = command(&launch, stdin);
     program.env("TMPDIR", "/tmp");
-    let filtered = confine::this_process(&launch, true, &mut missing);
-    let staged = launch.stage.is_some();
-    agree(control, Confinement { state: state(&launch, &missing), staged, filtered, missing })?;
+    confine::limit(&launch, true, &mut confinement);
+    confinement.filtered = confine::this_process(&launch, true, &mut missing);
+    let tally = Tally::new(&launch.limits, Tree::Namespace, &mut confinement);
+    agree(control, confined(&launch, confinement, missing))?;
     let child = start(&bell, &launch, program.process_group(0))?;
     drop(program);
-    Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Namespace))
+    Ok(tend::until_end(control, &bell, Pid::from_child(&child), (Tree::Namespace, tally)))
 }
 
 /// The type of what does not come back.
@@ -91,8 +94,10 @@ fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     let stdin = stdin(&launch)?;
     let mut program = command(&launch, stdin);
     program.env("TMPDIR", &launch.temporary);
-    let filtered = confine::this_process(&launch, false, &mut missing);
-    agree(control, Confinement { state: state(&launch, &missing), staged: false, filtered, missing })?;
+    let mut confinement = Confinement::default();
+    confine::limit(&launch, false, &mut confinement);
+    confinement.filtered = confine::this_process(&launch, false, &mut missing);
+    agree(control, confined(&launch, confinement, missing))?;
     if !has_format(&launch) {
         return Err(not_run(&launch, &rustix::io::Errno::NOEXEC.into()));
     }
@@ -128,13 +133,16 @@ pub(super) fn bell() -> Result<Bell, NotStarted> {
     Bell::new().map_err(|error| Error::io("the ends of processes can't be watched", &error.into()).into())
 }
 
-/// How far it was confined.
-fn state(launch: &Launch, missing: &[String]) -> State {
-    match launch.confine {
+/// How far it was confined, where this is missing beside bounds.
+fn confined(launch: &Launch, bounded: Confinement, missing: Vec<String>) -> Confinement {
+    let isolated = missing.is_empty();
+    let missing = [missing, bounded.missing].concat();
+    let state = match launch.confine {
         Confine::Off => State::Unavailable,
         Confine::Auto | Confine::Require if missing.is_empty() => State::Enforced,
         Confine::Auto | Confine::Require => State::Partial,
-    }
+    };
+    Confinement { state, isolated, missing, ..bounded }
 }
 
 /// What the program reads. It is opened before anything is out of sight.

@@ -18,7 +18,9 @@ use rustix::{
 };
 
 use super::{
-    Confine, Confinement, Ended, Launch, NotStarted, SUPERVISOR, State,
+    Bound, Confine, Confinement, Ended, Hold, Launch, NotStarted, SUPERVISOR,
+    cgroup::Group,
+    disk::Meter,
     order::{self, End, Order, Report},
     output::Collector,
     supervisor::Way,
@@ -31,6 +33,12 @@ use crate::{
 
 /// How often a cancellation is looked for.
 const TICK: Duration = Duration::from_millis(25);
+
+/// How often bounds are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The signal that ends those who hit a bound.
+const KILLED: i32 = 9;
 
 /// How long preparing may take: mounts of a network may hang.
 const PREPARATION: Duration = Duration::from_secs(30);
@@ -88,7 +96,7 @@ fn run(launch: &Launch, supervisor: &Program, cancel: &AtomicBool, ears: &mut Ea
     } else {
         match try_way(launch, supervisor, cancel, ears, (way, Vec::new())) {
             Ok(ended) => return Ok(ended),
-            Err(Failure::NoNamespaces(why)) => why,
+            Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => why,
             Err(Failure::NotStarted(NotStarted::NoStage(why))) if launch.stage.is_none() => why,
             Err(Failure::NotStarted(refused)) => return Err(refused),
         }
@@ -101,13 +109,16 @@ fn run(launch: &Launch, supervisor: &Program, cancel: &AtomicBool, ears: &mut Ea
     match try_way(launch, supervisor, cancel, ears, (Way::Plain, vec![format!("{why}: {means}")])) {
         Ok(ended) => Ok(ended),
         Err(Failure::NotStarted(refused)) => Err(refused),
-        Err(Failure::NoNamespaces(why)) => Err(NotStarted::Failed(Error::new(Code::Internal, why))),
+        Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => {
+            Err(NotStarted::Failed(Error::new(Code::Internal, why)))
+        }
     }
 }
 
 /// Why a way did not lead to the end of a program.
 enum Failure {
     NoNamespaces(String),
+    NoGroup(String),
     NotStarted(NotStarted),
 }
 
@@ -130,11 +141,31 @@ fn try_way(
     ears: &mut Ears<'_>,
     (way, missing): (Way, Vec<String>),
 ) -> Result<Ended, Failure> {
+    match attempt(launch, supervisor, cancel, ears, (way, missing.clone(), None)) {
+        Err(Failure::NoGroup(why)) => attempt(launch, supervisor, cancel, ears, (way, missing, Some(Group::none(why)))),
+        done => done,
+    }
+}
+
+fn attempt(
+    launch: &Launch,
+    supervisor: &Program,
+    cancel: &AtomicBool,
+    ears: &mut Ears<'_>,
+    (way, missing, group): (Way, Vec<String>, Option<Group>),
+) -> Result<Ended, Failure> {
     let mut supervised = Supervised::start(supervisor, way)?;
+    // It is made while the other process starts.
+    supervised.group = group.unwrap_or_else(|| Group::make(&launch.limits));
+    let mut order = Order { launch: launch.clone(), missing };
+    supervised.group.relieve(&mut order.launch.limits);
     // One that is gone already has said why.
-    let _ = order::send(&supervised.control, &Order { launch: launch.clone(), missing });
-    let confinement = supervised.wait_until_ready(launch, cancel)?;
-    if launch.confine == Confine::Require && confinement.state != State::Enforced {
+    let _ = order::send(&supervised.control, &supervised.group.joins());
+    let _ = order::send(&supervised.control, &order);
+    let mut confinement = supervised.wait_until_ready(launch, cancel)?;
+    supervised.tell_of_bounds(launch, &mut confinement);
+    let is_held = confinement.isolated && confinement.bounds_what_was_asked(&launch.limits);
+    if launch.confine == Confine::Require && !is_held {
         return Err(NotStarted::Unconfined(confinement.missing).into());
     }
     (ears.ready)(&confinement)?;
@@ -151,6 +182,8 @@ struct Supervised {
     child: Child,
     control: UnixStream,
     pipes: [Option<OwnedFd>; 2],
+    /// What bounds the program and this process.
+    group: Group,
     /// True if it has said that the program and all that it started are gone.
     has_ended: bool,
 }
@@ -167,7 +200,7 @@ impl Supervised {
             child.stdout.take().map(|pipe: ChildStdout| pipe.into()),
             child.stderr.take().map(|pipe: ChildStderr| pipe.into()),
         ];
-        Ok(Supervised { way, child, control, pipes, has_ended: false })
+        Ok(Supervised { way, child, control, pipes, group: Group::default(), has_ended: false })
     }
 
     /// One that is gone is found out in another way.
@@ -192,7 +225,20 @@ impl Supervised {
             Ok(Report::Ready(confinement)) => Ok(confinement),
             Ok(Report::NotStarted(refused)) => Err(refused.into()),
             Ok(Report::NoNamespaces(why)) => Err(Failure::NoNamespaces(why)),
+            Ok(Report::NoGroup(why)) => Err(Failure::NoGroup(why)),
             Ok(Report::Ended(_)) | Err(_) => Err(self.died().into()),
+        }
+    }
+
+    /// Adds what this side knows of bounds.
+    fn tell_of_bounds(&self, launch: &Launch, confinement: &mut Confinement) {
+        confinement.bounds.extend(self.group.holds());
+        if launch.limits.disk.is_some() {
+            confinement.bounds.insert(Bound::Disk, Hold::Watch);
+        }
+        if launch.limits.memory.is_some() && !self.group.bounds(Bound::Memory) {
+            let means = "what the processes of the program hold is only looked at, and files in memory are not counted";
+            confinement.lacks(format!("memory: {means}: {}", self.group.why()));
         }
     }
 
@@ -204,9 +250,13 @@ impl Supervised {
 
     /// Has a thread take the end of one whose work is done: the kernel needs a while to take namespaces down. False if there is no
     /// thread to be had.
-    fn leave(&self) -> bool {
+    fn leave(&mut self) -> bool {
         let process = Pid::from_child(&self.child);
-        let wait = move || rustix::process::waitpid(Some(process), WaitOptions::empty());
+        let group = std::mem::take(&mut self.group);
+        let wait = move || {
+            let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
+            drop(group);
+        };
         std::thread::Builder::new().spawn(wait).is_ok()
     }
 
@@ -266,6 +316,9 @@ struct Watch<'a> {
     told: Option<Stopwatch>,
     killed: Option<Stopwatch>,
     collectors: [Collector; 2],
+    /// When bounds were last looked at.
+    looked: Stopwatch,
+    meter: Option<Meter>,
     ended: Ended,
 }
 
@@ -285,6 +338,8 @@ impl<'a> Watch<'a> {
             told: None,
             killed: None,
             collectors: [collector(files.0), collector(files.1)],
+            looked: Stopwatch::start(),
+            meter: Meter::new(launch),
             ended: Ended::default(),
         }
     }
@@ -297,16 +352,25 @@ impl<'a> Watch<'a> {
                 match order::receive(&supervised.control) {
                     Ok(Report::Ended(end)) => break end,
                     Ok(Report::NotStarted(refused)) => return Err(refused.into()),
-                    Ok(Report::Ready(_) | Report::NoNamespaces(_)) | Err(_) => return Err(supervised.died().into()),
+                    // The one that supervises is in the group as well.
+                    Err(_) if self.find_exceeded(supervised, None) => {
+                        supervised.group.wait_until_empty(FUNERAL);
+                        break End { signal: Some(KILLED), ..End::default() };
+                    }
+                    Ok(Report::Ready(_) | Report::NoNamespaces(_) | Report::NoGroup(_)) | Err(_) => {
+                        return Err(supervised.died().into());
+                    }
                 }
             }
+            self.keep_bounds(supervised);
             self.keep_time(supervised)?;
         };
+        self.find_exceeded(supervised, end.exceeded);
         // Nobody is left who writes, so that what the pipes hold is all there is; who supervised holds them still.
         let emptying = Stopwatch::start();
         while self.wait(supervised, Duration::ZERO, &mut buffer)?.output && emptying.elapsed() < FUNERAL {}
         supervised.has_ended = true;
-        let End { status, signal, cpu_ms, peak_bytes } = end;
+        let End { status, signal, cpu_ms, peak_bytes, .. } = end;
         let mut ended = std::mem::take(&mut self.ended);
         (ended.status, ended.signal, ended.cpu_ms, ended.peak_bytes) = (status, signal, cpu_ms, peak_bytes);
         ended.duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -361,6 +425,29 @@ impl<'a> Watch<'a> {
                 left.min(self.silence.saturating_sub(self.spoke.elapsed()))
             }
         }
+    }
+
+    /// Ends the program when it has hit a bound.
+    fn keep_bounds(&mut self, supervised: &Supervised) {
+        if self.killed.is_some() || self.looked.elapsed() < LOOK {
+            return;
+        }
+        self.looked = Stopwatch::start();
+        let supervisor = Pid::from_child(&supervised.child);
+        let is_full = self.meter.as_mut().is_some_and(|meter| meter.is_exceeded(supervisor));
+        if self.find_exceeded(supervised, is_full.then_some(Bound::Disk)) {
+            self.told = Some(Stopwatch::start());
+            self.killed = self.told;
+            supervised.group.close();
+            supervised.say(order::KILL);
+        }
+    }
+
+    /// True if the program has hit a bound, which may be known already.
+    fn find_exceeded(&mut self, supervised: &Supervised, known: Option<Bound>) -> bool {
+        let exceeded = &mut self.ended.exceeded;
+        *exceeded = exceeded.or(known).or_else(|| supervised.group.exceeded());
+        exceeded.is_some()
     }
 
     /// Tells the program to end when its time is over or the run is cancelled, and ends it if it does not.

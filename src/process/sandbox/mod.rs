@@ -6,7 +6,10 @@
 //! their end of the host's socket closes, and with them everything that they started.
 
 mod ability;
+mod bound;
+mod cgroup;
 mod confine;
+mod disk;
 mod init;
 mod launch;
 mod mounts;
@@ -17,7 +20,7 @@ mod refused;
 mod stage;
 mod supervisor;
 mod sweep;
-
+mod tally;
 mod tend;
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -26,6 +29,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     ability::ability,
+    bound::{Bound, Hold, Unasked},
+    cgroup::most_memory,
     init::main as init,
     launch::{launch, launch_heard},
     supervisor::main as supervise,
@@ -135,12 +140,16 @@ pub enum Laying {
 /// What a program may use of the machine; none: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of address space of each process.
+    /// Bytes of memory of all of its processes, with shared memory and files that are memory where a control group counts them.
     pub memory: Option<u64>,
     /// Bytes of each file that it writes.
     pub file_size: Option<u64>,
-    /// Processes and threads at once; the system administrator may have 300 more.
+    /// Processes and threads at once. Without a control group the system administrator may have 300 more.
     pub processes: Option<u64>,
+    /// Bytes on the disk of all that it writes.
+    pub disk: Option<u64>,
+    /// Which of these are defaults.
+    pub unasked: Unasked,
 }
 
 /// What becomes of a program's output. It holds for stdout and for stderr, each by itself.
@@ -174,6 +183,9 @@ pub enum State {
 pub struct Confinement {
     /// How far.
     pub state: State,
+    /// True if nothing is missing, or only that a bound is not held in full.
+    #[serde(default)]
+    pub isolated: bool,
     /// True if it worked on its stage, and not on the folder itself.
     pub staged: bool,
     /// True if its system calls were filtered, so that it made no file that runs with its owner's rights.
@@ -181,6 +193,9 @@ pub struct Confinement {
     pub filtered: bool,
     /// What is missing and what that means, a sentence each without final period.
     pub missing: Vec<String>,
+    /// By what each bound of what it uses holds.
+    #[serde(default)]
+    pub bounds: BTreeMap<Bound, Hold>,
 }
 
 /// What a program did.
@@ -194,6 +209,8 @@ pub struct Ended {
     pub timed_out: bool,
     /// True if it was ended since the run was cancelled.
     pub cancelled: bool,
+    /// The bound that it was ended for, or that one of its processes was.
+    pub exceeded: Option<Bound>,
     /// Milliseconds from its start to the end of all of its processes.
     pub duration_ms: u64,
     /// Milliseconds of processor time of all of its processes.

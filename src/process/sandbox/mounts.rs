@@ -17,7 +17,7 @@ use rustix::{
     },
 };
 
-use super::{Launch, NotStarted, stage};
+use super::{Bound, Confinement, Hold, Launch, NotStarted, stage};
 use crate::{
     error::{Code, Error},
     process::kernel,
@@ -58,8 +58,9 @@ pub(super) fn lay_stage(launch: &Launch) -> Result<(), NotStarted> {
     place(pieces)
 }
 
-/// Makes the whole view. What could not be made and is not needed for the stage is told in `missing`.
-pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>) -> Result<(), NotStarted> {
+/// Makes the whole view. What could not be made and is not needed for the stage is told in `missing`, and in `bounded` how many
+/// processes there may be.
+pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut Confinement) -> Result<(), NotStarted> {
     let table = Table::read()?;
     // What stays writable is copied before everything is made read-only, and what is read-only after.
     let mut pieces = of_stage(launch)?;
@@ -98,7 +99,7 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>) -> Result<(), 
     }
     match processes {
         Ok(tree) => {
-            bound_processes(launch, &tree, missing);
+            bound_processes(launch, &tree, bounded);
             let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
             pieces.push(Piece { target: PROCESSES.into(), tree, sealed: Some(flags) });
         }
@@ -204,7 +205,7 @@ fn place(mut pieces: Vec<Piece>) -> Result<(), NotStarted> {
 
 /// Bounds the number of processes of the system administrator, for whom no other limit of that kind holds: the numbers that the
 /// process namespace gives out.
-fn bound_processes(launch: &Launch, processes: &OwnedFd, missing: &mut Vec<String>) {
+fn bound_processes(launch: &Launch, processes: &OwnedFd, confinement: &mut Confinement) {
     let Some(most) = launch.limits.processes.filter(|_| rustix::process::getuid().is_root()) else { return };
     // In an older kernel it is the number of the whole machine.
     let bounded = if kernel::release() < Some(OWN_NUMBERS) {
@@ -215,8 +216,11 @@ fn bound_processes(launch: &Launch, processes: &OwnedFd, missing: &mut Vec<Strin
             rustix::io::write(file, most.saturating_add(RESERVED_NUMBERS).min(MOST_NUMBERS).to_string().as_bytes())
         })
     };
-    if let Err(error) = bounded {
-        missing.push(format!("the number of the system administrator's processes is not bounded ({error})"));
+    match bounded {
+        Ok(_) => drop(confinement.bounds.insert(Bound::Processes, Hold::Limit)),
+        Err(error) => confinement.missing.push(format!(
+            "processes: the number of the system administrator's is not bounded at once ({error}), only counted"
+        )),
     }
 }
 
@@ -310,7 +314,7 @@ impl Mounted {
 }
 
 /// A path in which some bytes are written as three octal digits.
-fn unescape(field: &[u8]) -> PathBuf {
+pub(super) fn unescape(field: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

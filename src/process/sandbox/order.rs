@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Confinement, Launch, NotStarted};
+use super::{Bound, Confinement, Launch, NotStarted};
 
 /// The byte that starts the program.
 pub(super) const GO: u8 = b'g';
@@ -33,6 +33,8 @@ pub(super) struct Order {
 pub(super) enum Report {
     /// Namespaces can't be made here; says why.
     NoNamespaces(String),
+    /// The groups that bound a program can't be joined; says why.
+    NoGroup(String),
     /// The program was not started.
     NotStarted(NotStarted),
     /// Everything is prepared, and nothing was started yet.
@@ -52,6 +54,8 @@ pub(super) struct End {
     pub(super) cpu_ms: u64,
     /// Bytes of memory of the largest process.
     pub(super) peak_bytes: u64,
+    /// The bound that it was ended for.
+    pub(super) exceeded: Option<Bound>,
 }
 
 /// Sends a message: its length, and JSON.

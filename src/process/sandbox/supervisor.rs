@@ -3,16 +3,18 @@
 use std::{
     io::Write,
     os::{fd::OwnedFd, unix::net::UnixStream},
+    path::PathBuf,
     process::{Child, ExitCode, Stdio},
 };
 
 use rustix::process::{Pid, Signal};
 
 use super::{
-    Confinement, INIT, NotStarted, State, init, mounts,
+    Confinement, INIT, NotStarted, State, cgroup, init, mounts,
     namespaces::{self, Extent},
     order::{self, Report},
     sweep::Tree,
+    tally::Tally,
     tend,
 };
 use crate::{
@@ -56,6 +58,12 @@ pub fn main(argument: &str) -> ExitCode {
     let Some(way) = Way::ALL.into_iter().find(|way| way.name() == argument) else { return ExitCode::FAILURE };
     let Ok(control) = init::control() else { return ExitCode::FAILURE };
     let _ = rustix::process::setsid();
+    // What is started from here on is in the groups, too.
+    let Ok(groups) = order::receive::<Vec<PathBuf>>(&control) else { return ExitCode::FAILURE };
+    if let Err(why) = cgroup::join(&groups) {
+        let _ = order::send(&control, &Report::NoGroup(why));
+        return ExitCode::FAILURE;
+    }
     let done = match way {
         Way::Namespaces => return in_namespaces(&control, Extent::Network),
         Way::WithNetwork => return in_namespaces(&control, Extent::Processes),
@@ -107,12 +115,14 @@ fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     let bell = init::bell()?;
     let mut program = init::command(&launch, stdin);
     program.env("TMPDIR", &launch.temporary);
-    let missing = super::confine::limit(&launch, false);
-    let staged = launch.stage.is_some();
-    init::agree(control, Confinement { state: State::Unavailable, staged, filtered: false, missing })?;
+    let mut confinement =
+        Confinement { state: State::Unavailable, staged: launch.stage.is_some(), ..Confinement::default() };
+    super::confine::limit(&launch, false, &mut confinement);
+    let tally = Tally::new(&launch.limits, Tree::Descendants, &mut confinement);
+    init::agree(control, confinement)?;
     let child = init::start(&bell, &launch, std::os::unix::process::CommandExt::process_group(&mut program, 0))?;
     drop(program);
-    Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants))
+    Ok(tend::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
 }
 
 /// Starts a process that confines itself and becomes the program, and speaks for it with the host.
@@ -125,11 +135,14 @@ fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     let started = bell.start(|| spawn_init(init::BECOME, Stdio::from(OwnedFd::from(other))));
     let child = started.map_err(|error| failed(error.into()))??;
     order::send(&own, &order).map_err(failed)?;
-    let confinement = match order::receive(&own).map_err(failed)? {
+    let mut confinement = match order::receive(&own).map_err(failed)? {
         Report::Ready(confinement) => confinement,
         Report::NotStarted(refused) => return Err(refused),
-        Report::NoNamespaces(_) | Report::Ended(_) => return Err(failed(std::io::ErrorKind::InvalidData.into())),
+        Report::NoNamespaces(_) | Report::NoGroup(_) | Report::Ended(_) => {
+            return Err(failed(std::io::ErrorKind::InvalidData.into()));
+        }
     };
+    let tally = Tally::new(&order.launch.limits, Tree::Descendants, &mut confinement);
     if let Err(refused) = init::agree(control, confinement) {
         Tree::Descendants.end();
         return Err(refused);
@@ -139,7 +152,7 @@ fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     if let Ok(Report::NotStarted(refused)) = order::receive(&own) {
         return Err(refused);
     }
-    Ok(tend::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants))
+    Ok(tend::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
 }
 
 /// Has all descendants whose parents end come to this process.

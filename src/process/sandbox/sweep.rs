@@ -1,12 +1,28 @@
 //! Ending everything that a program started: with a process namespace by one call, without one by looking for it.
 
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fs,
+    os::fd::OwnedFd,
+    time::Duration,
+};
 
 use nix::{sys::signal, unistd};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    process::{Pid, PidfdFlags, Signal, WaitOptions},
+};
+
+use super::tally;
 
 /// How long a look is waited for that finds nothing new.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// How many processes end at the same time.
+const AT_ONCE: usize = 8;
+
+/// How long the end of one of them is waited for: it may wait for a device.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Where a program's processes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +34,14 @@ pub(super) enum Tree {
 }
 
 impl Tree {
+    /// The numbers of all processes but this one.
+    pub(super) fn members(self) -> BTreeSet<i32> {
+        match self {
+            Tree::Namespace => tally::visible().into_iter().filter(|pid| *pid != own()).collect(),
+            Tree::Descendants => descendants().into_keys().collect(),
+        }
+    }
+
     /// Tells all processes to end.
     pub(super) fn terminate(self) {
         match self {
@@ -26,10 +50,23 @@ impl Tree {
         }
     }
 
+    /// Stops all processes for good, where that takes one call: one that is stopped starts no others and takes no time from those
+    /// that end.
+    pub(super) fn stop(self) {
+        if self == Tree::Namespace {
+            everybody(signal::Signal::SIGSTOP);
+        }
+    }
+
     /// Ends all processes, and returns when none is left.
     pub(super) fn end(self) {
         match self {
             Tree::Namespace => {
+                let all = self.members();
+                if all.len() > AT_ONCE {
+                    self.stop();
+                    kill_in_turn(all.into_iter().filter_map(open));
+                }
                 everybody(signal::Signal::SIGKILL);
                 while rustix::process::wait(WaitOptions::empty()).is_ok() {}
             }
@@ -50,7 +87,7 @@ impl Tree {
                         new.into_iter().for_each(|(pid, parent)| tell(pid, parent, Signal::STOP));
                         stopped = found;
                     }
-                    stopped.into_iter().for_each(|(pid, parent)| tell(pid, parent, Signal::KILL));
+                    kill_in_turn(stopped.into_iter().filter_map(|(pid, parent)| open_of(pid, parent)));
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -77,7 +114,11 @@ fn everybody(signal: signal::Signal) {
 
 /// The numbers of all descendants of this process with those of their parents.
 fn descendants() -> BTreeMap<i32, i32> {
-    let own = own();
+    descendants_of(own())
+}
+
+/// The numbers of all descendants of a process with those of their parents.
+pub(super) fn descendants_of(own: i32) -> BTreeMap<i32, i32> {
     let all: BTreeMap<i32, i32> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
@@ -108,15 +149,39 @@ fn parent(pid: i32) -> Option<i32> {
     fields.nth(1)?.parse().ok()
 }
 
-/// A signal to a descendant, if it still is one: its number may be another's by now.
+/// A signal to a descendant.
 fn tell(pid: i32, of: i32, signal: Signal) {
-    let Some(process) = Pid::from_raw(pid).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
-    else {
-        return;
-    };
-    // One whose parent has ended came to this process.
-    if parent(pid).is_some_and(|now| now == of || now == own()) {
+    if let Some(process) = open_of(pid, of) {
         // One that has ended is what is wanted.
-        let _ = rustix::process::pidfd_send_signal(&process, signal);
+        let _ = rustix::process::pidfd_send_signal(process, signal);
     }
+}
+
+/// A descendant, if it still is one: its number may be another's by now.
+fn open_of(pid: i32, of: i32) -> Option<OwnedFd> {
+    let process = open(pid)?;
+    // One whose parent has ended came to this process.
+    parent(pid).is_some_and(|now| now == of || now == own()).then_some(process)
+}
+
+fn open(pid: i32) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
+}
+
+/// Kills processes, few at a time: hundreds that end in the same moment wait for each other's memory, and take many seconds.
+fn kill_in_turn(processes: impl Iterator<Item = OwnedFd>) {
+    let mut ending = VecDeque::new();
+    let wait = |process: &OwnedFd| {
+        let _ = rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&PATIENCE));
+    };
+    for process in processes {
+        let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+        ending.push_back(process);
+        if ending.len() > AT_ONCE
+            && let Some(first) = ending.pop_front()
+        {
+            wait(&first);
+        }
+    }
+    ending.iter().for_each(wait);
 }

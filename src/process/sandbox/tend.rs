@@ -12,13 +12,15 @@ use nix::sys::{
     time::TimeValLike,
 };
 use rustix::{
-    event::{PollFd, PollFlags},
+    event::{PollFd, PollFlags, Timespec},
     process::{Pid, WaitOptions, WaitStatus},
 };
 
 use super::{
+    Bound,
     order::{self, End, Report},
     sweep::Tree,
+    tally::Tally,
 };
 
 /// Wakes up when a child ends. It has to be there before the first one is started.
@@ -51,28 +53,42 @@ fn children() -> SigSet {
 }
 
 /// Waits until a program ends, ends what it left behind, and tells the host.
-pub(super) fn until_end(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> ExitCode {
-    let status = watch(control, bell, program, tree);
+pub(super) fn until_end(
+    control: &UnixStream,
+    bell: &Bell,
+    program: Pid,
+    (tree, tally): (Tree, Option<Tally>),
+) -> ExitCode {
+    let status = watch(control, bell, program, (tree, tally));
     tree.end();
-    let Some(status) = status else { return ExitCode::FAILURE };
+    let Some((status, exceeded)) = status else { return ExitCode::FAILURE };
     let (cpu_ms, peak_bytes) = used();
-    let end = End { status: status.exit_status(), signal: status.terminating_signal(), cpu_ms, peak_bytes };
+    let end = End { status: status.exit_status(), signal: status.terminating_signal(), cpu_ms, peak_bytes, exceeded };
     match order::send(control, &Report::Ended(end)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// How the program ended; none if the host is gone.
-fn watch(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> Option<WaitStatus> {
+/// How the program ended, and for what bound; none if the host is gone.
+fn watch(
+    control: &UnixStream,
+    bell: &Bell,
+    program: Pid,
+    (tree, mut tally): (Tree, Option<Tally>),
+) -> Option<(WaitStatus, Option<Bound>)> {
     loop {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == program {
-                return Some(status);
+                return Some((status, None));
             }
         }
+        if let Some(bound) = tally.as_mut().and_then(Tally::exceeded) {
+            return end_and_find(program, tree).map(|status| (status, Some(bound)));
+        }
+        let patience = tally.as_ref().and_then(|tally| Timespec::try_from(tally.next()).ok());
         let mut ready = [PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN), PollFd::new(control, PollFlags::IN)];
-        match rustix::event::poll(&mut ready, None) {
+        match rustix::event::poll(&mut ready, patience.as_ref()) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return None,
@@ -84,7 +100,7 @@ fn watch(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> Option<
         if speaks {
             match order::byte(control)? {
                 order::TERM => tree.terminate(),
-                order::KILL => return end_and_find(program, tree),
+                order::KILL => return end_and_find(program, tree).map(|status| (status, None)),
                 _ => {}
             }
         }
@@ -93,6 +109,7 @@ fn watch(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree) -> Option<
 
 /// Ends the program first, so that its status is found, whatever else there is to be ended.
 fn end_and_find(program: Pid, tree: Tree) -> Option<WaitStatus> {
+    tree.stop();
     if tree == Tree::Descendants {
         let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
     }

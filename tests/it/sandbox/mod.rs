@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and look at what was written")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
+mod bounds;
 mod escapes;
 mod output;
 mod processes;

@@ -124,33 +124,11 @@ fn the_first_process_can_not_be_ended_by_the_program() {
 }
 
 #[test]
-fn limits_hold() {
-    let line = "head -c 3000000 /dev/zero > large; ls -l large | cut -d' ' -f5; \
-                perl -e '$x = \"a\" x (600 << 20); print \"much\"' 2>&1";
+fn no_file_is_larger_than_it_may_be() {
     for cage in [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()] {
-        let cage = cage.with(|launch| {
-            (launch.limits.file_size, launch.limits.memory) = (Some(1 << 20), Some(512 << 20));
-        });
-        let said = said(&cage.run(line));
-        assert!(said.contains("1048576\n") && !said.contains("much"), "{said}");
-    }
-}
-
-#[test]
-fn processes_that_multiply_are_bounded_and_gone() {
-    // More than it may have, but no more than a machine can bear if nothing bounds them.
-    let many = "perl -e 'for (1..600) { $p = fork(); last unless defined $p; sleep 600 unless $p; $n++ } print $n'";
-    for plain_user in [false, true] {
-        let mut cage = Cage::new().with(|launch| launch.limits.processes = Some(100));
-        if plain_user && !cage.become_plain_user() {
-            continue;
-        }
-        let (confinement, ended) = cage.run_apart(many);
-        // The administrator may have some more: see `Limits`.
-        let most = if plain_user || !rustix::process::getuid().is_root() { 102 } else { 402 };
-        let count = ended["stdout"].as_str().unwrap().parse::<u32>().unwrap();
-        let told = confinement["missing"].to_string().contains("not bounded");
-        assert!(told || (50..=most).contains(&count), "{confinement} {ended}");
+        let cage = cage.with(|launch| launch.limits.file_size = Some(1 << 20));
+        let said = said(&cage.run("head -c 3000000 /dev/zero > large; ls -l large | cut -d' ' -f5"));
+        assert!(said.contains("1048576\n"), "{said}");
     }
 }
 
