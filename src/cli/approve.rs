@@ -29,7 +29,7 @@ use crate::{
   nrv approve scripts/migrate_links.rhai --grant 'review the links' --grant dta.apply
   nrv approve --check
 
-Commit nrv.lock. Where CI=true, or with `nrv run --locked`, only what it holds is run.")]
+Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
 pub(super) struct ApproveArguments {
     /// Scripts to approve; with --check those to look at, else all that are approved
     pub(super) scripts: Vec<PathBuf>,
@@ -59,7 +59,7 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
     }
     if here.is_ci() {
         return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody approves scripts")
-            .hint("approve them on a machine where `CI` is not `true`, and commit `nrv.lock`; `--check` is for CI"));
+            .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
     }
     if arguments.scripts.is_empty() {
         return Err(Error::new(Code::Usage, "no script is named")
@@ -241,7 +241,7 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     if let n @ 1.. = unapproved.len() {
         let first = escape(&unapproved[0]);
         let more = if n > 1 { format!(" and {} more", n - 1) } else { String::new() };
-        out.say(&format!("Not approved, so not run where `CI=true`: {first}{more}."));
+        out.say(&format!("Not approved, so not run where `CI` is set: {first}{more}."));
     }
     let n_good = rows.iter().filter(|row| row["ok"] == true).count();
     let Some(last) = refusals.pop() else {

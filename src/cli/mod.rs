@@ -59,7 +59,7 @@ use self::{
 use crate::{
     dta::Adapters,
     error::{Code, Error},
-    host::{Context, Options, Progress},
+    host::{CI, Context, Options, Progress},
     net::Way,
     policy::{Cassettes, Policy},
     workspace::Workspace,
@@ -217,9 +217,9 @@ impl Here {
         Ok(Here { place, context, meter })
     }
 
-    /// True where nobody watches and nothing new is to be learned: `CI=true`.
+    /// True where nobody watches and nothing new is to be learned.
     fn is_ci(&self) -> bool {
-        self.context.options.environment.get("CI").is_some_and(|ci| ci == "true")
+        self.context.options.is_ci()
     }
 
     /// True if only approved scripts run, whether or not a flag says so.
@@ -280,7 +280,13 @@ fn current_folder() -> Result<PathBuf, Error> {
 /// The variables that are UTF-8. The library passes on those that git needs and the policy names.
 fn environment() -> BTreeMap<String, String> {
     let text = |text: OsString| text.into_string().ok();
-    std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+    let variables = std::env::vars_os().filter_map(|(name, value)| {
+        let name = text(name)?;
+        // It is set, whatever it holds.
+        let value = if name == CI { value.to_string_lossy().into_owned() } else { text(value)? };
+        Some((name, value))
+    });
+    variables.collect()
 }
 
 fn log_to_stderr(verbose: u8) {

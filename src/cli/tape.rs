@@ -42,7 +42,7 @@ pub(super) fn tapes(here: &Here, arguments: &ScriptArguments) -> Result<Tapes, E
 /// Why nothing is recorded where nobody reviews it.
 pub(super) fn recording_in_ci() -> Error {
     Error::new(Code::Usage, "`CI` is set, and there recorded replies alone answer")
-        .hint("record on a machine where `CI` is not `true`, and commit the files")
+        .hint("record on a machine where `CI` is not set, and commit the files")
 }
 
 /// What a run used that goes on, with the files if they are not in the workspace; none if nothing is to be read or written there.

@@ -119,7 +119,16 @@ impl Options {
     pub fn environment_of_git(&self) -> BTreeMap<String, String> {
         let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
         names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
+/// The variable that services for continuous integration set.
+pub const CI: &str = "CI";
+
     }
+    /// True where nobody watches: [`CI`] is set, to anything but nothing, `0` and `false` in any case.
+    pub fn is_ci(&self) -> bool {
+        let value = self.environment.get(CI).map_or("", String::as_str);
+        !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
+    }
+
 }
 
 /// What a user may ask of a run beside its work.
@@ -230,6 +239,20 @@ mod tests {
         let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let given = Options { environment, ..Options::default() }.environment_of_git();
+    #[test]
+    fn ci_is_any_value_but_nothing_zero_and_false() {
+        let is_ci = |value: Option<&str>| {
+            let environment = value.map(|value| (CI.to_owned(), value.to_owned())).into_iter().collect();
+            Options { environment, ..Options::default() }.is_ci()
+        };
+        for value in ["true", "True", "TRUE", "1", "yes", "on", "true ", " true", "true\n", "woodpecker", " ", "no"] {
+            assert!(is_ci(Some(value)), "{value:?}");
+        }
+        for value in [None, Some(""), Some("0"), Some("false"), Some("False"), Some("FALSE")] {
+            assert!(!is_ci(value), "{value:?}");
+        }
+    }
+
         assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
     }
 }

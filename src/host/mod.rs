@@ -79,7 +79,7 @@ pub use self::{
     approve::signed_by_approver,
     budget::Demand,
     commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
-    context::{Context, Flags, Options, Progress},
+    context::{CI, Context, Flags, Options, Progress},
     custom::{Calls, CustomCall, CustomContext},
     evaluator::Evaluation,
     finish::{Finished, State},

@@ -155,14 +155,14 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "ci.cassettes",
         CASSETTES,
-        "What is done with recorded replies where `CI=true`: only \"replay\" adds anything, that they alone answer.",
+        "What is done with recorded replies where `CI` is set: only \"replay\" adds anything, that they alone answer.",
     ),
     key(
         "ci.confirm",
         Form::Word(&["ask", "policy", "never"]),
-        "Who answers confirmations where `CI=true`, if that is less than `confirm.mode` says; what `nrv.lock` grants a script stays granted.",
+        "Who answers confirmations where `CI` is set, if that is less than `confirm.mode` says; what `nrv.lock` grants a script stays granted.",
     ),
-    key("ci.locked", Form::Flag, "Whether only approved scripts run where `CI=true`, as with `--locked`."),
+    key("ci.locked", Form::Flag, "Whether only approved scripts run where `CI` is set, as with `--locked`."),
     key(
         "commitments",
         Form::Rows(COMMITMENT),
@@ -425,7 +425,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("adapters.*", "Settings of one adapter, by its name."),
     ("budget", "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N."),
     ("calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none."),
-    ("ci", "What is added where `CI=true`; it only tightens."),
+    ("ci", "What is added where `CI` is set; it only tightens."),
     ("confirm", "How confirmations are answered."),
     ("evaluators", "What is asked of a run as a whole when it ends."),
     ("exec", "Which commands runs may start, and how. Without a rule in `exec.allow` they start none."),

@@ -111,7 +111,7 @@ pub struct Recorded {
     /// True if its tools were made strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_tools: bool,
-    /// True if it was tightened as where `CI=true`.
+    /// True if it was tightened as where `CI` is set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ci: bool,
     /// The confirmations that the approval of the script grants.
@@ -130,7 +130,7 @@ enum Origin {
     Locked,
     /// A run with strict tools.
     StrictTools,
-    /// `[ci]`, where `CI=true`.
+    /// `[ci]`, where `CI` is set.
     Ci,
 }
 
@@ -222,7 +222,7 @@ impl Policy {
             Some(Origin::Header) => "the script's header".to_owned(),
             Some(Origin::Locked) => "a locked run".to_owned(),
             Some(Origin::StrictTools) => "a run with strict tools".to_owned(),
-            Some(Origin::Ci) => format!("`ci.confirm` where `CI=true`, {}", self.origin("ci.confirm")),
+            Some(Origin::Ci) => format!("`ci.confirm` where `CI` is set, {}", self.origin("ci.confirm")),
             None => "a built-in default".to_owned(),
         }
     }
@@ -276,7 +276,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// This policy where `CI=true`: confirmations are answered as `ci.confirm` says, if that is stricter.
+    /// This policy where `CI` is set: confirmations are answered as `ci.confirm` says, if that is stricter.
     pub fn in_ci(&self) -> Result<Policy, Error> {
         let mut policy = Policy { ci: true, ..self.clone() };
         policy.parts = self.parts.iter().map(Policy::in_ci).collect::<Result<_, _>>()?;
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(mode("[ci]\nconfirm = 'policy'"), ConfirmMode::Policy);
         assert_eq!(mode("[ci]\nconfirm = 'ask'\n[confirm]\nmode = 'policy'"), ConfirmMode::Policy);
         let policy = Policy::parse("\n[ci]\nconfirm = 'never'", FILE).unwrap().in_ci().unwrap();
-        assert_eq!(policy.origin("confirm.mode"), "`ci.confirm` where `CI=true`, line 3 of `nrv.toml`");
+        assert_eq!(policy.origin("confirm.mode"), "`ci.confirm` where `CI` is set, line 3 of `nrv.toml`");
         assert_ne!(policy.sha256(), Policy::parse("", FILE).unwrap().sha256());
         assert!(Policy::default().settings().ci.locked);
     }

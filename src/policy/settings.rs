@@ -286,7 +286,7 @@ impl Default for Confirm {
     }
 }
 
-/// What is added where `CI=true`; it only tightens.
+/// What is added where `CI` is set; it only tightens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ci {
     /// True if only approved scripts run.

@@ -1,4 +1,4 @@
-//! `nrv approve`, `nrv.lock`, `--locked` and `CI=true`: what was not approved as it is does not run.
+//! `nrv approve`, `nrv.lock`, `--locked` and `CI`: what was not approved as it is does not run.
 #![expect(clippy::disallowed_methods, reason = "tests remove files")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -37,9 +37,14 @@ fn approved(more: &[&str]) -> Site {
     site
 }
 
-/// Runs the binary where `CI=true`.
+/// Runs the binary where `CI` is set.
 fn in_ci(site: &Site, arguments: &[&str]) -> Ran {
-    let output = site.command(arguments).env("CI", "true").output().unwrap();
+    with_ci(site, arguments, "true")
+}
+
+/// Runs the binary where `CI` has this value.
+fn with_ci(site: &Site, arguments: &[&str], value: impl AsRef<std::ffi::OsStr>) -> Ran {
+    let output = site.command(arguments).env("CI", value).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }

@@ -17,7 +17,7 @@ pub const SIGNATURE: &str = "nrv.lock.sig";
 const VERSION: u32 = 1;
 
 const HEAD: &str = "# The scripts that were approved, what they import and what they may do. `nrv approve` writes this file.\n\
-                    # A change of it is reviewed as one of the scripts: whatever stands here runs where `CI=true`.\n\n";
+                    # A change of it is reviewed as one of the scripts: whatever stands here runs where `CI` is set.\n\n";
 
 /// Every approval of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
