@@ -31,6 +31,8 @@ fn measure(root: &Path, script: &str, writes: &[&str], way: &str) -> (f64, f64) 
     let (mut preparing, mut running) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let context = Context {
+            variables: &[],
+            permitted: &[],
             view: View::new(&workspace, &overlay),
             exec: &exec,
             environment: &environment,

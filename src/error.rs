@@ -67,7 +67,7 @@ codes! {
     Blocked = "blocked", exit 3;
     /// Neither policy nor the script's header permits it.
     PermissionDenied = "permission_denied", exit 3;
-    /// The path is protected from every run, whatever the policy says.
+    /// The path is protected: no run writes it, unless the policy permits exactly that path.
     ProtectedPath = "protected_path", exit 3;
     /// The adapter or script is not on the approved list.
     NotApproved = "not_approved", exit 3;

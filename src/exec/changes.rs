@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Context,
-    scope::Scope,
+    scope::{Scope, hint},
     upper::{special, standing},
 };
 use crate::{
@@ -62,7 +62,7 @@ pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates)
             refused.push(look.path.clone());
         }
     }
-    check_places(&refused)?;
+    check_places(&refused, ctx.permitted)?;
     check_length(&wanted)?;
     let mut changes = Vec::new();
     let mut contents = Vec::new();
@@ -72,8 +72,9 @@ pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates)
         changes.push(change);
         contents.push(before);
     }
+    let is_protected = |path: &RepoPath| protected::write_refusal_unless(path, ctx.permitted).is_some();
     let protected: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).filter(is_protected).collect();
-    check_places(&protected)?;
+    check_places(&protected, ctx.permitted)?;
     Ok(Changes { set: ChangeSet::new(changes)?, before: contents })
 }
 
@@ -134,19 +135,16 @@ fn check_length(wanted: &[Candidate<'_>]) -> Result<(), Error> {
         .hint("name what is no part of the tree in `scratch` of `[exec]`, or change less at once"))
 }
 
-fn is_protected(path: &RepoPath) -> bool {
-    protected::write_refusal(path).is_some()
-}
-
 /// Refuses changes of files that the command may not change, if there are any.
-fn check_places(paths: &[RepoPath]) -> Result<(), Error> {
-    if let Some((path, reason)) = paths.iter().find_map(|path| Some((path, protected::write_refusal(path)?))) {
+fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
+    let refused = |path| Some((path, protected::write_refusal_unless(path, permitted)?));
+    if let Some((path, reason)) = paths.iter().find_map(refused) {
         return Err(Error::new(
             Code::ProtectedPath,
             format!("the command changed `{path}`, which is protected: {reason}"),
         )
         .detail("path", path.as_str())
-        .hint("nothing of what it did is kept; no run may change that file"));
+        .hint(format!("nothing of what it did is kept; {}", hint(path))));
     }
     if paths.is_empty() {
         return Ok(());

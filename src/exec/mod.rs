@@ -14,6 +14,7 @@ mod stage;
 mod stock;
 mod trial;
 mod upper;
+mod variable;
 
 use std::{
     collections::BTreeMap,
@@ -65,6 +66,10 @@ pub struct Context<'a> {
     pub run: &'a str,
     /// True if the program may be a file of the workspace, as the rule says that allows the command.
     pub from_workspace: bool,
+    /// The variables that calls may set of it, as that rule says, beside those that any call may.
+    pub variables: &'a [String],
+    /// Protected paths that the policy lets runs write.
+    pub permitted: &'a [String],
     /// True if nothing is asked for of what it changes.
     pub discard: bool,
     /// True if what the command writes to scratch folders is not to stay either.
@@ -121,12 +126,12 @@ pub fn prepare<'a>(ctx: Context<'a>, run: &call::Run) -> Result<Prepared<'a>, Er
     let root = fs::canonicalize(ctx.view.workspace().root())
         .map_err(|error| Error::io("the workspace's root can't be found", &error))?;
     let cwd = working_folder(&ctx, run.cwd.as_deref())?;
-    environment::check(&run.env)?;
+    environment::check(&run.env, ctx.variables)?;
     if let Some(argument) = run.args.iter().find(|argument| argument.contains('\0')) {
         let message = format!("the argument `{}` holds a NUL byte", argument.escape_debug());
         return Err(Error::new(Code::InvalidInput, message).hint("no program can be given such an argument"));
     }
-    let scope = Scope::parse(&run.writes, &ctx.exec.scratch)?;
+    let scope = Scope::parse(&run.writes, &ctx.exec.scratch, ctx.permitted)?;
     let program = program::find(&ctx, (&root, &run.program), environment::passed_on(&ctx).get("PATH"))?;
     let stock = Stock::take(&ctx, &scope)?;
     Ok(Prepared { ctx, run: run.clone(), program, root, cwd, scope, stock })

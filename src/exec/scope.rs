@@ -26,18 +26,18 @@ struct Scratch {
 }
 
 impl Scope {
-    /// Takes the globs of a call and those of the policy.
-    pub(super) fn parse(writes: &[String], scratch: &[String]) -> Result<Self, Error> {
+    /// Takes the globs of a call, those of the policy, and the protected paths that it permits.
+    pub(super) fn parse(writes: &[String], scratch: &[String], permitted: &[String]) -> Result<Self, Error> {
         let writes = if writes.is_empty() { None } else { Some(Globs::parse(writes)?) };
         for prefix in writes.iter().flat_map(Globs::prefixes) {
             let Ok(path) = RepoPath::parse(&prefix) else { continue };
-            if let Some(reason) = protected::write_refusal(&path) {
+            if let Some(reason) = protected::folder_refusal(&path, permitted) {
                 return Err(Error::new(
                     Code::ProtectedPath,
                     format!("`{path}` in the command's `writes` is protected: {reason}"),
                 )
                 .detail("path", path.as_str())
-                .hint("leave it out: no run may change it"));
+                .hint(hint(&path)));
             }
         }
         let scratch = if scratch.is_empty() { None } else { Some(Scratch::parse(scratch)?) };
@@ -100,7 +100,15 @@ impl Scratch {
         let is_torn = |excluded: &Globs| excluded.prefixes().iter().any(|prefix| meet(folder, prefix));
         self.folders.as_ref().is_some_and(|globs| globs.matches(folder))
             && !self.excluded.as_ref().is_some_and(is_torn)
-            && protected::write_refusal(folder).is_none()
+            && protected::folder_refusal(folder, &[]).is_none()
+    }
+}
+
+/// What to do about a path that is protected.
+pub(super) fn hint(path: &RepoPath) -> &'static str {
+    match protected::lasting_refusal(path) {
+        Some(_) => "leave it out: no run may change it",
+        None => "leave it out, or permit files of it by their exact paths with `paths.allow_protected` of `nrv.toml`",
     }
 }
 
@@ -118,7 +126,7 @@ mod tests {
 
     fn scope(writes: &[&str], scratch: &[&str]) -> Result<Scope, Error> {
         let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>();
-        Scope::parse(&owned(writes), &owned(scratch))
+        Scope::parse(&owned(writes), &owned(scratch), &[])
     }
 
     #[track_caller]

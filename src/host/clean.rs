@@ -100,7 +100,9 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
     let mut suspects = BTreeMap::new();
     let mut dirty = BTreeSet::new();
     // What no run writes need not be clean, such as a policy or an approval that is about to be committed.
-    let may_be_written = |path: &RepoPath| globs.matches(path) && protected::write_refusal(path).is_none();
+    let permitted = &context.policy.settings().paths.allow_protected;
+    let may_be_written =
+        |path: &RepoPath| globs.matches(path) && protected::write_refusal_unless(path, permitted).is_none();
     for path in changed.into_iter().filter(may_be_written) {
         match context.workspace.stamp_entry(&path) {
             Ok(stamp) => {

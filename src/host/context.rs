@@ -114,11 +114,6 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// What git gets of the environment to find itself and the user's settings.
-    pub fn environment_of_git(&self) -> BTreeMap<String, String> {
-        let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
-        names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
 /// The variable that services for continuous integration set.
 pub const CI: &str = "CI";
 
@@ -127,13 +122,18 @@ pub const CI: &str = "CI";
     pub fn is_ci(&self) -> bool {
         let value = self.environment.get(CI).map_or("", String::as_str);
         !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
-    }
+impl Options {
 
 }
 
 /// What a user may ask of a run beside its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+    /// What git gets of the environment to find itself and the user's settings.
+    pub fn environment_of_git(&self) -> BTreeMap<String, String> {
+        let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
+        names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
+    }
 pub struct Flags {
     /// Propose and verify, change nothing.
     pub dry_run: bool,
@@ -235,11 +235,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn git_gets_only_what_it_needs_of_the_environment() {
-        let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
-        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let given = Options { environment, ..Options::default() }.environment_of_git();
-    #[test]
     fn ci_is_any_value_but_nothing_zero_and_false() {
         let is_ci = |value: Option<&str>| {
             let environment = value.map(|value| (CI.to_owned(), value.to_owned())).into_iter().collect();
@@ -256,3 +251,8 @@ mod tests {
         assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
     }
 }
+    #[test]
+    fn git_gets_only_what_it_needs_of_the_environment() {
+        let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let given = Options { environment, ..Options::default() }.environment_of_git();

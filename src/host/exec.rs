@@ -19,6 +19,7 @@ use crate::{
     journal::{self, Cleared},
     ledger::{FileRef, Note},
     path::RepoPath,
+    policy::Allowance,
     process::sandbox::{Bound, Confinement, Ended, Stream},
     text::{escape, shortened},
     workspace::{Globs, View, Workspace},
@@ -53,7 +54,7 @@ impl Host<'_> {
         let timeout_ms = run.timeout_ms.unwrap_or(self.policy.settings().exec.timeout_ms);
         let reserved = self.budget.reserve_exec(timeout_ms)?;
         self.note_intent(position, call)?;
-        let ended = self.run_command(position, run, (reserved.exec_ms, allowance.from_workspace), sink);
+        let ended = self.run_command(position, run, (reserved.exec_ms, &allowance), sink);
         let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
         self.budget.settle(reserved, spent);
         self.reserved.demand = spent;
@@ -74,11 +75,12 @@ impl Host<'_> {
         &mut self,
         position: &Position,
         run: &Run,
-        (timeout_ms, from_workspace): (u64, bool),
+        (timeout_ms, allowance): (u64, &Allowance),
         sink: &mut dyn Sink,
     ) -> Result<Done, Error> {
         let (overlay, settings) = (self.overlay.clone(), self.policy.settings().exec.clone());
         let (stop, context) = (self.deadline.flag(), self.context);
+        let permitted = self.policy.settings().paths.allow_protected.clone();
         // A command that is made again when the run goes on does not write over what the record names.
         let output = format!("{OUTPUT}/{position}-{}", self.chain.tip().0);
         self.folder.make_folder(OUTPUT)?;
@@ -91,7 +93,9 @@ impl Host<'_> {
             supervisor: &context.options.program,
             run: &id,
             discard: false,
-            from_workspace,
+            from_workspace: allowance.from_workspace,
+            variables: &allowance.env,
+            permitted: &permitted,
             dry_run: self.flags.dry_run,
             timeout_ms,
             threads: context.options.threads,

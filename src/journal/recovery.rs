@@ -120,7 +120,7 @@ impl Journal<'_> {
             return Err(distrusted(&path, "was altered"));
         }
         let paths = intent.entries.iter().map(|entry| &entry.path).chain(&intent.folders);
-        match paths.filter_map(|path| protected::write_refusal(path).map(|_| path)).next() {
+        match paths.filter_map(|path| protected::lasting_refusal(path).map(|_| path)).next() {
             Some(protected) => Err(distrusted(&path, &format!("names `{protected}`, which no run writes"))),
             None => Ok(()),
         }

@@ -164,7 +164,7 @@ pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error
 }
 
 fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
-    if let Some(reason) = protected::write_refusal(target.path) {
+    if let Some(reason) = protected::lasting_refusal(target.path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
     }
     match target.after {

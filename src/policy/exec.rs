@@ -30,6 +30,8 @@ pub struct Allowance {
     pub writes: Vec<Vec<String>>,
     /// True if the program may be a file of the workspace.
     pub from_workspace: bool,
+    /// Variables that calls may set beside those that any call may.
+    pub env: Vec<String>,
     /// Where the rule stands that allows it, in words.
     pub origin: String,
     /// The same lists, compiled, with where each stands.
@@ -62,6 +64,7 @@ impl Allowance {
         Allowance {
             writes: [self.writes, other.writes].concat(),
             from_workspace: self.from_workspace && other.from_workspace,
+            env: self.env.into_iter().filter(|name| other.env.contains(name)).collect(),
             origin,
             sets: [self.sets, other.sets].concat(),
         }
@@ -96,6 +99,7 @@ impl Policy {
         Ok(Allowance {
             writes: rule.writes.iter().cloned().collect(),
             from_workspace: rule.from_workspace,
+            env: rule.env.clone(),
             sets: set.iter().map(|set| (set.clone(), origin.clone())).collect(),
             origin,
         })

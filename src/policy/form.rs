@@ -5,7 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{DependencyRule, glob, network};
-use crate::error;
+use crate::{
+    error,
+    path::{RepoPath, protected},
+};
 
 /// The largest number that is exact in JSON everywhere.
 const MAX: u64 = 1 << 53;
@@ -46,6 +49,8 @@ pub(super) enum Form {
     Globs,
     /// A list of globs, none of which excludes.
     Denied,
+    /// A list of exact paths of files in the workspace.
+    Files,
     /// A list of names.
     Names,
     /// A list of hosts.
@@ -123,6 +128,7 @@ impl Form {
                 None => glob::compile(item).map(|_| ()),
             })?
             .ok_or_else(expected),
+            Form::Files => files(value)?.ok_or_else(expected),
             Form::Names => list(value, |item| match item.trim() {
                 "" => Err("is an empty name".to_owned()),
                 _ => Ok(()),
@@ -174,6 +180,7 @@ impl Form {
             Form::Size => "a number of bytes or a size such as \"256MiB\"".to_owned(),
             Form::Duration => "a time such as \"30m\", \"12h\" or \"7d\"".to_owned(),
             Form::Globs | Form::Denied => "a list of globs such as [\"docs/**\"]".to_owned(),
+            Form::Files => "a list of exact paths such as [\".envrc\"]".to_owned(),
             Form::Names => "a list of names such as [\"link_updater\"]".to_owned(),
             Form::Hosts => "a list of hosts such as [\"example.com\"]".to_owned(),
             Form::Folders => "a list of folders such as [\"~/.cargo\"]".to_owned(),
@@ -206,6 +213,7 @@ impl Form {
             Form::Duration => json!({"type": "string", "pattern": "^[0-9]+[smhd]$"}),
             Form::Globs => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
             Form::Denied => json!({"type": "array", "items": {"type": "string", "pattern": "^[^!]"}}),
+            Form::Files => json!({"type": "array", "items": {"type": "string", "pattern": "^[^/!*?\\[{][^*?\\[{]*$"}}),
             Form::Names => json!({"type": "array", "items": {"type": "string", "pattern": "[^ ]"}}),
             Form::Hosts => json!({"type": "array", "items": {"type": "string", "pattern": "^(\\*\\.)?[^*/@ ]+$"}}),
             Form::Folders => json!({"type": "array", "items": {"type": "string", "pattern": "^(/|~(/|$))"}}),
@@ -348,6 +356,23 @@ fn list(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Result<Opt
         check(text).map_err(|why| wrong(format!("holds `{}`, which {why}", text.escape_debug())))?;
     }
     Ok(Some(value.clone()))
+}
+
+/// Checks exact paths of protected files; the paths as they are compared.
+fn files(value: &Value) -> Result<Option<Value>, Wrong> {
+    let checked = list(value, |item| {
+        if item.starts_with('!') || item.contains(['*', '?', '[', '{']) {
+            return Err("is no exact path: globs are not taken here".to_owned());
+        }
+        let path = RepoPath::parse(item).map_err(|error| format!("can't be used: {error}"))?;
+        match protected::lasting_refusal(&path) {
+            Some(reason) => Err(format!("no policy can permit: {reason}")),
+            None => Ok(()),
+        }
+    })?;
+    let Some(Value::Array(items)) = checked else { return Ok(None) };
+    let plain = |item: &Value| RepoPath::parse(item.as_str()?).ok().map(|path| Value::from(path.as_str()));
+    Ok(items.iter().map(plain).collect())
 }
 
 /// Checks a folder of the machine; an error is a phrase that goes on after "which".

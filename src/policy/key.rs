@@ -61,6 +61,12 @@ const ALLOWED_COMMAND: &[Column] = &[
         "Commands, words between blanks, that the rule must allow; checked when the policy is read.",
     ),
     column("not_match", Form::Names, false, "Commands that the rule must not allow; checked when the policy is read."),
+    column(
+        "env",
+        Form::Names,
+        false,
+        "Names of variables that calls may set although they steer what programs load and start, such as `PYTHONPATH`.",
+    ),
 ];
 
 /// The keys of a commitment.
@@ -382,6 +388,11 @@ pub(super) const KEYS: &[Key] = &[
         Form::Hosts,
         "Hosts that may be asked whether links work: `example.com` on its scheme's own port, `example.com:8080`, or `*.example.com` for what is beneath it.",
     ),
+    key(
+        "paths.allow_protected",
+        Form::Files,
+        "Protected files that runs may write, each by its exact path; not `.git`, `.runs`, `.nrv`, `nrv.toml` and `nrv.lock`.",
+    ),
     key("paths.deny", Form::Denied, "Globs of what may not be written, whatever `write` says."),
     key(
         "paths.read_deny",
@@ -485,7 +496,7 @@ mod tests {
 
     #[test]
     fn children_are_the_names_that_may_stand_in_a_table() {
-        assert_eq!(children("paths").collect::<Vec<_>>(), ["deny", "read_deny", "write"]);
+        assert_eq!(children("paths").collect::<Vec<_>>(), ["allow_protected", "deny", "read_deny", "write"]);
         assert_eq!(children("adapters").collect::<Vec<_>>(), ["approved", "strict_tools"]);
         assert!(children("").any(|name| name == "gates") && !children("").any(|name| name.contains('.')));
     }

@@ -339,7 +339,7 @@ mod tests {
             2,
             1,
             "has an unknown key, `paths.zzz`",
-            "known here are `deny`, `read_deny`, `write`",
+            "known here are `allow_protected`, `deny`, `read_deny`, `write`",
         );
     }
 

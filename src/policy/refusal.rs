@@ -9,6 +9,12 @@ use crate::{
     path::{RepoPath, protected},
 };
 
+/// What a run does that only the policy can permit.
+const WRITTEN: &str = "written";
+
+/// The key of the protected files that runs may write.
+pub(super) const PERMITTED: &str = "paths.allow_protected";
+
 /// A rule's no to a path, a call or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -29,11 +35,18 @@ impl Refusal {
     }
 
     fn protected(path: &RepoPath, verb: &str, why: &str) -> Self {
+        let is_lasting = verb != WRITTEN || protected::lasting_refusal(path).is_some();
+        let (never, remediation) = match is_lasting {
+            true => ("never ", "leave it out; no policy can permit it".to_owned()),
+            false => {
+                ("not ", format!("leave it out, or add \"{}\" to `{PERMITTED}` of `nrv.toml`", path.escape_debug()))
+            }
+        };
         Refusal {
             code: Code::ProtectedPath,
             rule: "protected".to_owned(),
-            reason: format!("`{path}` is protected and never {verb} by a run: {why}"),
-            remediation: "leave it out; no policy can permit it".to_owned(),
+            reason: format!("`{path}` is protected and {never}{verb} by a run: {why}"),
+            remediation,
         }
     }
 }
@@ -60,8 +73,8 @@ impl Policy {
         if !self.parts.is_empty() {
             return self.parts.iter().find_map(|part| part.write_refusal(path));
         }
-        if let Some(why) = protected::write_refusal(path) {
-            return Some(Refusal::protected(path, "written", why));
+        if let Some(why) = protected::write_refusal_unless(path, &self.settings.paths.allow_protected) {
+            return Some(Refusal::protected(path, WRITTEN, why));
         }
         if let Some(glob) = self.deny.covering(path) {
             return Some(self.denied(path, "written", "paths.deny", glob));
@@ -187,6 +200,35 @@ mod tests {
         let policy = Policy::parse("[paths]\nwrite = ['**', '.git/**']\nread_deny = []", FILE).unwrap();
         write(&policy, ".git/config", Some("protected"));
         assert_eq!(policy.may_read(&path(".git/config")).unwrap_err().code(), Code::ProtectedPath);
+    }
+
+    #[test]
+    fn a_policy_permits_protected_files_by_their_exact_path() {
+        let policy = Policy::parse("[paths]\nallow_protected = ['.envrc', './a/.vscode/x.json']", FILE).unwrap();
+        write(&policy, ".envrc", None);
+        write(&policy, "a/.vscode/x.json", None);
+        write(&policy, "a/.envrc", Some("protected"));
+        write(&policy, ".vscode/x.json", Some("protected"));
+        let both = Policy::strictest(&policy, &Policy::default()).unwrap();
+        write(&both, ".envrc", Some("protected"));
+        assert_eq!(both.settings().paths.allow_protected, Vec::<String>::new());
+        let narrow = Policy::parse("[paths]\nallow_protected = ['.envrc']\ndeny = ['.envrc']", FILE).unwrap();
+        write(&narrow, ".envrc", Some("paths.deny"));
+        let refusal = Policy::default().write_refusal(&path(".envrc")).unwrap();
+        assert_eq!(refusal.remediation, "leave it out, or add \".envrc\" to `paths.allow_protected` of `nrv.toml`");
+    }
+
+    #[test]
+    fn what_runs_are_judged_by_can_not_be_permitted() {
+        for bad in
+            [".git/config", "a/.GIT/x", ".runs/x", "nrv.toml", "nrv.lock", ".nrv/allowed_signers", ".git /x", "git~1/x"]
+        {
+            let error = Policy::parse(&format!("paths.allow_protected = [\"{bad}\"]"), FILE).unwrap_err();
+            assert_eq!((error.code(), &error.details()["line"]), (Code::InvalidPolicy, &1.into()), "{bad}: {error}");
+        }
+        for bad in ["../x", "/x", "*.code-workspace", ".vscode/**", "!a", ""] {
+            Policy::parse(&format!("paths.allow_protected = [\"{bad}\"]"), FILE).unwrap_err();
+        }
     }
 
     #[test]

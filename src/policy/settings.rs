@@ -57,12 +57,20 @@ pub struct Paths {
     pub deny: Vec<String>,
     /// Globs of what scripts may not read.
     pub read_deny: Vec<String>,
+    /// Protected files that runs may write, each by its exact path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_protected: Vec<String>,
 }
 
 impl Default for Paths {
     fn default() -> Self {
         let own = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        Paths { write: own(&["**"]), deny: Vec::new(), read_deny: own(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]) }
+        Paths {
+            write: own(&["**"]),
+            deny: Vec::new(),
+            read_deny: own(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]),
+            allow_protected: Vec::new(),
+        }
     }
 }
 
@@ -456,6 +464,9 @@ pub struct AllowedCommand {
     pub writes: Option<Vec<String>>,
     /// True if the program may be a file of the workspace.
     pub from_workspace: bool,
+    /// Names of variables that calls may set of it although they steer what programs load and start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
     /// Commands that the rule must allow.
     #[serde(rename = "match")]
     pub matches: Vec<String>,

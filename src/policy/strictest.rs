@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, Llm, LlmPrices,
-    LlmProvider, LlmTimeouts, Net, OnFailure, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
+    LlmProvider, LlmTimeouts, Net, OnFailure, Paths, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
     provider::HEURISTIC,
 };
 use crate::{error::Error, frame::Limits, json};
@@ -40,7 +40,10 @@ impl Policy {
 fn settings(one: &Settings, other: &Settings) -> Settings {
     Settings {
         // Paths are asked of both.
-        paths: one.paths.clone(),
+        paths: Paths {
+            allow_protected: common(&one.paths.allow_protected, &other.paths.allow_protected),
+            ..one.paths.clone()
+        },
         adapters: adapters(&one.adapters, &other.adapters),
         gates: gates(&one.gates, &other.gates),
         confirm: confirm(&one.confirm, &other.confirm),

@@ -73,6 +73,22 @@ fn what_is_not_approved_does_not_run_where_ci_is_set() {
 }
 
 #[test]
+fn ci_is_set_by_any_value_but_nothing_zero_and_false() {
+    use std::os::unix::ffi::OsStrExt;
+    let site = site();
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    for value in ["True", "TRUE", "1", "yes", "on", "true ", " true", "true\n", "woodpecker"] {
+        refused(&with_ci(&site, &["run", NAME, "--yes"], value), &["not_approved"]);
+    }
+    refused(&with_ci(&site, &["run", NAME, "--yes"], odd), &["not_approved"]);
+    refused(&with_ci(&site, &["approve", NAME, "--yes"], "1"), &["nobody approves scripts"]);
+    for value in ["", "0", "false", "False", "FALSE"] {
+        let ran = with_ci(&site, &["run", NAME, "--dry-run"], value);
+        assert_eq!(ran.code, 0, "{value:?}: {ran:?}");
+    }
+}
+
+#[test]
 fn an_approved_script_runs_with_the_confirmations_that_are_granted() {
     let site = approved(&[]);
     refused(

@@ -41,6 +41,7 @@ mod llm_command;
 mod llm_door;
 mod llm_policy;
 mod llm_provider;
+mod names;
 mod net;
 mod patches;
 mod plan;

@@ -69,13 +69,16 @@ impl Bench<'_> {
         }
         let options = &self.context.options;
         let ctx = exec::Context {
+        let rule = self.judges.0.exec_rule(&run(command, None).argv()).ok();
             view: self.view,
             exec: &self.judges.0.settings().exec,
             environment: &options.environment,
             supervisor: &options.program,
             run: self.run,
             discard: true,
-            from_workspace: self.judges.0.exec_rule(&run(command, None).argv()).is_ok_and(|rule| rule.from_workspace),
+            from_workspace: rule.as_ref().is_some_and(|rule| rule.from_workspace),
+            variables: rule.as_ref().map_or(&[], |rule| &rule.env),
+            permitted: &[],
             dry_run: self.dry_run,
             timeout_ms: self.timeout_ms,
             threads: options.threads,

@@ -228,6 +228,8 @@ impl<'a> Command<'a> {
         environment.extend(self.home.iter().map(|home| ("HOME".to_owned(), home.to_str().unwrap().to_owned())));
         let supervisor = Program::Path(env!("CARGO_BIN_EXE_nrv").into());
         let context = Context {
+            variables: &[],
+            permitted: &[],
             discard: false,
             view: View::new(&workspace, self.overlay.unwrap_or(&nothing)),
             exec: &self.exec,
