@@ -178,7 +178,9 @@ impl Trial<'_> {
     /// A private copy as the workspace of runs.
     fn place(&self, copy: Workspace, threads: usize) -> Result<Context, Error> {
         let progress: Progress = Options::default().progress;
-        let options = Options { threads, progress, ..self.context.options.clone() };
+        // A case's policy is the workspace's, or a file of the workspace: whoever trusts it there trusts it in the copy.
+        let trust = self.context.options.trust.of_copy(self.context.workspace.root());
+        let options = Options { threads, progress, trust, ..self.context.options.clone() };
         Context::with_policy(copy, self.case.policy.clone(), options)
     }
 

@@ -17,7 +17,7 @@ use crate::{
     path::RepoPath,
     script::{
         self, Loaded,
-        approval::{self, FILE, Lock, NAMESPACE, Pin, Standing},
+        approval::{self, FILE, Lock, NAMESPACE, PIN_PROGRAMS, Pin, PinnedPrograms, Standing},
     },
     text::escape,
 };
@@ -31,7 +31,7 @@ use crate::{
 
 Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
 pub(super) struct ApproveArguments {
-    /// Scripts to approve; with --check those to look at, else all that are approved
+    /// Scripts to approve, none to pin what policies start; with --check those to look at, else all that are approved
     pub(super) scripts: Vec<PathBuf>,
     /// Write nothing; fail if a script is not what was approved
     #[arg(long, conflicts_with_all = ["grant", "no_grants", "remove", "yes"])]
@@ -53,6 +53,13 @@ pub(super) struct ApproveArguments {
     pub(super) yes: bool,
 }
 
+impl ApproveArguments {
+    /// True if something is asked for that needs a script.
+    fn takes_scripts(&self) -> bool {
+        self.remove || self.no_grants || !self.grant.is_empty()
+    }
+}
+
 pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<u8, Error> {
     if arguments.check {
         return check(here, arguments, out);
@@ -61,12 +68,18 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
         return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody approves scripts")
             .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
     }
-    if arguments.scripts.is_empty() {
+    let before = approval::read(&here.context)?;
+    let programs = approval::programs(&here.context)?;
+    if arguments.scripts.is_empty() && (programs.is_empty() && before.programs.is_empty() || arguments.takes_scripts())
+    {
         return Err(Error::new(Code::Usage, "no script is named")
             .hint("`nrv scripts` lists them; `nrv approve --check` looks at those that are approved"));
     }
-    let before = approval::read(&here.context)?;
     let mut after = before.clone();
+    after.programs = programs;
+    if out.mode() == Mode::Text {
+        out.data(&told_programs(&before, &after));
+    }
     let rows = match arguments.remove {
         true => remove(here, arguments, &mut after)?,
         false => pin(here, arguments, &mut after, out)?,
@@ -114,6 +127,18 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
         lock.scripts.insert(loaded.main.to_string(), pin);
     }
     Ok(rows)
+}
+
+/// What policies start that the lock does not say yet.
+fn told_programs(before: &Lock, after: &Lock) -> String {
+    let mut text = String::new();
+    for (file, programs) in &after.programs {
+        let Some(changes) = programs.changes(before.programs.get(file)) else { continue };
+        text.push_str(&format!("{}\n", escape(file)));
+        let lines = if before.programs.contains_key(file) { changes } else { programs.starts.clone() };
+        lines.iter().for_each(|line| text.push_str(&format!("  {}\n", escape(line))));
+    }
+    text
 }
 
 /// What a person reads before they approve.
@@ -178,6 +203,7 @@ fn write(
     if !arguments.yes {
         let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
         let verb = if arguments.remove { "take back the approval of" } else { "approve" };
+        let names = if names.is_empty() { vec!["what policies start"] } else { names };
         let question = Question {
             id: FILE.to_owned(),
             label: format!("{verb} {}", names.join(", ")),
@@ -221,6 +247,9 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
         rows.push(json!({"path": path, "ok": refusal.is_none(), "error": refusal}));
         refusals.extend(refusal);
     }
+    if arguments.scripts.is_empty() && text.is_some() {
+        refusals.extend(unpinned(&lock, here)?);
+    }
     if let Some(text) = &text
         && let Err(error) = approval::check_signature(context, text)
     {
@@ -251,6 +280,17 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     };
     refusals.iter().for_each(|error| out.explain(error));
     Err(last)
+}
+
+/// The errors of policies that start something else than the lock says.
+fn unpinned(lock: &Lock, here: &Here) -> Result<Vec<Error>, Error> {
+    let programs = approval::programs(&here.context)?;
+    let refusal = |(file, programs): (&String, &PinnedPrograms)| {
+        let changes = programs.changes(lock.programs.get(file))?;
+        let message = format!("`{FILE}` does not approve of what `{file}` starts: {}", changes.join("; "));
+        Some(Error::new(Code::NotApproved, message).detail("changes", changes).hint(PIN_PROGRAMS))
+    };
+    Ok(programs.iter().filter_map(refusal).collect())
 }
 
 fn missing(path: &RepoPath) -> Error {

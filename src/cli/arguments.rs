@@ -18,6 +18,7 @@ use super::{
     output::Mode,
     repl::ReplArguments,
     test::TestArguments,
+    trust::TrustArguments,
 };
 
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
@@ -64,6 +65,7 @@ impl Cli {
             Command::Approve(_)
             | Command::Check(_)
             | Command::Scripts
+            | Command::Trust(_)
             | Command::Repl(_)
             | Command::Dta { .. }
             | Command::Gate(_)
@@ -131,6 +133,8 @@ pub(super) enum Command {
     Apply(ApplyArguments),
     /// Run the cases of scripts: what they make of an input, twice, back again, and always the same
     Test(TestArguments),
+    /// Say that what nrv.toml starts may be started
+    Trust(TrustArguments),
     /// Pin scripts, what they import and what they may do, in nrv.lock
     Approve(ApproveArguments),
     /// Say what is wrong with scripts; nothing of them runs

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     Place, commands, environment,
     output::{Mode, Output},
+    with_trust,
 };
 use crate::{
     error::Error,
@@ -62,7 +63,7 @@ struct Check {
 
 pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
     let environment = environment();
-    let options = Options { network: Way::of(&environment), environment, ..Options::default() };
+    let options = with_trust(Options { network: Way::of(&environment), environment, ..Options::default() });
     let mut checks = vec![ok("nrv", env!("CARGO_PKG_VERSION"))];
     kernel(&mut checks);
     checks.push(git(&options));
@@ -234,6 +235,7 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
                 Ok(found) => ok("commands", found),
                 Err(found) => warn("commands", found, commands::ADVICE),
             });
+            checks.extend(trust(&context));
             checks.push(llm(&context));
             checks.push(view(&context));
             context.policy.settings().script.limits.clone()
@@ -285,6 +287,19 @@ fn view(context: &Context) -> Check {
             }
         },
     }
+}
+
+/// Whether the policy's programs may be started; none if it starts none.
+fn trust(context: &Context) -> Option<Check> {
+    context.wanted(&context.policy)?;
+    Some(match context.check_trust() {
+        Ok(()) => ok("trust", "the programs that `nrv.toml` starts are trusted"),
+        Err(error) => warn(
+            "trust",
+            format!("not trusted yet: {}", error.message()),
+            error.hint_text().unwrap_or("`nrv trust` shows what it starts, and trusts it"),
+        ),
+    })
 }
 
 /// What can be said of providers of language models without asking them.

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use super::{
     Place, environment,
     output::{Mode, Output},
-    table,
+    table, with_trust,
 };
 use crate::{
     error::Error,
-    host::{self, FIRST_SCRIPT, SetUp},
+    host::{self, Context, FIRST_SCRIPT, Options, SetUp},
     path::RepoPath,
+    policy::{self, Policy},
     text::escape,
     workspace::{Kind, Workspace},
 };
@@ -23,6 +24,9 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
     let proposed = host::propose_set_up(&workspace, home.as_deref())?;
     if !dry_run {
         host::set_up(&workspace, &proposed)?;
+    }
+    if !dry_run {
+        trust_own(place, &proposed, out)?;
     }
     let next = next(&workspace, &proposed)?;
     let root = workspace.root().display().to_string();
@@ -45,6 +49,28 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
         }
     }
     Ok(0)
+}
+
+/// Trusts the policy that was just written: whoever asked for it need not be asked again.
+fn trust_own(place: &Place, proposed: &SetUp, out: &mut Output) -> Result<(), Error> {
+    let changes = proposed.changes.changes().iter();
+    let Some(made) =
+        changes.filter(|change| change.path.as_str() == policy::FILE).find_map(|change| change.after.as_ref())
+    else {
+        return Ok(());
+    };
+    let written = Policy::parse(&String::from_utf8_lossy(&made.bytes), policy::FILE)?;
+    let options = with_trust(Options { environment: environment(), ..Options::default() });
+    if options.is_ci() {
+        return Ok(());
+    }
+    let context = Context::with_policy(Workspace::open(&place.root)?, written, options)?;
+    if let Some(wanted) = context.wanted(&context.policy)
+        && let Err(error) = context.options.trust.remember(&wanted)
+    {
+        out.say(&format!("`nrv trust` has to be run before commands are started: {}.", error.message()));
+    }
+    Ok(())
 }
 
 /// What becomes of each file.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Here, output::Output, table};
+use super::{Here, output::Output, table, trust};
 use crate::{
     error::Error,
     host::{self, Probed, Reached},
@@ -52,7 +52,9 @@ pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Re
         }
         Llm::Ping { name } => tell(&host::reach_provider(&here.context, name.as_deref())?, out, answered),
         Llm::Probe { name, model } => {
-            tell(&host::probe_provider(&here.context, name.as_deref(), model.as_deref())?, out, probed);
+            let probe = || host::probe_provider(&here.context, name.as_deref(), model.as_deref());
+            let told = trust::asking(here, out, probe)?;
+            tell(&told, out, probed);
         }
     }
     Ok(0)

@@ -38,6 +38,8 @@ mod tape;
 mod target;
 mod terminal;
 mod test;
+mod trust;
+mod trusted;
 mod verify;
 
 use std::{
@@ -110,6 +112,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Apply(arguments) => apply::apply(&here()?, arguments, out),
         Command::Approve(arguments) => approve::approve(&here()?, arguments, out),
         Command::Test(arguments) => test::test(&here()?, arguments, out),
+        Command::Trust(arguments) => trust::trust(&here()?, arguments, out),
         Command::Check(arguments) => check::check(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
@@ -206,13 +209,13 @@ impl Here {
         };
         let advance = Arc::clone(&meter);
         let environment = environment();
-        let options = Options {
+        let options = with_trust(Options {
             threads,
             network: Way::of(&environment),
             environment,
             progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
             ..Options::default()
-        };
+        });
         let context = context(Workspace::open(&place.root)?, options)?;
         Ok(Here { place, context, meter })
     }
@@ -270,6 +273,11 @@ impl Here {
         )]
         std::fs::read(self.absolute(path)).map_err(|error| failed(&error))
     }
+}
+
+/// The same options, where a person has to trust what the policy starts.
+fn with_trust(options: Options) -> Options {
+    Options { trust: trust::of(&options), ..options }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]

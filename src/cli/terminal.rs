@@ -120,20 +120,20 @@ impl Sink for Terminal<'_> {
             return Answer::Nobody;
         }
         self.out.prompt(&table::question(question, LISTED));
-        let has_patch = !question.patch.is_empty();
-        let all = if question.may_all { ", [a]ll of this kind in this run" } else { "" };
-        let diff = if has_patch { ", show the [d]iff" } else { "" };
-        loop {
-            self.out.prompt(&format!("{}? [y]es, [n]o{all}{diff}: ", escape(&question.label)));
-            let Some(line) = self.answer() else { return Answer::No };
-            match line.trim().to_lowercase().as_str() {
-                "y" | "yes" => return Answer::Yes,
-                "n" | "no" => return Answer::No,
-                "a" | "all" if question.may_all => return Answer::All,
-                "d" | "diff" if has_patch => pager::show(&table::patch(&question.patch), self.out),
-                _ => {}
-            }
+        self.question(question)
+    }
+
+    fn ask_trust(&mut self, question: &Question) -> Answer {
+        self.meter.end();
+        self.out.event(&Line::Question { question });
+        if !self.out.can_ask() {
+            return Answer::Nobody;
         }
+        self.out.prompt("The policy came with the repository, and nobody has trusted it here yet. It says:\n");
+        for line in question.subject["starts"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            self.out.prompt(&format!("  {}\n", escape(line)));
+        }
+        self.question(question)
     }
 }
 
@@ -152,6 +152,24 @@ fn command(argv: &[String]) -> String {
 }
 
 impl Terminal<'_> {
+    /// Asks for a letter until one is meant.
+    fn question(&mut self, question: &Question) -> Answer {
+        let has_patch = !question.patch.is_empty();
+        let all = if question.may_all { ", [a]ll of this kind in this run" } else { "" };
+        let diff = if has_patch { ", show the [d]iff" } else { "" };
+        loop {
+            self.out.prompt(&format!("{}? [y]es, [n]o{all}{diff}: ", escape(&question.label)));
+            let Some(line) = self.answer() else { return Answer::No };
+            match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Answer::Yes,
+                "n" | "no" => return Answer::No,
+                "a" | "all" if question.may_all => return Answer::All,
+                "d" | "diff" if has_patch => pager::show(&table::patch(&question.patch), self.out),
+                _ => {}
+            }
+        }
+    }
+
     /// A line from the terminal; none if it was closed or Ctrl-C was pressed: nobody said yes.
     fn answer(&self) -> Option<String> {
         let stdin = std::io::stdin();

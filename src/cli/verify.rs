@@ -1,6 +1,6 @@
 //! `nrv verify`: the verifiers and commitments of a run that is over, once more, now.
 
-use super::{Here, dta, output::Output, table};
+use super::{Here, dta, output::Output, table, trust};
 use crate::{
     error::{Code, Error},
     host,
@@ -8,7 +8,7 @@ use crate::{
 
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
-    let verified = host::verify_run(&here.context, &folder)?;
+    let verified = trust::asking(here, out, || host::verify_run(&here.context, &folder))?;
     if out.is_json() {
         out.document(&verified);
     } else {

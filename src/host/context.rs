@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calls, Orchestrators, commitment};
+use super::{Calls, Orchestrators, Trust, commitment};
 use crate::{
     clock::Clock,
     dta::Adapters,
@@ -54,6 +54,8 @@ pub struct Options {
     pub program: Program,
     /// What keeps scripts from the rest of the program; verifiers are processes in any case.
     pub isolation: Isolation,
+    /// Who is asked whether a policy may start programs; by default nobody is, since the program chose its policy.
+    pub trust: Trust,
     /// The environment of the program, of which git gets what it needs, and commands what the policy names. Keys of
     /// language models are looked for in it. It is not recorded.
     pub environment: BTreeMap<String, String>,
@@ -75,6 +77,7 @@ impl std::fmt::Debug for Options {
             network,
             program,
             isolation,
+            trust,
             environment,
             cancel,
             progress,
@@ -89,6 +92,7 @@ impl std::fmt::Debug for Options {
             .field("network", network)
             .field("program", program)
             .field("isolation", isolation)
+            .field("trust", trust)
             .field("environment", &names)
             .field("cancel", cancel)
             .field("progress", progress)
@@ -107,6 +111,7 @@ impl Default for Options {
             network: Way::default(),
             program: Program::ReExec,
             isolation: Isolation::Process,
+            trust: Trust::default(),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             cancel: Arc::new(AtomicBool::new(false)),
             progress: Progress(Arc::new(|_, _| {})),
@@ -117,23 +122,23 @@ impl Default for Options {
 /// The variable that services for continuous integration set.
 pub const CI: &str = "CI";
 
-    }
+impl Options {
     /// True where nobody watches: [`CI`] is set, to anything but nothing, `0` and `false` in any case.
     pub fn is_ci(&self) -> bool {
         let value = self.environment.get(CI).map_or("", String::as_str);
         !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
-impl Options {
+    }
 
-}
-
-/// What a user may ask of a run beside its work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
     /// What git gets of the environment to find itself and the user's settings.
     pub fn environment_of_git(&self) -> BTreeMap<String, String> {
         let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
         names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
     }
+}
+
+/// What a user may ask of a run beside its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Flags {
     /// Propose and verify, change nothing.
     pub dry_run: bool,
@@ -248,11 +253,11 @@ mod tests {
         }
     }
 
-        assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
-    }
-}
     #[test]
     fn git_gets_only_what_it_needs_of_the_environment() {
         let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let given = Options { environment, ..Options::default() }.environment_of_git();
+        assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
+    }
+}

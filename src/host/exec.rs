@@ -46,6 +46,7 @@ impl Host<'_> {
         run: &Run,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
+        self.trusted(sink)?;
         if !run.writes.is_empty() && !self.flags.dry_run {
             self.lock(&Globs::parse(&run.writes)?.prefixes())?;
         }
@@ -79,8 +80,8 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Done, Error> {
         let (overlay, settings) = (self.overlay.clone(), self.policy.settings().exec.clone());
-        let (stop, context) = (self.deadline.flag(), self.context);
         let permitted = self.policy.settings().paths.allow_protected.clone();
+        let (stop, context) = (self.deadline.flag(), self.context);
         // A command that is made again when the run goes on does not write over what the record names.
         let output = format!("{OUTPUT}/{position}-{}", self.chain.tip().0);
         self.folder.make_folder(OUTPUT)?;

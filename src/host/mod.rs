@@ -51,6 +51,7 @@ mod start;
 mod started;
 mod stats;
 mod token;
+mod trust;
 mod verifier;
 mod view;
 mod waiting;
@@ -101,6 +102,7 @@ pub use self::{
     start::{Asked, Input, Request, Source},
     started::Started,
     stats::{Broken, Rates, Spread, Stats, Tries, stats},
+    trust::{Keeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
     verifier::{Verified, verify_again},
     waiting::{Waiting, waiting},
 };

@@ -12,7 +12,7 @@ use std::{
 
 use url::Url;
 
-use super::Context;
+use super::{Context, Trust, Wanted};
 use crate::{
     error::{Code, Error, nearest},
     exec,
@@ -74,6 +74,26 @@ pub(super) struct Provider {
 /// In place of a provider that is not reached.
 struct Absent;
 
+/// A program that is started only if the policy that names it is trusted.
+struct Guarded {
+    command: Command,
+    trust: Trust,
+    wanted: Option<Wanted>,
+}
+
+impl Orchestrator for Guarded {
+    fn capabilities(&self) -> Result<Capabilities, Error> {
+        self.command.capabilities()
+    }
+
+    fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
+        match self.wanted.as_ref().and_then(|wanted| self.trust.refusal(wanted)) {
+            Some(refusal) => Err(refusal),
+            None => self.command.answer(request, cancel, on_token),
+        }
+    }
+}
+
 impl Orchestrator for Absent {
     fn capabilities(&self) -> Result<Capabilities, Error> {
         Ok(Capabilities::default())
@@ -127,6 +147,11 @@ impl Provider {
         let name = settings.as_ref().map_or(RECORDED, |_| name).to_owned();
         let settings = settings.unwrap_or_default();
         Provider { name, orchestrator: Arc::new(Absent), settings, known: Arc::default() }
+    }
+
+    /// True if a request to it starts a program that the policy names.
+    pub(super) fn starts_program(&self, added: &Orchestrators) -> bool {
+        self.settings.dialect == COMMAND && !added.0.contains_key(&self.name)
     }
 
     /// What it can do: what is configured and what it says itself. It is asked once; an error is not remembered.
@@ -265,7 +290,8 @@ impl Making<'_> {
             supervisor: self.context.options.program.clone(),
             models: configured(self.settings, Some(self.name)),
         };
-        Ok(Arc::new(Command::new(options)))
+        let wanted = self.context.wanted(&self.context.policy);
+        Ok(Arc::new(Guarded { command: Command::new(options), trust: self.context.options.trust.clone(), wanted }))
     }
 
     /// Refuses what lies in the workspace: a run could write what the next one starts or reads, and nothing confines it.

@@ -73,7 +73,11 @@ pub struct Probed {
 /// The providers of the policy and of the program, sorted. Nothing is sent.
 pub fn providers(context: &Context) -> Vec<Listed> {
     let names = provider::names(&context.policy, &context.options.orchestrators);
-    let listed = |name: String| Listed { fault: Provider::of(context, &context.policy, &name).err(), name };
+    let fault = |name: &str| {
+        let provider = Provider::of(context, &context.policy, name)?;
+        if provider.starts_program(&context.options.orchestrators) { context.check_trust() } else { Ok(()) }
+    };
+    let listed = |name: String| Listed { fault: fault(&name).err(), name };
     names.into_iter().map(listed).collect()
 }
 

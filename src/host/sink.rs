@@ -230,6 +230,12 @@ pub trait Sink {
 
     /// Asks a person. No lock is held meanwhile.
     fn ask(&mut self, question: &Question) -> Answer;
+
+    /// Asks a person whether the programs of a policy may be started, of which `starts` of the subject tells. Only they can say so: whoever
+    /// answers everything with yes does not answer this.
+    fn ask_trust(&mut self, _question: &Question) -> Answer {
+        Answer::Nobody
+    }
 }
 
 /// Tells nobody, asks nobody.

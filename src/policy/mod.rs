@@ -13,6 +13,7 @@ mod key;
 mod llm;
 mod network;
 mod parse;
+mod programs;
 mod provider;
 mod refusal;
 mod settings;
@@ -30,6 +31,7 @@ pub use self::{
     exec::Allowance,
     hidden::Hidden,
     key::{ASSERTIONS, EVALUATORS},
+    programs::Programs,
     provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
@@ -72,6 +74,8 @@ pub struct Policy {
     headers: Vec<Ceiling>,
     /// The text that it was read from.
     text: String,
+    /// What of it starts programs, as its file says; whatever tightens the policy does not change it.
+    programs: Option<Programs>,
     sha256: Sha256,
     locked: bool,
     ci: bool,
@@ -170,8 +174,10 @@ impl Policy {
             return Err(refused(file, lines.get(&key), &key, &why));
         }
         let sha256 = hash(&settings, &[])?;
+        let programs = Programs::of(&settings)?;
         Ok(Policy {
             sha256,
+            programs,
             allowed_secrets,
             allowed_commands,
             write: PathSet::new(&settings.paths.write).map_err(wrong)?,
@@ -194,6 +200,16 @@ impl Policy {
     /// Every setting, from the file or built in, tightened by the header if one was applied.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What of it starts programs; none if it starts nothing.
+    pub fn programs(&self) -> Option<&Programs> {
+        self.programs.as_ref()
+    }
+
+    /// The name of its file.
+    pub fn file(&self) -> &str {
+        &self.file
     }
 
     /// The settings of an adapter: its own table, or the defaults.

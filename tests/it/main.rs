@@ -66,6 +66,7 @@ mod support;
 mod tampering;
 mod tidy;
 mod toolkit;
+mod trust;
 mod vectors;
 mod worker;
 mod workflows;

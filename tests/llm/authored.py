@@ -11,6 +11,7 @@ Nothing but Python's standard library is needed.
 
 import difflib
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -120,7 +121,8 @@ def record(nrv, script, replies):
         git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "copy"]):
             subprocess.run(git + words, cwd=work, check=True)
-        ran = subprocess.run([nrv, "run", script, "--yes", "--record-llm", str(recorded)], cwd=work, check=False)
+        environment = {**os.environ, "NRV_TRUSTED_PATHS": str(work)}
+        ran = subprocess.run([nrv, "run", script, "--yes", "--record-llm", str(recorded)], cwd=work, check=False, env=environment)
         if ran.returncode or server.replies:
             sys.exit(f"the run ended with {ran.returncode}, and {len(server.replies)} replies are left")
         beside = folder_of(script)

@@ -67,9 +67,10 @@ impl Bench<'_> {
         if let Err(error) = permitted(self.context, self.judges, command) {
             return Ok(Verdict::fails(error.message()).into());
         }
+        self.context.check_trust()?;
         let options = &self.context.options;
-        let ctx = exec::Context {
         let rule = self.judges.0.exec_rule(&run(command, None).argv()).ok();
+        let ctx = exec::Context {
             view: self.view,
             exec: &self.judges.0.settings().exec,
             environment: &options.environment,

@@ -93,10 +93,20 @@ impl Pledge {
         Ok(Pledge { told, assertion, timeout_ms, baseline })
     }
 
+    /// True if seeing to it starts a program.
+    fn starts_program(&self) -> bool {
+        starts_program(&self.assertion)
+    }
+
     /// How long seeing to it may take.
     fn timeout_ms(&self, policy: &Policy) -> u64 {
         self.timeout_ms.unwrap_or(policy.settings().exec.timeout_ms)
     }
+}
+
+/// True if a program is started to see whether an assertion holds.
+fn starts_program(assertion: &Value) -> bool {
+    matches!(assertion::parse(assertion), Ok(Assertion::Command(_)))
 }
 
 /// Checks that the assertions of a policy can be used, which the policy itself can't tell.
@@ -137,7 +147,7 @@ impl<'a> Host<'a> {
     pub(super) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
         // What is brought back was there before anybody committed to anything.
         let is_rollback = matches!(asked, Asked::Rollback { .. });
-        match if is_rollback { Ok(()) } else { self.commit_to_policy() } {
+        match if is_rollback { Ok(()) } else { self.commit_to_trusted_policy(sink) } {
             Ok(()) => Ok(self),
             Err(error) => Err(self.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
         }
@@ -163,6 +173,12 @@ impl Host<'_> {
     /// The commitments that were made, and what was seen of them.
     pub(super) fn told_commitments(&self) -> Vec<Commitment> {
         self.commitments.iter().map(|pledge| pledge.told.clone()).collect()
+    }
+
+    /// The same of a run that begins: nothing is done before it is known that the programs may be started with which it ends.
+    fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        self.commit_to_policy()?;
+        if self.commitments.iter().any(Pledge::starts_program) { self.trusted(sink) } else { Ok(()) }
     }
 
     /// Makes the commitments of the policy in force, as far as they are not made yet.

@@ -39,6 +39,9 @@ impl Host<'_> {
         if self.commitments.is_empty() {
             return Ok(());
         }
+        if self.commitments.iter().any(Pledge::starts_program) {
+            self.trusted(sink)?;
+        }
         let folder = "packs/commitments-proposed";
         let overlay = self.write_overlay(folder)?;
         let looked = (0..self.commitments.len()).try_for_each(|at| self.look_at(at, &overlay, sink));

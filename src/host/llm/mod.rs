@@ -167,6 +167,9 @@ impl Host<'_> {
         check_context(&request, input)?;
         let key = self.next_key(position, &request);
         let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
+        if !is_recorded && provider.starts_program(&self.context.options.orchestrators) {
+            self.trusted(sink)?;
+        }
         let name = provider.name.clone();
         let rate = self.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
         let paced = rate.filter(|_| !is_recorded).map(|rate| Paced::new(rate, self.context.options.clock.clone()));

@@ -4,12 +4,14 @@
 
 mod lock;
 mod pin;
+mod programs;
 
 use serde::Serialize;
 
 pub use self::{
     lock::{FILE, Lock, SIGNATURE},
     pin::Pin,
+    programs::{PIN_PROGRAMS, PinnedPrograms, policies, programs},
 };
 use crate::{
     error::{Code, Error},

@@ -85,4 +85,8 @@ impl Sink for OrNo<'_> {
             answer => answer,
         }
     }
+
+    fn ask_trust(&mut self, question: &Question) -> Answer {
+        self.0.ask_trust(question)
+    }
 }

@@ -1,0 +1,337 @@
+//! `nrv trust`: a policy that came with a repository starts no program before a person has said that it may.
+#![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use serde_json::json;
+
+use crate::support::{
+    site::{Ran, Site},
+    terminal::{line, line_on_a_terminal},
+};
+
+/// A policy that starts programs in each way that there is.
+const POLICY: &str = "[exec]\nenv = ['PATH']\n[[exec.allow]]\nprefix = ['sh', '-c']\n";
+
+const SCRIPT: &str = "const WORKFLOW = #{ permissions: #{ exec: [\"*\"], llm: [\"*\"], write: [\"**\"] } };\n";
+
+struct Place {
+    site: Site,
+}
+
+impl Place {
+    /// A cloned repository: nobody has said anything of its policy.
+    fn cloned(policy: &str, body: &str) -> Self {
+        let site = Site::empty();
+        site.write("nrv.toml", policy);
+        site.write("w.rhai", format!("{SCRIPT}{body}\n"));
+        site.git(&["init", "-q", "-b", "main"]);
+        site.commit();
+        Place { site }
+    }
+
+    /// One whose script starts a command that says so.
+    fn with_command() -> Self {
+        let body = "nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran > ran.txt\"], writes: [\"ran.txt\"] });";
+        Place::cloned(POLICY, body)
+    }
+
+    /// One whose provider is a program that makes a file beside the workspace.
+    fn with_provider() -> Self {
+        let site = Site::empty();
+        let mark = site.root().parent().unwrap().join("PROVIDER");
+        let policy = format!(
+            "[llm.providers.own]\ndialect = 'command'\nmodel = 'm'\nprogram = ['sh', '-c', 'echo x >> {}; cat']\n",
+            mark.display()
+        );
+        let body = "try { nrv.llm.complete(#{ prompt: \"x\", max_tokens: 10 }); } catch (e) { print(e); }";
+        site.write("nrv.toml", policy);
+        site.write("w.rhai", format!("{SCRIPT}{body}\n"));
+        site.git(&["init", "-q", "-b", "main"]);
+        site.commit();
+        Place { site }
+    }
+
+    fn provider_ran(&self) -> bool {
+        self.beside("PROVIDER").exists()
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.site.root().parent().unwrap().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = self.site.command(arguments);
+        command.env_remove("NRV_TRUSTED_PATHS");
+        command
+    }
+
+    fn nrv(&self, arguments: &[&str]) -> Ran {
+        self.with(arguments, &[])
+    }
+
+    fn with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let output = self.command(arguments).envs(variables.iter().copied()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ran { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    #[track_caller]
+    fn refuses(&self, arguments: &[&str], words: &[&str]) {
+        refused(&self.nrv(arguments), words);
+        assert!(!self.provider_ran() && !self.site.path("ran.txt").exists());
+    }
+}
+
+#[track_caller]
+fn refused(ran: &Ran, words: &[&str]) {
+    assert_eq!(ran.code, 3, "{ran:?}");
+    for word in words {
+        assert!(ran.stderr.contains(word) || ran.stdout.contains(word), "`{word}`: {ran:?}");
+    }
+}
+
+#[test]
+fn a_command_of_a_policy_that_nobody_trusted_is_not_started() {
+    let place = Place::with_command();
+    let words = ["permission_denied", "`nrv.toml` starts programs, and nobody has trusted it here yet", "`nrv trust`"];
+    place.refuses(&["run", "w.rhai"], &words);
+    place.refuses(&["run", "w.rhai", "--yes"], &words);
+    place.refuses(&["run", "w.rhai", "--dry-run"], &words);
+    place
+        .refuses(&["run", "w.rhai", "--json"], &["\"permission_denied\"", "\"untrusted\"", "runs may start `sh -c …`"]);
+    place.refuses(&["plan", "w.rhai", "-o", "-"], &["permission_denied"]);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    assert_eq!(place.site.read("ran.txt"), b"ran\n");
+}
+
+#[test]
+fn what_starts_no_program_asks_nobody() {
+    let place = Place::cloned(POLICY, "nrv.apply.create(\"made.txt\", \"x\\n\");");
+    for arguments in [
+        &["scripts"][..],
+        &["check", "w.rhai"],
+        &["doctor"],
+        &["run", "w.rhai", "--help"],
+        &["gate", "command", "--", "ls"],
+    ] {
+        let ran = place.nrv(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    place.nrv(&["run", "w.rhai", "--dry-run"]).exits(0);
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    place.nrv(&["replay", "last"]).exits(0);
+    place.nrv(&["rollback", "last"]).exits(0);
+    assert!(place.nrv(&["trust", "--list"]).exits(0).stderr.contains("No policy was trusted."));
+}
+
+#[test]
+fn the_program_of_a_provider_that_nobody_trusted_is_not_started() {
+    let place = Place::with_provider();
+    for arguments in
+        [&["scripts"][..], &["doctor"], &["llm", "ping", "own"], &["llm", "capabilities", "own"], &["check", "w.rhai"]]
+    {
+        place.nrv(arguments).exits(0);
+        assert!(!place.provider_ran(), "{arguments:?}");
+    }
+    let doctor = place.nrv(&["doctor"]).exits(0);
+    assert!(doctor.stdout.contains("trust: not trusted yet") && doctor.stdout.contains("`nrv trust`"), "{doctor:?}");
+    for arguments in [&["run", "w.rhai"][..], &["run", "w.rhai", "--dry-run"], &["llm", "probe", "own"]] {
+        place.refuses(arguments, &["permission_denied", "nobody has trusted it here yet"]);
+    }
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["run", "w.rhai"]);
+    assert!(place.provider_ran());
+    assert!(place.nrv(&["doctor"]).stdout.contains("trust: the programs that `nrv.toml` starts are trusted"));
+}
+
+#[test]
+fn the_command_of_a_commitment_that_nobody_trusted_is_not_started() {
+    let mark = Site::empty();
+    let file = mark.root().join("ran");
+    let policy = format!(
+        "[exec]\nsandbox = 'off'\n[[exec.allow]]\nprefix = ['sh', '-c']\n[[commitments]]\ndescription = 'd'\n\
+         assertion = {{ command = {{ program = 'sh', args = ['-c', 'echo x >> {}'] }} }}\n",
+        file.display()
+    );
+    let place = Place::cloned(&policy, "nrv.apply.create(\"made.txt\", \"x\\n\");");
+    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+    assert!(!place.site.path("made.txt").exists() && !file.exists());
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    assert!(file.exists());
+    fs::remove_file(&file).unwrap();
+    place.nrv(&["trust", "--forget"]).exits(0);
+    refused(&place.nrv(&["verify", "last"]), &["nobody has trusted it here yet"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_session_and_a_run_that_goes_on_start_nothing_that_nobody_trusted() {
+    let place = Place::with_command();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran\"] })\n").unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    let output = place.command(&["repl"]).stdin(file).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody has trusted it here yet"), "{output:?}");
+    let body = "nrv.gate.confirm(\"go on\", #{ a: 1 });\nnrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran > ran.txt\"], writes: [\"ran.txt\"] });";
+    let place = Place::cloned(POLICY, body);
+    assert_eq!(place.nrv(&["run", "w.rhai"]).code, 7);
+    place.refuses(&["resume", "last", "--approve", "c1"], &["nobody has trusted it here yet"]);
+}
+
+#[test]
+fn a_change_of_the_tables_or_of_the_place_asks_again() {
+    let place = Place::with_command();
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.site.write("nrv.toml", format!("# a remark\n[budget]\ncalls = 7\n{POLICY}"));
+    place.site.commit();
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    place.nrv(&["rollback", "last"]).exits(0);
+    place.site.write("nrv.toml", format!("{POLICY}\n[[exec.allow]]\nprefix = ['env']\n"));
+    place.site.commit();
+    place.refuses(&["run", "w.rhai"], &["what it starts has changed since it was trusted"]);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    fs::rename(place.site.root(), place.beside("moved")).unwrap();
+    let moved = place.beside("moved").display().to_string();
+    refused(&place.nrv(&["--root", &moved, "run", "w.rhai"]), &["nobody has trusted it here yet"]);
+}
+
+#[test]
+fn a_person_is_asked_once_on_a_terminal() {
+    let place = Place::with_command();
+    let answer = |answer: &str| {
+        // The terminal's environment is that of the site, which trusts everything.
+        let line = format!("env -u NRV_TRUSTED_PATHS {}", line(&place.site, &["run", "w.rhai"]));
+        let mut running = line_on_a_terminal(&place.site, &line)?;
+        running.0.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        Some(running.end())
+    };
+    let Some(denied) = answer("n\n") else { return eprintln!("skipped: no `script` that makes a terminal") };
+    assert!(
+        denied.stdout.contains("runs may start `sh -c …`") && denied.stdout.contains("trust `nrv.toml`"),
+        "{denied:?}"
+    );
+    assert!(denied.code == 3 && !place.site.path("ran.txt").exists(), "{denied:?}");
+    assert_eq!(answer("y\n").unwrap().code, 0);
+    assert_eq!(place.site.read("ran.txt"), b"ran\n");
+    place.nrv(&["rollback", "last"]).exits(0);
+    place.nrv(&["run", "w.rhai"]).exits(0);
+}
+
+#[test]
+fn trust_is_told_listed_and_forgotten() {
+    let place = Place::with_command();
+    let asked = place.nrv(&["trust"]).exits(2);
+    assert!(asked.stdout.contains("runs may start `sh -c …`") && asked.stderr.contains("--yes"), "{asked:?}");
+    let told = place.nrv(&["trust", "--yes", "--json"]).exits(0).json();
+    assert_eq!(told["policies"][0]["starts"], json!(["runs may start `sh -c …`"]));
+    let state = place.beside(".local/state/nrv/trusted");
+    assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+    let listed = place.nrv(&["trust", "--list", "--json"]).exits(0).json();
+    assert_eq!(listed["trusted"][0]["root"], json!(place.site.root().canonicalize().unwrap()));
+    assert!(place.nrv(&["trust"]).exits(0).stderr.contains("is trusted already"));
+    place.nrv(&["trust", "--forget"]).exits(0);
+    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+}
+
+#[test]
+fn a_state_folder_in_the_workspace_trusts_nothing() {
+    let place = Place::with_command();
+    let state = place.site.path("state").display().to_string();
+    let inside = [("XDG_STATE_HOME", state.as_str())];
+    let ran = place.with(&["trust", "--yes"], &inside);
+    assert!(ran.code == 3 && ran.stderr.contains("lies in the workspace"), "{ran:?}");
+    refused(&place.with(&["run", "w.rhai"], &inside), &["lies in the workspace"]);
+    place.with(&["trust", "--yes"], &[("XDG_STATE_HOME", place.beside("other").to_str().unwrap())]).exits(0);
+    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+}
+
+#[test]
+fn folders_of_the_environment_are_trusted() {
+    let place = Place::with_command();
+    let root = place.site.root().display().to_string();
+    refused(&place.with(&["run", "w.rhai"], &[("NRV_TRUSTED_PATHS", "/nowhere:.")]), &["nobody has trusted it"]);
+    place.with(&["run", "w.rhai"], &[("NRV_TRUSTED_PATHS", &format!("/nowhere:{root}"))]).exits(0);
+}
+
+#[test]
+fn in_ci_the_lock_file_decides() {
+    let place = Place::with_command();
+    let ci = |arguments: &[&str]| place.with(arguments, &[("CI", "1"), ("NRV_TRUSTED_PATHS", "/")]);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["approve", "w.rhai", "--yes"]).exits(0);
+    let lock = String::from_utf8(place.site.read("nrv.lock")).unwrap();
+    assert!(lock.contains("[programs.\"nrv.toml\"]") && lock.contains("runs may start `sh -c …`"), "{lock}");
+    place.site.commit();
+    ci(&["approve", "--check"]).exits(0);
+    ci(&["run", "w.rhai"]).exits(0);
+    place.nrv(&["rollback", "last"]).exits(0);
+    // As an earlier version wrote it.
+    let at = lock.find("[programs").unwrap();
+    let end = lock.find("[scripts").unwrap();
+    place.site.write("nrv.lock", format!("{}{}", &lock[..at], &lock[end..]));
+    place.site.commit();
+    refused(&ci(&["run", "w.rhai"]), &["nothing of it is pinned", "`nrv approve`"]);
+    refused(&ci(&["approve", "--check"]), &["nothing of it is pinned"]);
+    place.nrv(&["approve", "--yes"]).exits(0);
+    assert_eq!(place.site.read("nrv.lock"), lock.as_bytes());
+    place.site.write("nrv.toml", format!("{POLICY}\n[[exec.allow]]\nprefix = ['env']\n"));
+    place.site.commit();
+    refused(&ci(&["run", "w.rhai"]), &["new is that runs may start `env …`"]);
+    refused(&ci(&["trust", "--yes"]), &["`CI` is set"]);
+    assert!(!place.site.path("ran.txt").exists());
+}
+
+#[test]
+fn a_policy_that_was_set_up_here_is_trusted() {
+    let site = Site::empty();
+    site.write("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n");
+    site.git(&["init", "-q", "-b", "main"]);
+    let place = Place { site };
+    place.nrv(&["init"]).exits(0);
+    let listed = place.nrv(&["trust", "--list", "--json"]).exits(0).json();
+    let rules = String::from_utf8(place.site.read("nrv.toml")).unwrap().lines().any(|line| line == "[[exec.allow]]");
+    assert_eq!(listed["trusted"].as_array().unwrap().len(), usize::from(rules));
+    assert!(rules, "a project with a manifest gets rules");
+}
+
+#[test]
+fn cases_inherit_the_trust_of_the_policy_that_they_copy() {
+    let body =
+        "nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran > ran.txt\"], writes: [\"ran.txt\"] });\n\"done\"";
+    let place = Place::cloned(POLICY, body);
+    place.site.write("w.test/one/expected/ran.txt", "ran\n");
+    place.site.commit();
+    let ran = place.nrv(&["test"]);
+    assert!(
+        ran.code != 0 && format!("{}{}", ran.stdout, ran.stderr).contains("nobody has trusted it here yet"),
+        "{ran:?}"
+    );
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["test"]).exits(0);
+    let own = format!("{POLICY}\n[[exec.allow]]\nprefix = ['env']\n");
+    place.site.write("w.test/one/nrv.toml", own);
+    let ran = place.nrv(&["test"]);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(ran.code != 0 && said.contains("nrv trust w.test/one/nrv.toml"), "{ran:?}");
+    place.nrv(&["trust", "w.test/one/nrv.toml", "--yes"]).exits(0);
+    place.nrv(&["test"]).exits(0);
+    place.nrv(&["trust", "--forget"]).exits(0);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.nrv(&["test"]).exits(0);
+}
+
+#[test]
+fn a_command_can_not_trust_a_policy() {
+    let state = "\"$HOME/.local/state/nrv/trusted\"";
+    let line = format!("mkdir -p {state}; echo x > {state}/x.json; ls {state}/x.json");
+    let body = format!("nrv.exec.run(#{{ program: \"sh\", args: [\"-c\", {line:?}] }}).status");
+    let place = Place::cloned(&POLICY.replace("['PATH']", "['PATH', 'HOME']"), &body);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    // The folder may lie in one of which the command has its own.
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    assert!(!place.beside(".local/state/nrv/trusted/x.json").exists());
+}
