@@ -129,7 +129,7 @@ impl Sink for Terminal<'_> {
         if !self.out.can_ask() {
             return Answer::Nobody;
         }
-        self.out.prompt("The policy came with the repository, and nobody has trusted it here yet. It says:\n");
+        self.out.prompt("The policy came with the workspace, and you have not trusted what it starts:\n");
         for line in question.subject["starts"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             self.out.prompt(&format!("  {}\n", escape(line)));
         }

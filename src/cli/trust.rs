@@ -69,7 +69,9 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
             continue;
         };
         let refusal = here.context.options.trust.refusal(&wanted);
-        if out.mode() == Mode::Text {
+        // The question shows it as well.
+        let is_asked = refusal.is_some() && !arguments.yes && out.can_ask();
+        if out.mode() == Mode::Text && !is_asked {
             out.data(&told(&wanted));
         }
         if refusal.is_none() {

@@ -98,7 +98,6 @@ impl Store {
         let Some(folder) = self.open(root)? else { return Ok(Vec::new()) };
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", folder.display()), error);
         let mut entries = Vec::new();
-        #[expect(clippy::disallowed_methods, reason = "the user's own state, outside of every workspace")]
         for file in std::fs::read_dir(&folder).map_err(|error| failed(&error))? {
             let path = file.map_err(|error| failed(&error))?.path();
             if path.extension().is_some_and(|extension| extension == "json") {
@@ -130,7 +129,6 @@ impl Store {
         };
         self.open(&entry.root)?;
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be written", folder.display()), error);
-        #[expect(clippy::disallowed_methods, reason = "the user's own state, outside of every workspace")]
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failed(&error))?;
         let real = self.open(&entry.root)?.ok_or_else(|| unusable(folder, "it is gone"))?;
         let permissions = std::fs::Permissions::from_mode(0o600);
@@ -368,6 +366,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn the_folder_of_another_user_trusts_nothing() {
         let place = Place::new();
         let (store, wanted) = (place.store("state"), place.wanted(RULE));
