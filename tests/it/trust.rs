@@ -1,6 +1,7 @@
 //! `nrv trust`: a policy that came with a repository starts no program before a person has said that it may.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
