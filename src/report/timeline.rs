@@ -331,14 +331,18 @@ fn replied(data: &Value) -> Option<String> {
 /// How a command ended, and whether that is no good end.
 fn exec_ended(data: &Value) -> (String, bool) {
     let changed = data["changed"].as_u64().filter(|n| *n > 0).map(|n| format!(", {} changed", count(n, "file")));
+    let exceeded =
+        data["exceeded"].as_str().map(|bound| format!("the command took more than `exec.{bound}` and was ended"));
+    let is_good = data["status"] == 0 && exceeded.is_none();
     let how = match (data["status"].as_i64(), data["signal"].as_i64()) {
+        _ if exceeded.is_some() => exceeded.unwrap_or_default(),
         _ if data["timed_out"] == true => "the command took too long and was ended".to_owned(),
         _ if data["cancelled"] == true => "the command was ended, since the run was cancelled".to_owned(),
         (Some(status), _) => format!("the command ended with status {status}"),
         (None, Some(signal)) => format!("the command was ended by signal {signal}"),
         (None, None) => "the command did not end".to_owned(),
     };
-    (how + changed.as_deref().unwrap_or_default(), data["status"] != 0)
+    (how + changed.as_deref().unwrap_or_default(), !is_good)
 }
 
 /// What confined a command, and what is missing.

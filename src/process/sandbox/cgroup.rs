@@ -5,7 +5,7 @@
 //! made it, so that one whose maker has died is known, and removed by whoever makes the next.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Write},
     os::fd::OwnedFd,
@@ -17,7 +17,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
+use rustix::{
+    fs::{CWD, FlockOperation, Mode, OFlags},
+    process::{Pid, PidfdFlags, Signal},
+};
 
 use super::{Bound, Hold, Limits, mounts};
 use crate::clock::Stopwatch;
@@ -142,12 +145,21 @@ impl Group {
         }
     }
 
-    /// Waits until no process is in it, not longer than that.
-    pub(super) fn wait_until_empty(&self, patience: Duration) {
+    /// Ends all of its processes, where nobody else is left who does, and returns when none is there, not later than that.
+    pub(super) fn end(&self, patience: Duration) {
         let watch = Stopwatch::start();
-        let is_empty =
-            |folder: &Folder| read(&folder.path.join("cgroup.procs")).is_none_or(|text| text.trim().is_empty());
-        while !self.folders.iter().all(is_empty) && watch.elapsed() < patience {
+        let members = || self.folders.iter().flat_map(Folder::members).collect::<BTreeSet<i32>>();
+        let open = |pid: i32| rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok();
+        while watch.elapsed() < patience {
+            let opened: Vec<(i32, OwnedFd)> = members().into_iter().filter_map(|pid| Some((pid, open(pid)?))).collect();
+            // The number of one that has ended may be another's by now.
+            let still = members();
+            if still.is_empty() {
+                return;
+            }
+            for (_, process) in opened.iter().filter(|(pid, _)| still.contains(pid)) {
+                let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
+            }
             std::thread::sleep(REMOVALS.1);
         }
     }
@@ -193,6 +205,12 @@ impl Group {
 }
 
 impl Folder {
+    /// The numbers of the processes in it.
+    fn members(&self) -> Vec<i32> {
+        let text = read(&self.path.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
     fn make(base: &Base) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let mut failed = io::ErrorKind::AlreadyExists.into();

@@ -9,7 +9,7 @@ use rustix::{
 };
 
 use super::{Bound, Confine, Confinement, Hold, Launch, refused};
-use crate::process::lockdown;
+use crate::process::{kernel, lockdown};
 
 /// What every program may read and run.
 const SYSTEM: &[&str] = &[
@@ -35,6 +35,9 @@ const RESOLVER: &str = "/etc/resolv.conf";
 
 /// Processes of nrv's own that count as the program's: those that supervise.
 const OWN_PROCESSES: u64 = 2;
+
+/// The first release of the kernel whose user namespaces count the processes of their users apart.
+const OWN_COUNT: (u32, u32) = (5, 14);
 
 /// Confines this process, which has no other thread. What the kernel lacks is told in `missing`. True if system calls are filtered.
 pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) -> bool {
@@ -89,8 +92,16 @@ pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confine
         set(Resource::Data, most, "the memory of each process is not bounded at once");
     }
     if let Some(most) = launch.limits.processes {
+        // In an older kernel it is the number of all that the user has, of which a default knows nothing.
+        let counts_others = kernel::release() < Some(OWN_COUNT);
         if namespaces && !rustix::process::getuid().is_root() {
-            if set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "processes: their number is not bounded") {
+            if launch.limits.unasked.processes && counts_others {
+                missing.push(
+                    "processes: this kernel counts those of the user elsewhere too: their number is only looked at"
+                        .to_owned(),
+                );
+            } else if set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "processes: their number is not bounded")
+            {
                 bounds.insert(Bound::Processes, Hold::Limit);
             }
         } else if !namespaces {

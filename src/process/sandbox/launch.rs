@@ -354,7 +354,7 @@ impl<'a> Watch<'a> {
                     Ok(Report::NotStarted(refused)) => return Err(refused.into()),
                     // The one that supervises is in the group as well.
                     Err(_) if self.find_exceeded(supervised, None) => {
-                        supervised.group.wait_until_empty(FUNERAL);
+                        supervised.group.end(FUNERAL);
                         break End { signal: Some(KILLED), ..End::default() };
                     }
                     Ok(Report::Ready(_) | Report::NoNamespaces(_) | Report::NoGroup(_)) | Err(_) => {
