@@ -35,6 +35,7 @@ pub mod error;
 pub mod exec;
 pub mod frame;
 pub mod gate;
+pub mod git;
 pub mod guest;
 pub mod hash;
 pub mod host;

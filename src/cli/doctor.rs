@@ -2,7 +2,7 @@
 //!
 //! What can be found out is found out by the library; here it is judged and told.
 
-use std::sync::atomic::AtomicBool;
+use std::{path::Path, sync::atomic::AtomicBool};
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,11 +16,12 @@ use crate::{
     error::Error,
     exec,
     frame::Limits,
+    git,
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     net::Way,
     policy::{Exec, Settings},
     process::{
-        self, Command, Program,
+        self,
         sandbox::{self, Bound, Confinement, Hold, NotStarted},
     },
     script,
@@ -66,7 +67,7 @@ pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
     let options = with_trust(Options { network: Way::of(&environment), environment, ..Options::default() });
     let mut checks = vec![ok("nrv", env!("CARGO_PKG_VERSION"))];
     kernel(&mut checks);
-    checks.push(git(&options));
+    checks.push(git(&place.root, &options));
     let limits = match Workspace::open(&place.root) {
         Ok(workspace) => look_at(place, workspace, &options, &mut checks),
         Err(error) => {
@@ -190,27 +191,40 @@ fn bounds(found: &Confinement) -> Check {
     warn("bounds", format!("commands are bounded: {told}{why}"), advice)
 }
 
-fn git(options: &Options) -> Check {
-    let command = Command {
-        program: Program::Path("git".into()),
-        args: vec!["--version".into()],
-        cwd: None,
-        env: options.environment_of_git(),
-        stdin: Vec::new(),
-        timeout_ms: 10_000,
-        max_output: 1 << 10,
-    };
-    match process::capture(command, None) {
-        Ok(done) if done.status == Some(0) => {
-            let text = String::from_utf8_lossy(&done.stdout);
-            ok("git", text.trim().trim_start_matches("git version ").to_owned())
+/// The repository is read without any program; so are the limits of that.
+fn git(root: &Path, options: &Options) -> Check {
+    let outlook = match git::outlook(root, &options.environment_of_git()) {
+        Err(error) => {
+            let advice = "make `git status` work here; until then runs that write need `--allow-dirty`";
+            return warn("git", error.message(), error.hint_text().unwrap_or(advice));
         }
-        Ok(_) | Err(_) => warn(
-            "git",
-            "does not run: uncommitted changes are not noticed when a run starts",
-            "install git and put it on the `PATH`",
-        ),
+        Ok(None) => {
+            return ok("git", "there is no repository: the hashes of files alone decide if a change is applied");
+        }
+        Ok(Some(outlook)) => outlook,
+    };
+    let commit = outlook.head.as_ref().map_or("no commit yet", |head| head.get(..10).unwrap_or(head));
+    let found = format!("{commit}, {} files are tracked", outlook.tracked);
+    let mut limits = Vec::new();
+    let quoted = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    // Git LFS is known by its pointers.
+    let filters: Vec<&str> = outlook.filters.iter().map(String::as_str).filter(|name| *name != "lfs").collect();
+    if !filters.is_empty() {
+        let names = quoted(filters);
+        limits.push(format!("filters are not run ({names}): an edited file that has one counts as changed"));
     }
+    if !outlook.nested.is_empty() {
+        let names = quoted(outlook.nested.iter().take(5).map(|path| path.as_str()).collect());
+        limits.push(format!("repositories within it are not opened ({names}): a change in one is refused"));
+    }
+    if outlook.partial {
+        limits.push("objects that are missing are not fetched: a file that needs one counts as changed".to_owned());
+    }
+    if limits.is_empty() {
+        return ok("git", found);
+    }
+    let advice = "`--allow-dirty` starts a run nonetheless; for a repository within, `--root FOLDER`";
+    warn("git", format!("{found}; {}", limits.join("; ")), advice)
 }
 
 /// Everything that belongs to the workspace; the limits of its scripts.

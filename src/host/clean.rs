@@ -1,119 +1,121 @@
 //! A clean start: are there uncommitted changes under the globs that the run may write? And which commit is it?
 //!
-//! Without git nothing is dirty: there the hashes of pre-images alone decide whether a change may be applied.
+//! Without a repository nothing is dirty: there the hashes of pre-images alone decide whether a change may be applied. A repository
+//! within the repository is not opened. What lies in one can't be judged, so that a change there is refused when it is about to be made.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Context;
+use super::{Context, Event, Host, Sink, start::Asked};
 use crate::{
-    change::Stamp,
+    change::{ChangeSet, Stamp},
     error::{Code, Error},
+    git,
     hash::Sha256,
     journal::Manifest,
     path::{RepoPath, protected},
-    process::{Command, Program, capture},
     workspace::Globs,
 };
 
-/// How deep repositories may lie in repositories.
-const MAX_DEPTH: usize = 8;
-
-const STATUS: [&str; 9] = [
-    "status",
-    "--porcelain=v2",
-    "--branch",
-    "-z",
-    "--untracked-files=all",
-    "--ignore-submodules=none",
-    "--no-renames",
-    "--",
-    ".",
-];
-
-/// What git says of the tree.
+/// The state of the repository that the workspace belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GitState {
-    /// The commit; none without git or before the first commit.
+    /// The commit; none without a repository or before the first commit.
     pub(super) head: Option<String>,
-    /// Modified and untracked files, relative to the workspace.
-    changed: BTreeSet<RepoPath>,
-    /// Folders that are repositories of their own; git says no more than that something in them may have changed.
-    nested: BTreeSet<RepoPath>,
-    /// Why git could not be asked. Only those who have to know whether the tree is clean are stopped by it.
+    /// Modified and untracked files, each with the reason if its content was not compared.
+    changed: BTreeMap<RepoPath, Option<String>>,
+    /// Why it can't be told. Only those who have to know whether the tree is clean are stopped by it.
     failure: Option<Error>,
 }
 
-/// Asks git. A folder that belongs to no repository, or a machine without git, has nothing changed.
+/// A file with an uncommitted change, and the reason if its content was not compared.
+pub(super) type Dirty = (RepoPath, Option<String>);
+
+/// Reads the state. A folder that belongs to no repository has nothing changed.
 ///
-/// That git fails is part of the state, and [`dirty`] tells it: most commands don't need a clean tree.
+/// That it can't be read is part of the state, and [`dirty`] tells it: most commands don't need a clean tree.
 pub(super) fn git_state(context: &Context) -> Result<GitState, Error> {
-    if !context.is_in_repository() {
-        return Ok(GitState::default());
-    }
-    match ask(context) {
+    let options = &context.options;
+    match git::state(context.workspace.root(), &options.environment_of_git(), &options.cancel) {
+        Ok(None) => Ok(GitState::default()),
+        Ok(Some(git::State { head, changed, .. })) => Ok(GitState { head, changed, failure: None }),
         Err(error) if error.code() == Code::DirtyTree => Ok(GitState { failure: Some(error), ..GitState::default() }),
-        state => state,
+        Err(error) => Err(error),
     }
 }
 
-/// The commit alone, for those who write nothing: on a large tree that is much less to ask.
-pub(super) fn head(context: &Context) -> Result<GitState, Error> {
-    if !context.is_in_repository() {
-        return Ok(GitState::default());
-    }
-    let head = match git(context, context.workspace.root(), &["rev-parse", "--verify", "--quiet", "HEAD"]) {
-        Ok(head) => head.map(|head| String::from_utf8_lossy(&head).trim_end().to_owned()),
-        // Before the first commit there is none.
-        Err(error) if error.code() == Code::DirtyTree => None,
-        Err(error) => return Err(error),
-    };
-    Ok(GitState { head, ..GitState::default() })
+/// The commit alone, for those who write nothing: on a large tree that is much less to read.
+pub(super) fn head(context: &Context) -> GitState {
+    let head = git::head(context.workspace.root(), &context.options.environment_of_git());
+    GitState { head, ..GitState::default() }
 }
 
 impl Context {
-    /// True if the workspace is part of a git repository, so that it can be asked what has changed.
+    /// True if the workspace is part of a git repository, so that it can be told what has changed.
     pub(super) fn is_in_repository(&self) -> bool {
         self.workspace.root().ancestors().any(|folder| folder.join(".git").exists())
     }
 }
 
-fn ask(context: &Context) -> Result<GitState, Error> {
-    let root = context.workspace.root();
-    let Some(prefix) = git(context, root, &["rev-parse", "--show-prefix"])? else { return Ok(GitState::default()) };
-    let prefix = String::from_utf8_lossy(&prefix).trim_end_matches('\n').to_owned();
-    let Some(status) = git(context, root, &STATUS)? else { return Ok(GitState::default()) };
-    Ok(parse(&String::from_utf8_lossy(&status), &prefix))
+impl Host<'_> {
+    /// Refuses a change of a file in a repository within the repository, because nobody knows whether it is committed there.
+    ///
+    /// Outside of every repository nothing is asked at a start either, and nothing is refused here.
+    pub(super) fn check_nested(&self, changes: &ChangeSet, sink: &mut dyn Sink) -> Result<(), Error> {
+        if self.flags.allow_dirty || self.policy.settings().run.allow_dirty || !self.context.is_in_repository() {
+            return Ok(());
+        }
+        let root = self.context.workspace.root();
+        let mut seen = BTreeMap::new();
+        let found = changes.changes().iter().find_map(|change| {
+            let folder = git::nested_above(root, &change.path, &mut seen)?;
+            Some((folder, &change.path))
+        });
+        let Some((folder, path)) = found else { return Ok(()) };
+        let why =
+            format!("`{folder}` is a repository of its own, so that it is not known if `{path}` is committed there");
+        let error = Error::new(Code::DirtyTree, why)
+            .detail("files", [path.as_str()])
+            .detail("repository", folder.as_str())
+            .hint(format!("run nrv there with `--root {folder}`, or start with `--allow-dirty`"));
+        if self.flags.dry_run {
+            sink.event(Event::Notice { text: format!("Applying this would be refused: {}.", error.message()) });
+            return Ok(());
+        }
+        Err(error)
+    }
+}
+
+/// True if a file belongs to the script that is run: its sources, its cases and its recordings are what the run begins with.
+pub(super) fn belongs(asked: &Asked, file: &RepoPath) -> bool {
+    let Asked::Script { path, sources, .. } = asked else { return false };
+    let stem = path.strip_suffix(".rhai").unwrap_or(path);
+    let beside = file.strip_prefix(stem);
+    sources.contains_key(file.as_str())
+        || beside.is_some_and(|rest| rest.starts_with(".test/") || rest.starts_with(".llm/"))
 }
 
 /// Changed files under the globs whose content no run of this workspace left there.
-pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Result<Vec<RepoPath>, Error> {
+pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Result<Vec<Dirty>, Error> {
     if let Some(failure) = &state.failure {
         return Err(failure.clone());
-    }
-    let mut changed = state.changed.clone();
-    for folder in &state.nested {
-        add_nested(context, folder, globs, (&mut changed, 1))?;
     }
     let mut suspects = BTreeMap::new();
     let mut dirty = BTreeSet::new();
     // What no run writes need not be clean, such as a policy or an approval that is about to be committed.
     let permitted = &context.policy.settings().paths.allow_protected;
     let may_be_written =
-        |path: &RepoPath| globs.matches(path) && protected::write_refusal_unless(path, permitted).is_none();
-    for path in changed.into_iter().filter(may_be_written) {
-        match context.workspace.stamp_entry(&path) {
+        |path: &&RepoPath| globs.matches(path) && protected::write_refusal_unless(path, permitted).is_none();
+    for path in state.changed.keys().filter(may_be_written) {
+        match context.workspace.stamp_entry(path) {
             Ok(stamp) => {
-                suspects.insert(path, Some(content_of(&stamp)));
+                suspects.insert(path.clone(), Some(content_of(&stamp)));
             }
             Err(error) if error.code() == Code::NotFound => {
-                suspects.insert(path, None);
+                suspects.insert(path.clone(), None);
             }
             // What can't be read is dirty, whatever is recorded.
             Err(_) => {
-                dirty.insert(path);
+                dirty.insert(path.clone());
             }
         }
     }
@@ -121,40 +123,11 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
         forgive_recorded(context, &mut suspects)?;
     }
     dirty.extend(suspects.into_keys());
-    Ok(dirty.into_iter().collect())
-}
-
-/// Adds what has changed in a repository within the repository, as far as the globs reach into it.
-fn add_nested(
-    context: &Context,
-    folder: &RepoPath,
-    globs: &Globs,
-    (changed, depth): (&mut BTreeSet<RepoPath>, usize),
-) -> Result<(), Error> {
-    let inside = Path::new(folder.as_str());
-    let meets = |prefix: &Path| prefix.starts_with(inside) || inside.starts_with(prefix);
-    if !globs.prefixes().iter().any(|prefix| meets(Path::new(prefix))) {
-        return Ok(());
-    }
-    let root = context.workspace.root().join(folder.as_str());
-    if !root.join(".git").exists() {
-        // A submodule that was removed, or replaced by a file.
-        changed.insert(folder.clone());
-        return Ok(());
-    }
-    if depth > MAX_DEPTH {
-        return Err(unknown(&format!("repositories lie more than {MAX_DEPTH} deep at `{folder}`")));
-    }
-    let Some(status) = git(context, &root, &STATUS)? else { return Ok(()) };
-    let inner = parse(&String::from_utf8_lossy(&status), "");
-    let outer = |path: &RepoPath| RepoPath::parse(&format!("{folder}/{path}"));
-    for path in &inner.changed {
-        changed.insert(outer(path)?);
-    }
-    for path in &inner.nested {
-        add_nested(context, &outer(path)?, globs, (&mut *changed, depth + 1))?;
-    }
-    Ok(())
+    let with_reason = |path: RepoPath| {
+        let reason = state.changed.get(&path).cloned().flatten();
+        (path, reason)
+    };
+    Ok(dirty.into_iter().map(with_reason).collect())
 }
 
 /// Takes out what is the post-image of a recorded transaction.
@@ -187,82 +160,23 @@ fn content_of(stamp: &Stamp) -> (Sha256, bool) {
 }
 
 /// The error for a tree with uncommitted changes.
-pub(super) fn dirty_tree(paths: &[RepoPath]) -> Error {
-    let names: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
-    let shown = names.iter().take(5).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+pub(super) fn dirty_tree(dirty: &[Dirty]) -> Error {
+    let names: Vec<&str> = dirty.iter().map(|(path, _)| path.as_str()).collect();
+    let show = |(path, reason): &Dirty| match reason {
+        Some(reason) => format!("`{path}` ({reason})"),
+        None => format!("`{path}`"),
+    };
+    let shown = dirty.iter().take(5).map(show).collect::<Vec<_>>().join(", ");
     let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
     Error::new(Code::DirtyTree, format!("the tree has uncommitted changes: {shown}{more}"))
         .detail("files", names)
         .hint("commit or stash them, or start with `--allow-dirty`")
 }
 
-/// Runs git in a folder; none if there is no git or no repository.
-fn git(context: &Context, folder: &Path, arguments: &[&str]) -> Result<Option<Vec<u8>>, Error> {
-    let fixed = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "--no-optional-locks"];
-    let command = Command {
-        program: Program::Path("git".into()),
-        args: fixed.iter().chain(arguments).map(Into::into).collect(),
-        cwd: Some(folder.to_owned()),
-        env: context.options.environment_of_git(),
-        stdin: Vec::new(),
-        timeout_ms: 60_000,
-        max_output: 256 << 20,
-    };
-    let Ok(captured) = capture(command, Some(context.options.cancel.as_ref())) else { return Ok(None) };
-    context.check_cancelled()?;
-    if captured.status == Some(0) && !captured.truncated {
-        return Ok(Some(captured.stdout));
-    }
-    let said = String::from_utf8_lossy(&captured.stderr);
-    let silent = match (captured.timed_out, captured.status, captured.signal) {
-        (true, ..) => "it took longer than a minute".to_owned(),
-        (false, _, Some(signal)) => format!("signal {signal} ended it"),
-        (false, Some(0), None) => "it says more than can be read".to_owned(),
-        (false, Some(status), None) => format!("it ended with status {status} and gave no reason"),
-        (false, None, None) => "it gave no reason".to_owned(),
-    };
-    Err(unknown(said.lines().next().unwrap_or(&silent)))
-}
-
-fn unknown(why: &str) -> Error {
-    Error::new(Code::DirtyTree, format!("git can't say whether the tree is clean: {why}"))
-        .hint("make `git status` work here, or start with `--allow-dirty`")
-}
-
-/// Reads `git status --porcelain=v2 --branch -z`, whose paths are relative to the repository.
-fn parse(status: &str, prefix: &str) -> GitState {
-    let mut state = GitState::default();
-    for entry in status.split('\0') {
-        let (submodule, path) = match entry.split_once(' ') {
-            Some(("#", rest)) => {
-                if let Some(head) = rest.strip_prefix("branch.oid ").filter(|head| *head != "(initial)") {
-                    state.head = Some(head.to_owned());
-                }
-                continue;
-            }
-            Some(("1", rest)) => (is_submodule(rest), rest.splitn(8, ' ').nth(7)),
-            Some(("u", rest)) => (is_submodule(rest), rest.splitn(10, ' ').nth(9)),
-            Some(("?", rest)) => (false, Some(rest)),
-            _ => continue,
-        };
-        let Some(inside) = path.and_then(|path| path.strip_prefix(prefix)) else { continue };
-        // Of an untracked repository git gives the folder only, with a slash.
-        let name = inside.trim_end_matches('/');
-        let found = if submodule || name != inside { &mut state.nested } else { &mut state.changed };
-        found.extend(RepoPath::parse(name).ok());
-    }
-    state
-}
-
-/// True if an entry's third field says that it is a submodule.
-fn is_submodule(rest: &str) -> bool {
-    rest.split(' ').nth(1).is_some_and(|field| field.starts_with('S'))
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tests {
-    use std::fs;
+    use std::{fs, path::Path};
 
     use super::*;
     use crate::{
@@ -293,12 +207,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let context = context(folder.path());
         let path = RepoPath::parse("a.html").unwrap();
-        let state = GitState { changed: BTreeSet::from([path.clone()]), ..GitState::default() };
+        let state = GitState { changed: BTreeMap::from([(path.clone(), None)]), ..GitState::default() };
         let globs = Globs::parse(&["*.html"]).unwrap();
         record(&context, &path, None);
         assert!(dirty(&context, &state, &globs).unwrap().is_empty(), "its removal is recorded");
         std::os::unix::fs::symlink("elsewhere", folder.path().join("a.html")).unwrap();
-        assert_eq!(dirty(&context, &state, &globs).unwrap(), [path]);
+        assert_eq!(dirty(&context, &state, &globs).unwrap(), [(path, None)]);
     }
 
     #[test]
@@ -306,10 +220,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let context = context(folder.path());
         let path = RepoPath::parse("l").unwrap();
-        let state = GitState { changed: BTreeSet::from([path.clone()]), ..GitState::default() };
+        let state = GitState { changed: BTreeMap::from([(path.clone(), None)]), ..GitState::default() };
         let globs = Globs::parse(&["l"]).unwrap();
         record(&context, &path, Some(Content::link(b"there".to_vec())));
-        let check = |target: Option<&str>, expected: &[RepoPath]| {
+        let check = |target: Option<&str>, expected: &[Dirty]| {
             let _ = fs::remove_file(folder.path().join("l"));
             match target {
                 Some(target) => std::os::unix::fs::symlink(target, folder.path().join("l")).unwrap(),
@@ -318,31 +232,18 @@ mod tests {
             assert_eq!(dirty(&context, &state, &globs).unwrap(), expected, "{target:?}");
         };
         check(Some("there"), &[]);
-        check(Some("elsewhere"), std::slice::from_ref(&path));
-        check(None, std::slice::from_ref(&path));
+        let changed = [(path, None)];
+        check(Some("elsewhere"), &changed);
+        check(None, &changed);
     }
 
     #[test]
-    fn git_that_fails_stops_only_those_who_need_a_clean_tree() {
+    fn a_repository_that_cannot_be_read_stops_only_those_who_need_a_clean_tree() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(".git")).unwrap();
         let context = context(folder.path());
         let state = git_state(&context).unwrap();
         let error = dirty(&context, &state, &Globs::parse(&["**"]).unwrap()).unwrap_err();
         assert_eq!((error.code(), state.head), (Code::DirtyTree, None));
-    }
-
-    #[test]
-    fn the_status_of_git_is_read_below_the_workspace() {
-        let status = "# branch.oid 0123\0# branch.head main\0\
-            1 .M N... 100644 100644 100644 aa bb sub/a b.html\0\
-            1 .M S.M. 160000 160000 160000 aa bb sub/module\0\
-            u UU N... 1 2 3 4 a b c sub/both.html\0? sub/new.html\0? sub/own/\0? other/x.html\0";
-        let state = parse(status, "sub/");
-        assert_eq!(state.head.as_deref(), Some("0123"));
-        let names = |paths: &BTreeSet<RepoPath>| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(names(&state.changed), ["a b.html", "both.html", "new.html"]);
-        assert_eq!(names(&state.nested), ["module", "own"]);
-        assert_eq!(parse("# branch.oid (initial)\0", "").head, None);
     }
 }

@@ -143,7 +143,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Asks for what gates want confirmed of a change: bound to the change and to what they say.
+    /// Asks for what gates want confirmed of a change: bound to the change and to what they say. A change in a repository within
+    /// the repository is refused before anybody is asked.
     pub(super) fn permit_gates(
         &mut self,
         position: &Position,
@@ -151,6 +152,7 @@ impl Host<'_> {
         leave: &mut Leave,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
+        self.check_nested(changes, sink)?;
         let Some(label) = asks(verdict) else { return Ok(()) };
         let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
         let subject = Subject {

@@ -56,8 +56,8 @@ pub struct Options {
     pub isolation: Isolation,
     /// Who is asked whether a policy may start programs; by default nobody is, since the program chose its policy.
     pub trust: Trust,
-    /// The environment of the program, of which git gets what it needs, and commands what the policy names. Keys of
-    /// language models are looked for in it. It is not recorded.
+    /// The environment of the program. The home in it leads to the user's settings of git, commands get what the policy names,
+    /// and keys of language models are looked for. It is not recorded.
     pub environment: BTreeMap<String, String>,
     /// Becomes true when the user wants everything to stop.
     pub cancel: Arc<AtomicBool>,
@@ -129,9 +129,9 @@ impl Options {
         !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
     }
 
-    /// What git gets of the environment to find itself and the user's settings.
+    /// The part of the environment that leads to the user's settings of git.
     pub fn environment_of_git(&self) -> BTreeMap<String, String> {
-        let names = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG"];
+        let names = ["HOME", "XDG_CONFIG_HOME"];
         names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
     }
 }
@@ -254,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn git_gets_only_what_it_needs_of_the_environment() {
+    fn only_the_users_settings_of_git_are_looked_for_in_the_environment() {
         let variables = [("HOME", "/h"), ("PATH", "/p"), ("GIT_DIR", "/x"), ("TOKEN", "t")];
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let given = Options { environment, ..Options::default() }.environment_of_git();
-        assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME", "PATH"]);
+        assert_eq!(given.keys().map(String::as_str).collect::<Vec<_>>(), ["HOME"]);
     }
 }

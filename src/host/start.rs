@@ -157,7 +157,7 @@ impl Request {
 
     /// A run of one call `apply.*` that a person makes on a command line, under the policy of the workspace.
     ///
-    /// The files that it names must be clean, as far as git can say; a call that is wrong in itself says so when it is made.
+    /// The files that it names must be clean, as far as a repository can say; a call that is wrong in itself says so when it is made.
     pub fn apply(context: &Context, asked: Asked, call: &Call, flags: Flags) -> Self {
         let matters = !flags.allow_dirty && !context.policy.settings().run.allow_dirty && context.is_in_repository();
         let parsed = matters.then(|| apply::Request::of(call).ok()).flatten();
@@ -301,10 +301,11 @@ pub(super) fn check_flags(policy: &Policy, flags: Flags) -> Result<(), Error> {
 fn check_clean(context: &Context, request: &Request, sink: &mut dyn Sink) -> Result<clean::GitState, Error> {
     let allowed = request.flags.allow_dirty || request.policy.settings().run.allow_dirty;
     let Some(writes) = request.writes.as_ref().filter(|writes| !allowed && !writes.is_empty()) else {
-        return clean::head(context);
+        return Ok(clean::head(context));
     };
     let state = clean::git_state(context)?;
-    let dirty = clean::dirty(context, &state, &Globs::parse(writes)?)?;
+    let mut dirty = clean::dirty(context, &state, &Globs::parse(writes)?)?;
+    dirty.retain(|(path, _)| !clean::belongs(&request.asked, path));
     if dirty.is_empty() {
         return Ok(state);
     }

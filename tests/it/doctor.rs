@@ -149,12 +149,22 @@ fn records_that_go_elsewhere_or_nowhere_fail() {
 }
 
 #[test]
-fn git_that_is_missing_is_a_warning() {
+fn the_repository_is_read_without_git_and_the_limits_of_that_are_told() {
     let site = Site::new(1);
-    let output = site.command(&["doctor", "--json"]).env("PATH", "/nowhere").output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(check(&document, "git")["level"], "warn");
+    let looked = |level: &str, words: &str| {
+        let output = site.command(&["doctor", "--json"]).env("PATH", "/nowhere").output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found = check(&document, "git");
+        assert!(found["level"] == level && found["found"].as_str().unwrap().contains(words), "{found}");
+    };
+    looked("ok", "2 files are tracked");
+    site.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    looked("warn", "filters are not run (`upper`)");
+    site.git(&["init", "-q", "own"]);
+    looked("warn", "repositories within it are not opened (`own`)");
+    site.git(&["config", "core.worktree", "/nowhere"]);
+    looked("warn", "`core.worktree`");
 }
 
 #[test]

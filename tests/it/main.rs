@@ -30,6 +30,7 @@ mod exec_set_id;
 mod exec_view;
 mod gate_cases;
 mod gates;
+mod git;
 mod html_cases;
 mod init;
 mod interactive;

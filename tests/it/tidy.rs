@@ -16,7 +16,7 @@ const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "see
 
 /// The owners of one effect each. They know the base, not each other.
 const PRIMITIVES: &[&str] =
-    &["diff", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
+    &["diff", "git", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
 const SERVICES: &[&str] = &["apply", "assertion", "dta", "edit", "exec", "gate", "llm", "prompt"];
@@ -55,6 +55,8 @@ const CHOKE_POINTS: &[&str] = &[
     "entry.rs",
     // Private folders outside of the tree, and programs of the system; the tree itself is read through `workspace`.
     "exec/",
+    // Git's own files, and files of the tree that are compared with a commit, of which nothing is kept.
+    "git/",
     "journal/entry.rs",
     "ledger/folder.rs",
     // The weights of a model, which lie outside of every workspace.
@@ -66,6 +68,8 @@ const CHOKE_POINTS: &[&str] = &[
 
 /// Crates that reach the system past what `clippy.toml` sees, each with the rooms that may name it outside tests.
 const SYSTEM_CRATES: &[(&str, &[&str])] = &[
+    // It reads repositories, and could start what their configuration names.
+    ("gix", &["git"]),
     ("ignore", &["workspace"]),
     ("landlock", &["process"]),
     ("libc", &["process"]),
@@ -335,6 +339,22 @@ fn crates_that_reach_the_system_stay_in_their_rooms() {
             if let Some(at) = names_crate(source, name) {
                 broken.push(format!("src/{}:{}: names `{name}`, {rooms:?} may", source.path, source.line(at)));
             }
+        }
+    }
+    none(&broken);
+}
+
+/// A name alone would be looked for in the `PATH` of whoever starts nrv, also in the folder that they are in.
+#[test]
+fn no_program_is_started_by_its_name_alone() {
+    let bare = regex::Regex::new(r#"(Program::Path|Command::new|Native::new)\(\s*"[^/"]"#).expect("a pattern");
+    let sources = sources();
+    let tests = test_modules(sources);
+    let mut broken = Vec::new();
+    for source in sources.iter().filter(|source| !tests.contains(&source.module())) {
+        let text = repository::text(&format!("src/{}", source.path)).expect("sources are UTF-8");
+        for found in bare.find_iter(&text).filter(|found| !source.is_test(found.start())) {
+            broken.push(format!("src/{}:{}: {}", source.path, source.line(found.start()), found.as_str()));
         }
     }
     none(&broken);
