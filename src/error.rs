@@ -85,7 +85,7 @@ codes! {
     Diverged = "diverged", exit 4;
     /// A file is not what it was when the change was proposed.
     StalePreimage = "stale_preimage", exit 5;
-    /// The tree under the globs to be written had uncommitted changes when the run started.
+    /// Uncommitted changes lie where the run may write, nobody can tell, or a run that died is not recovered.
     DirtyTree = "dirty_tree", exit 5;
     /// Undoing would lose later work.
     UndoRefused = "undo_refused", exit 5;

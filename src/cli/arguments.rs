@@ -74,7 +74,8 @@ impl Cli {
             | Command::Replay(_)
             | Command::Verify { .. }
             | Command::Rollback(_)
-            | Command::Recover
+            | Command::Recover { .. }
+            | Command::Hooks { .. }
             | Command::Init { .. }
             | Command::Doctor
             | Command::Docs(_)
@@ -174,7 +175,16 @@ pub(super) enum Command {
     Rollback(RollbackArguments),
     /// Finish or undo what a crash left; every command that writes does it first
     #[command(after_help = "Example:\n  nrv recover")]
-    Recover,
+    Recover {
+        /// Change nothing; fail with exit code 5 if a run died and is not recovered
+        #[arg(long)]
+        check: bool,
+    },
+    /// Install a hook of git that keeps a half-changed tree from being committed
+    Hooks {
+        #[command(subcommand)]
+        command: Hooks,
+    },
     /// Write a policy, a first script and a line of .gitignore; replaces nothing
     #[command(after_help = "Example:\n  nrv init --dry-run")]
     Init {
@@ -328,6 +338,21 @@ pub(super) struct ScriptArguments {
     /// Print the script's help, or this help without a script
     #[arg(short, long)]
     pub(super) help: bool,
+}
+
+/// Commands of `nrv hooks`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Hooks {
+    /// Write `.git/hooks/pre-commit`, which stops a commit while a run that died is not recovered
+    #[command(after_help = "Example:\n  nrv hooks install --dry-run")]
+    Install {
+        /// Show what would be written
+        #[arg(long)]
+        dry_run: bool,
+        /// Write it without asking
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// Commands of `nrv dta`.

@@ -14,6 +14,7 @@ mod docs;
 mod doctor;
 mod dta;
 mod gate;
+mod hooks;
 mod hunk;
 mod init;
 mod llm;
@@ -138,7 +139,9 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Verify { run } => verify::verify(&here()?, run, out),
         Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
-        Command::Recover => recover::recover(&here()?, out),
+        Command::Recover { check: true } => recover::check(&Place::find(cli)?, out),
+        Command::Recover { check: false } => recover::recover(&here()?, out),
+        Command::Hooks { command } => hooks::hooks(&here()?, command, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),
         Command::Doctor => doctor::doctor(&Place::find(cli)?, out),
         Command::Docs(arguments) => docs::docs(arguments, out),

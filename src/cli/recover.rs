@@ -1,10 +1,11 @@
 //! `nrv rollback` and `nrv recover`: back to a state that somebody chose.
 
-use super::{Here, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
+use super::{Here, Place, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
 use crate::{
     error::{Code, Error},
     host::{self, Flags, Overview, RolledBack},
     text::escape,
+    workspace::Workspace,
 };
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {
@@ -78,5 +79,21 @@ pub(super) fn recover(here: &Here, out: &mut Output) -> Result<u8, Error> {
     if recoveries.is_empty() {
         out.say("Nothing to recover.");
     }
+    Ok(0)
+}
+
+/// Fails if a run died and is not recovered, for hooks and for programs that are about to use the tree.
+pub(super) fn check(place: &Place, out: &mut Output) -> Result<u8, Error> {
+    let dead = host::unrecovered(&Workspace::open(&place.root)?)?;
+    if !dead.is_empty() {
+        let why = format!("runs died and are not recovered: {}", dead.join(", "));
+        return Err(Error::new(Code::DirtyTree, why)
+            .detail("runs", dead)
+            .hint("`nrv recover` finishes or undoes them"));
+    }
+    if out.is_json() {
+        out.document(&dead);
+    }
+    out.say("Nothing to recover.");
     Ok(0)
 }

@@ -16,6 +16,7 @@ use crate::{
     ledger::{Chain, Head, Note, Record, Runs},
     lock::{Lease, Locks},
     path::RepoPath,
+    workspace::Workspace,
 };
 
 /// What was recovered of one run.
@@ -79,6 +80,11 @@ pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
         }
     }
     Ok(round)
+}
+
+/// The runs of a workspace that [`recover`] would recover. Nothing is changed, and no policy is read.
+pub fn unrecovered(workspace: &Workspace) -> Result<Vec<String>, Error> {
+    leftovers(&Runs::of(workspace.root()))
 }
 
 /// The runs that [`recover`] would recover. Nothing is changed.

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
 mod differential;
+mod hooks;
 mod nested;
 
 use std::{

@@ -3,12 +3,14 @@
 //! What to write is proposed here as plain data and written by the journal; what is there already is never overwritten.
 
 mod commands;
+mod hook;
 
 use std::path::Path;
 
 use serde::Serialize;
 
 use self::commands::Found;
+pub use self::hook::{Hook, propose_hook};
 use super::patch::render;
 use crate::{
     change::{Change, ChangeSet, Content},
