@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Here, output::Output, run::parse_json, target::Target};
 use crate::{
     error::{Code, Error},
+    exec,
     host::signed_by_approver,
     process::{Command, Program, capture},
     report,
@@ -92,7 +93,7 @@ fn sign(here: &Here, key: &Path, payload: &[u8]) -> Result<(String, String), Err
     let env: BTreeMap<String, String> =
         ENVIRONMENT.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(*name)?.clone()))).collect();
     let command = Command {
-        program: Program::Path("ssh-keygen".into()),
+        program: Program::Path(exec::look_up("ssh-keygen", environment.get("PATH"))?),
         args: vec![
             "-q".into(),
             "-Y".into(),

@@ -9,7 +9,7 @@ const PAGER: &str = "less -FRX";
 /// Shows a text by `NRV_PAGER`, `PAGER` or `less`. What was there for the person to read is never a reason to stop.
 pub(super) fn show(text: &str, out: &mut Output) {
     let shown = pager().is_some_and(|line| {
-        let paged = process::page(&line, out.for_stderr(text).into_bytes());
+        let paged = process::page(&line, &folders(), out.for_stderr(text).into_bytes());
         paged.unwrap_or_else(|error| {
             tracing::warn!("{error}");
             false
@@ -24,6 +24,13 @@ pub(super) fn show(text: &str, out: &mut Output) {
 pub(super) fn show_long(text: &str, out: &mut Output) {
     let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
     if text.lines().count() < rows { out.data(text) } else { show(text, out) }
+}
+
+/// The `PATH` without the folder that one is in, as `.` and an empty entry are: what lies there is not meant by a bare name.
+#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+fn folders() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    path.split(':').filter(|entry| entry.starts_with('/')).collect::<Vec<_>>().join(":")
 }
 
 /// The pager's line for a shell; none if the user wants none.
