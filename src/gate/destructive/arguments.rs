@@ -17,6 +17,8 @@ pub(super) struct Flag<'a> {
     pub(super) value: Option<&'a str>,
     /// True if it may be several letters behind one dash.
     joined: bool,
+    /// The option right before it, which may take it for its value.
+    after: Option<&'a str>,
 }
 
 impl<'a> Arguments<'a> {
@@ -28,6 +30,7 @@ impl<'a> Arguments<'a> {
         let mut arguments = Arguments { flags, operands };
         let mut words = words.iter().map(String::as_str);
         let is_valued = |name: &str| valued.contains(&name);
+        let mut after = None;
         while let Some(word) = words.next() {
             if word == "--" {
                 arguments.operands.extend(words);
@@ -35,12 +38,13 @@ impl<'a> Arguments<'a> {
             }
             if !word.starts_with('-') || word.len() < 2 {
                 arguments.operands.push(word);
+                after = None;
                 continue;
             }
             let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
             let flag = if value.is_some() || word.starts_with("--") || is_valued(word) {
                 let value = value.or_else(|| is_valued(name).then(|| words.next()).flatten());
-                Flag { name, value, joined: false }
+                Flag { name, value, joined: false, after }
             } else {
                 // Of joined letters the first that takes a value has what is left, or the next argument.
                 let letters = word.char_indices().skip(1).take_while(|(_, letter)| letter.is_ascii_alphanumeric());
@@ -57,15 +61,17 @@ impl<'a> Arguments<'a> {
                             "" => None,
                             rest => Some(rest),
                         };
-                        Flag { name: joined, value, joined: true }
+                        Flag { name: joined, value, joined: true, after }
                     }
                     _ => Flag {
                         name: word,
                         value: None,
                         joined: word[1..].bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                        after,
                     },
                 }
             };
+            after = flag.value.is_none().then_some(word);
             arguments.flags.push(flag);
         }
         arguments
@@ -96,6 +102,29 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// Whether one of some options is given where no other can take it for its value.
+    pub(super) fn has_free(&self, names: &[&str]) -> bool {
+        self.flags.iter().any(|flag| names.contains(&flag.name) && flag.after.is_none_or(is_bare))
+    }
+
+    /// Whether an option for a dry run is given, and not taken back.
+    pub(super) fn is_rehearsal(&self) -> bool {
+        let asked = |flag: &Flag<'_>| {
+            let (name, value) = flag.name.split_once(':').unwrap_or((flag.name, flag.value.unwrap_or_default()));
+            let name = name.trim_start_matches('-').to_ascii_lowercase();
+            let (name, is_taken_back) = match name.strip_prefix("no-") {
+                Some(rest) if rest != "act" => (rest.to_owned(), true),
+                _ => (name, false),
+            };
+            let is_off = is_taken_back || value == "0" || value == "$false" || is_off(value);
+            let is_free = |before: &str| REHEARSALS.contains(&before.trim_start_matches('-')) || is_bare(before);
+            (flag.name.len() > 3 && flag.after.is_none_or(is_free) && REHEARSALS.contains(&name.as_str()))
+                .then_some(!is_off)
+        };
+        // What is said last counts.
+        self.flags.iter().rev().find_map(asked).unwrap_or_default()
+    }
+
     /// Whether an option is there that makes the command harmless. One that is given and taken back does not.
     pub(super) fn excuses(&self, alternatives: &[Cow<'_, str>]) -> bool {
         // What is said last counts.
@@ -106,6 +135,46 @@ impl<'a> Arguments<'a> {
             .unwrap_or_default()
             || alternatives.iter().any(|one| self.operands.iter().any(|operand| is_switch(operand, one)))
     }
+}
+
+/// Options by which a program only says what it would do, in lower case and without dashes.
+const REHEARSALS: &[&str] =
+    &["dry-run", "dryrun", "just-print", "no-act", "noop", "pretend", "simulate", "what-if", "whatif"];
+
+/// Options that take no value in any program: behind another one, `--dry-run` may be a value.
+const BARE: &[&str] = &[
+    "--all",
+    "--all-namespaces",
+    "--auto-approve",
+    "--debug",
+    "--delete",
+    "--delete-emptydir-data",
+    "--delete-local-data",
+    "--disable-eviction",
+    "--force",
+    "--ignore-daemonsets",
+    "--ignore-not-found",
+    "--no-git-checks",
+    "--now",
+    "--only-show-errors",
+    "--prune",
+    "--quiet",
+    "--recursive",
+    "--tags",
+    "--verbose",
+    "--yes",
+    "-A",
+    "-f",
+    "-force",
+    "-q",
+    "-r",
+    "-recurse",
+    "-v",
+    "-y",
+];
+
+fn is_bare(option: &str) -> bool {
+    BARE.iter().any(|known| known.eq_ignore_ascii_case(option))
 }
 
 /// Whether a flag says what an excuse asks for, or takes it back; none if it is another flag.

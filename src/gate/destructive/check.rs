@@ -2,18 +2,21 @@
 
 use super::{
     arguments::Arguments,
+    guard,
     place::{self, Place},
 };
 
 /// The rule that a command of this program breaks, of those that need more than words.
-pub(super) fn check(program: &str, argv: &[String], valued: &[&str]) -> Option<&'static str> {
+pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) -> Option<&'static str> {
     match program {
+        _ if onto_device(program, argv, valued) => Some("disks.write"),
         "git" if argv.iter().any(|word| matches!(word.as_str(), "checkout" | "restore")) => git(argv, valued),
         "kill" => kill(argv),
         "iptables" | "ip6tables" => firewall(argv),
-        "mv" | "gmv" => moves(argv, valued).then_some("files.move-system"),
+        "git" if argv.iter().any(|word| word == "config") => config(argv, valued),
+        "mv" | "gmv" => moves(argv, valued, folder).then_some("files.move-system"),
         "cp" | "gcp" | "ln" | "sed" | "gsed" | "perl" | "ruby" | "tar" | "bsdtar" => {
-            edits(program, argv, valued).then_some("files.edit-system")
+            edits(program, argv, valued, folder).then_some("files.edit-system")
         }
         _ => None,
     }
@@ -21,7 +24,7 @@ pub(super) fn check(program: &str, argv: &[String], valued: &[&str]) -> Option<&
 
 /// Whether a program that no rule names is tested here.
 pub(super) fn knows(program: &str) -> bool {
-    matches!(program, "kill" | "tar" | "bsdtar")
+    matches!(program, "kill" | "tar" | "bsdtar" | "gtar" | "install")
 }
 
 /// `git checkout` and `git restore` of files.
@@ -33,9 +36,10 @@ fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
             if given(&["-b", "-B", "--orphan", "-t", "--track", "-p", "--patch", "--detach", "-h", "--help"]) {
                 return None;
             }
-            let paths = argv.iter().any(|word| word == "--") && !operands.is_empty();
-            let whole =
-                operands.iter().any(|operand| Place::of(operand) == Place::Root || matches!(*operand, ":/" | ":"));
+            let paths = argv.iter().position(|word| word == "--").is_some_and(|at| at + 1 < argv.len());
+            let whole = operands.iter().any(|operand| {
+                matches!(Place::of(operand), Place::Root | Place::Here) || matches!(*operand, ":/" | ":")
+            });
             let from_file = given(&["--pathspec-from-file"]);
             (paths || whole || from_file || operands.len() > 1).then_some("git.checkout-paths")
         }
@@ -48,30 +52,86 @@ fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     }
 }
 
+/// `git config` that sets or removes what git runs. With a name alone it only shows.
+fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
+    let arguments = Arguments::parse(&argv[1..], valued);
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, false));
+    let operands = arguments.operands.strip_prefix(&["config"])?;
+    let shows = given(&["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--help", "-h"])
+        || matches!(operands.first(), Some(&("get" | "list" | "edit")));
+    let removes = given(&["--unset", "--unset-all", "--remove-section"])
+        || matches!(operands.first(), Some(&("unset" | "remove-section")));
+    let operands = match operands.split_first() {
+        Some((&("set" | "unset" | "get" | "remove-section"), rest)) => rest,
+        _ => operands,
+    };
+    let (name, values) = operands.split_first()?;
+    let name = name.to_ascii_lowercase();
+    if shows || values.is_empty() && !removes {
+        return None;
+    }
+    if name == "core.hookspath" || removes && name == "core" {
+        return Some("guard.git-hooks");
+    }
+    let plain = ["core.fsmonitor", "core.sshcommand", "core.pager", "core.gitproxy", "credential.helper"];
+    let runs = plain.contains(&name.as_str())
+        || name == "receive.denynonfastforwards"
+        || name.starts_with("filter.")
+        || name.starts_with("diff.") && name.ends_with(".command")
+        || name.ends_with(".packobjectshook")
+        || values.iter().any(|value| value.starts_with('!'));
+    let is_ssh = values.first().is_some_and(|value| value.starts_with("ssh"));
+    (runs && !removes && !is_ssh).then_some("git.config-danger")
+}
+
+/// Whether a program copies onto a disk.
+fn onto_device(program: &str, argv: &[String], valued: &[&str]) -> bool {
+    let copies = [
+        "cp", "gcp", "mv", "gmv", "install", "ln", "rsync", "scp", "ddrescue", "qemu-img", "bmaptool", "tar", "bsdtar",
+    ];
+    if !copies.contains(&program) || !argv.iter().any(|word| word.contains("/dev/")) {
+        return false;
+    }
+    let arguments = Arguments::parse(&argv[1..], valued);
+    let is_device = |path: &str| Place::of(path) == Place::Device;
+    if program.ends_with("tar") {
+        let old =
+            arguments.operands.first().is_some_and(|letters| letters.starts_with('c') && !letters.contains(['.', '/']));
+        let makes = old
+            || ["-c", "-r", "-u", "--create", "--append", "--update"].iter().any(|one| arguments.has_one(one, true));
+        return makes
+            && (arguments.values("-f").chain(arguments.values("--file")).any(is_device)
+                || old && arguments.operands.iter().any(|path| is_device(path)));
+    }
+    arguments.operands.len() > 1 && arguments.operands.last().is_some_and(|path| is_device(path))
+}
+
 /// Whether an operand is in a folder of the system, or one itself.
-fn is_system(path: &&str) -> bool {
-    matches!(Place::of(path), Place::System | Place::Root) && path.starts_with('/') && !place::is_temporary(path)
+fn is_system(path: &str, folder: Option<&str>) -> bool {
+    let is_absolute = path.starts_with('/') || folder.is_some_and(|folder| folder.starts_with('/'));
+    matches!(Place::within(folder, path), Place::System | Place::Root) && is_absolute && !place::is_temporary(path)
 }
 
 /// Whether `mv` takes something from the system, everything from here, or puts something into the system.
-fn moves(argv: &[String], valued: &[&str]) -> bool {
+fn moves(argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
     let arguments = Arguments::parse(&argv[1..], valued);
     let Some((to, from)) = arguments.operands.split_last() else { return false };
-    let is_kept = |path: &&str| matches!(Place::of(path), Place::System | Place::Root);
-    !from.is_empty() && (from.iter().any(is_kept) || is_system(to))
+    let is_kept = |path: &&str| matches!(Place::within(folder, path), Place::System | Place::Root | Place::Here);
+    !from.is_empty() && (from.iter().any(is_kept) || is_system(to, folder))
 }
 
 /// Whether a program writes into a folder of the system.
-fn edits(program: &str, argv: &[String], valued: &[&str]) -> bool {
+fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
     let arguments = Arguments::parse(&argv[1..], valued);
     let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
     let operands = arguments.operands.as_slice();
+    let is_system = |path: &&str| is_system(path, folder);
     match program {
         "sed" | "gsed" => {
             let files = if given(&["-e", "-f", "--expression", "--file"]) { 0 } else { 1 };
-            given(&["-i", "--in-place"]) && operands.iter().skip(files).any(is_system)
+            guard::edits_in_place(argv) && operands.iter().skip(files).any(is_system)
         }
-        "perl" | "ruby" => given(&["-i"]) && operands.iter().any(is_system),
+        "perl" | "ruby" => guard::edits_in_place(argv) && operands.iter().any(is_system),
         "tar" | "bsdtar" => {
             let old = operands.first().is_some_and(|letters| letters.contains('x') && !letters.contains(['.', '/']));
             let folders = ["-C", "--directory"].map(|option| arguments.values(option).any(|path| is_system(&path)));

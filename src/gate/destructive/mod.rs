@@ -6,8 +6,13 @@
 
 mod arguments;
 mod check;
+#[cfg(test)]
+mod class_tests;
 mod code;
 mod describe;
+mod exception;
+mod guard;
+mod keep;
 mod names;
 mod place;
 mod printed;
@@ -29,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use self::walk::{Context, Walk};
 pub use self::{
     describe::Described,
+    exception::Exception,
     rule::{OwnRule, Rules},
 };
 
@@ -76,6 +82,9 @@ pub struct Hit {
     pub remediation: String,
     /// The command that it is about, without what runs it; long ones are cut off.
     pub argv: Vec<String>,
+    /// The place of the exception that allows it; none if it is not allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<usize>,
 }
 
 /// Holds a command against rules.

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 /// A kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A whole tree that nobody throws away: `/`, a home, a system folder, a drive, or everything here.
+    /// A whole tree that nobody throws away: `/`, a home, a system folder, a drive, or the folder above.
     Root,
+    /// Everything in the folder where the command runs.
+    Here,
     /// Below a folder of the system.
     System,
     /// Below somebody's home.
@@ -184,7 +186,42 @@ const TEMPORARY: &[&str] = &[
 /// What stands for a home.
 const HOMES: &[&str] = &["$HOME", "${HOME}", "%USERPROFILE%", "$env:USERPROFILE", "~"];
 
+/// Folders below `/` in which packages keep what they fetch or make again, and what only people read.
+const MADE_AGAIN: &[&str] = &[
+    "root/.cache",
+    "root/.npm",
+    "usr/local/share/doc",
+    "usr/local/share/locale",
+    "usr/local/share/man",
+    "usr/share/doc",
+    "usr/share/info",
+    "usr/share/locale",
+    "usr/share/man",
+    "var/cache/apk",
+    "var/cache/apt",
+    "var/cache/dnf",
+    "var/cache/ldconfig",
+    "var/cache/libdnf5",
+    "var/cache/man",
+    "var/cache/yum",
+    "var/cache/zypp",
+    "var/lib/apt/lists",
+    "var/tmp",
+];
+
 impl Place {
+    /// The place of an operand of a command that runs in a folder; none: where the line begins.
+    pub(super) fn within(folder: Option<&str>, operand: &str) -> Self {
+        match folder {
+            None => Place::of(operand),
+            // Dependencies and caches are made again wherever a project lies.
+            Some(folder) => match (Place::of(operand), Place::of(folder)) {
+                (Place::Cache, there) if there != Place::Root && !operand.starts_with('/') => Place::Cache,
+                _ => Place::of(&below(folder, operand)),
+            },
+        }
+    }
+
     /// The place of an operand.
     pub(super) fn of(operand: &str) -> Self {
         let operand = operand.trim_matches('"');
@@ -205,6 +242,9 @@ impl Place {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let upwards = names.contains(&"..");
         let drive = names.first().is_some_and(|name| name.len() == 2 && name.ends_with(':'));
+        if is_made_again(path) {
+            return Place::Temporary;
+        }
         if path.starts_with('/') || drive {
             return absolute(if drive { &names[1..] } else { &names }, upwards, unknown);
         }
@@ -213,7 +253,7 @@ impl Place {
             _ if upwards => Place::Outside,
             _ if unknown => Place::Unknown,
             [] if path.is_empty() => Place::Inside,
-            [] | ["*" | ".*" | "**" | "*.*" | "{*,.*}" | ".[!.]*"] => Place::Root,
+            [] | ["*" | ".*" | "**" | "*.*" | "{*,.*}" | ".[!.]*"] => Place::Here,
             _ if names.iter().any(|name| is_cache(name)) => Place::Cache,
             _ => Place::Inside,
         }
@@ -223,6 +263,44 @@ impl Place {
     pub(super) fn is_kept(self) -> bool {
         !matches!(self, Place::Temporary | Place::Cache)
     }
+}
+
+/// The path of an operand from where the line begins, for a command that runs in `folder`.
+pub(super) fn below(folder: &str, operand: &str) -> String {
+    let bare = operand.trim_matches('"');
+    let is_drive = bare.as_bytes().get(1) == Some(&b':');
+    if bare.starts_with(['/', '~', '$', '%', '\\', '`']) || bare.starts_with("<(") || is_drive {
+        return operand.to_owned();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in folder.split('/').chain(bare.split('/')).filter(|name| !name.is_empty() && *name != ".") {
+        match names.last() {
+            Some(last) if name == ".." && *last != ".." && !last.contains(['~', '$']) => drop(names.pop()),
+            _ => names.push(name),
+        }
+    }
+    let start = if folder.starts_with('/') { "/" } else { "" };
+    match names.is_empty() && start.is_empty() {
+        true => ".".to_owned(),
+        false => format!("{start}{}", names.join("/")),
+    }
+}
+
+/// Whether a path is in one of the system's folders that are made again.
+pub(super) fn is_made_again(path: &str) -> bool {
+    let Some(path) = path.strip_prefix('/').filter(|path| !path.contains(['$', '`'])) else { return false };
+    let path = path.trim_end_matches('/');
+    let is_below =
+        |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    !path.split('/').any(|name| name == "..") && MADE_AGAIN.iter().any(|folder| is_below(folder))
+}
+
+/// Whether a path is that of a stream, which holds nothing.
+pub(super) fn is_stream(path: &str) -> bool {
+    let name = path.strip_prefix("/dev/").unwrap_or_default();
+    matches!(name, "null" | "stderr" | "stdin" | "stdout" | "tty")
+        || name.starts_with("fd/")
+        || name.starts_with("pts/")
 }
 
 /// Whether a name is one of dependencies or caches.
@@ -289,8 +367,7 @@ fn absolute(names: &[&str], upwards: bool, unknown: bool) -> Place {
     let below = |rest: &[&str]| !rest.is_empty() && !unknown && !upwards;
     match down.as_slice() {
         [] | ["*" | ".*"] => Place::Root,
-        // Sockets and files of running programs lie in `/tmp` itself.
-        ["tmp"] | ["tmp", "*" | ".*"] | ["private", "tmp"] | ["private", "tmp", "*" | ".*"] => Place::System,
+        ["tmp"] | ["private", "tmp"] => Place::System,
         ["tmp", rest @ ..] | ["var" | "private", "tmp", rest @ ..] | ["private", "var", "tmp", rest @ ..]
             if below(rest) =>
         {
@@ -330,6 +407,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_relative_operand_is_below_the_folder_where_the_command_runs() {
+        for (folder, operand, place) in [
+            ("/etc", "passwd", Place::System),
+            ("/", "etc", Place::Root),
+            ("/tmp/x", "*", Place::Temporary),
+            ("build", "*", Place::Inside),
+            ("build", "..", Place::Here),
+            ("build", "../..", Place::Root),
+            ("node_modules", "x", Place::Cache),
+            ("~", "x", Place::Home),
+            ("/etc", "/tmp/x", Place::Temporary),
+        ] {
+            assert_eq!(Place::within(Some(folder), operand), place, "{folder} {operand}");
+        }
+    }
+
+    #[test]
     fn places_are_told_from_how_they_are_written() {
         for (operand, place) in [
             ("/", Place::Root),
@@ -341,9 +435,16 @@ mod tests {
             ("~/*", Place::Root),
             ("${HOME}/", Place::Root),
             ("~root", Place::Root),
-            (".", Place::Root),
-            ("./", Place::Root),
-            ("*", Place::Root),
+            (".", Place::Here),
+            ("./", Place::Here),
+            ("*", Place::Here),
+            ("/tmp/*", Place::Temporary),
+            ("/var/tmp", Place::Temporary),
+            ("/var/lib/apt/lists/*", Place::Temporary),
+            ("/var/lib/apt/lists/../../dpkg", Place::System),
+            ("/var/lib/apt", Place::System),
+            ("/usr/share/documents", Place::System),
+            ("/root/.cache/pip", Place::Temporary),
             ("../../", Place::Root),
             (concat!("/", "home/me"), Place::Root),
             (r"C:\", Place::Root),

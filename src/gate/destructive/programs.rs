@@ -2,7 +2,7 @@
 
 use super::{
     arguments::Arguments,
-    check, code,
+    check, code, guard,
     place::{self, Place},
     printed::{cached, fetches, starts},
     program,
@@ -23,13 +23,15 @@ impl Walk<'_> {
             "find" | "gfind" | "bfs" | "fd" | "fdfind" => self.find(argv, ctx),
             "cd" | "pushd" | "popd" | "chdir" | "set-location" => self.go(name, argv),
             "alias" => self.alias(argv),
+            "set" => self.set(argv),
+            "shift" => self.shift(argv),
+            "unset" => argv.iter().skip(1).for_each(|name| self.set_variable(name, argv)),
+            "nrv" => {}
+            "cargo" => self.built(argv, ctx),
+            _ if wrapper::is_scanned(name) => self.scan(name, argv, ctx),
             "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
             "read" | "mapfile" | "readarray" => self.read(argv, ctx),
-            "trap" => {
-                if let Some(line) = argv.get(1).filter(|line| !line.starts_with('-')) {
-                    self.line(line, ctx);
-                }
-            }
+            "trap" => self.trap(argv, ctx),
             "at" | "batch" => self.input(argv, ctx),
             "." | "source" => {
                 let path = argv.get(1).map(String::as_str);
@@ -40,20 +42,13 @@ impl Walk<'_> {
                 }
             }
             "awk" | "gawk" | "mawk" => self.awk(argv, ctx),
-            "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" | "gdb" | "lldb" => self.escapes(argv, ctx),
+            "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" => self.escapes(argv, ctx),
             "tmux" => {
                 for text in argv.iter().skip(1).filter(|word| word.contains(' ')) {
                     self.deeper(|walk| walk.guess(text, ctx));
                 }
             }
-            "sed" | "gsed" => {
-                for word in argv.iter().skip(1) {
-                    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit() || "$,".contains(c));
-                    if let Some(line) = rest.strip_prefix("e ") {
-                        self.deeper(|walk| walk.guess(line, ctx));
-                    }
-                }
-            }
+            "sed" | "gsed" => self.sed(argv, ctx),
             "remove-item" | "ri" if ctx.input.is_some() && argv.iter().any(|word| word.starts_with('-')) => {
                 self.hit("files.delete-listed", argv);
             }
@@ -72,14 +67,38 @@ impl Walk<'_> {
         }
     }
 
+    /// A line that runs on a signal, or at the end.
+    fn trap(&mut self, argv: &[String], ctx: Context<'_>) {
+        let Some(line) = argv.get(1).filter(|line| !line.starts_with('-') && !line.is_empty()) else { return };
+        let last = ["0", "EXIT", "HUP", "INT", "QUIT", "TERM"];
+        let is_last = |signal: &String| last.contains(&signal.trim_start_matches("SIG"));
+        // By then its variables are what the rest of the line has made of them.
+        match argv[2..].iter().all(is_last) && self.traps.len() < 16 {
+            true => self.traps.push((line.clone(), ctx.elsewhere)),
+            false => self.line(line, ctx),
+        }
+    }
+
+    /// Commands that an edit of `sed` runs.
+    fn sed(&mut self, argv: &[String], ctx: Context<'_>) {
+        for word in argv.iter().skip(1) {
+            let rest = word.trim_start_matches(|c: char| c.is_ascii_digit() || "$,".contains(c));
+            if let Some(line) = rest.strip_prefix("e ") {
+                self.deeper(|walk| walk.guess(line, ctx));
+            }
+        }
+    }
+
     /// A program that nobody knows may run what follows.
     fn unknown(&mut self, argv: &[String], ctx: Context<'_>) {
+        self.disguised(argv);
         let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
         let next = argv.get(at).map(|next| program(next).into_owned()).unwrap_or_default();
         // Where what a command prints stands after it, that is an argument more often than a program.
         let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next));
         let runs = is_open || is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
-        let judged = self.rules.knows(&next) || check::knows(&next) || sql::console(&next).is_some();
+        let judged =
+            self.rules.knows(&next) || check::knows(&next) || sql::console(&next).is_some() || guard::knows(&next);
         let dashes = argv.iter().position(|word| word == "--").map(|at| at + 1);
         if let Some(from) = if runs || judged { Some(at) } else { dashes.filter(|at| *at < argv.len()) } {
             self.command(&argv[from..], Context { elsewhere: true, ..ctx });
@@ -87,7 +106,9 @@ impl Walk<'_> {
     }
 
     fn deletes(&mut self, argv: &[String], ctx: Context<'_>) {
-        if ctx.elsewhere && argv.iter().skip(1).any(|word| !word.starts_with('-')) {
+        // Nobody but the system's owner can delete what packages have fetched.
+        let is_kept = |word: &String| !word.starts_with('-') && !place::is_made_again(word);
+        if ctx.elsewhere && argv.iter().skip(1).any(is_kept) {
             self.hit("files.delete-elsewhere", argv);
         }
         if argv.iter().any(|word| word.contains(UNKNOWN)) {
@@ -185,7 +206,10 @@ impl Walk<'_> {
             at += if valued.contains(&word.as_str()) { 2 } else { 1 };
         }
         let mut inner: Vec<String> = argv.get(at..).unwrap_or_default().to_vec();
-        let mut fed = match ctx.input {
+        let lines =
+            replaced.is_some() || argv[..at].iter().any(|word| matches!(word.as_str(), "-0" | "-d" | "-L" | "-L1"));
+        let mut fed: Vec<String> = match ctx.input {
+            Some(Value::Text(text)) if lines => text.lines().take(256).map(|line| line.trim().to_owned()).collect(),
             Some(Value::Text(text)) => text.split_ascii_whitespace().take(256).map(str::to_owned).collect(),
             Some(Value::Output { .. }) | None => vec![UNKNOWN.to_owned()],
         };
@@ -216,7 +240,7 @@ impl Walk<'_> {
         let named = argv.iter().any(|word| matches!(word.as_str(), "-name" | "-iname" | "-path" | "-user"));
         let is_down = |start: &String| Place::of(start) == Place::Temporary || named && place::is_temporary(start);
         let down = starts(&argv[1..]).all(is_down) && starts(&argv[1..]).next().is_some();
-        let harmless = !ctx.elsewhere && !self.moved && (cached.is_some() || down);
+        let harmless = !ctx.elsewhere && !self.stand.moved && (cached.is_some() || down);
         if argv.iter().any(|word| word == "-delete") && !harmless {
             self.hit("files.find-delete", argv);
         }
@@ -253,10 +277,67 @@ impl Walk<'_> {
 
     /// A change of folder; in one that is not below, nobody knows what a relative path means.
     fn go(&mut self, name: &str, argv: &[String]) {
+        let here = (self.stand.folder.clone(), self.stand.moved);
+        if name == "popd" {
+            (self.stand.folder, self.stand.moved) = self.stand.before.pop().unwrap_or((here.0, true));
+            return;
+        }
+        if name == "pushd" && self.stand.before.len() < 16 {
+            self.stand.before.push(here);
+        }
         let to = argv.iter().skip(1).find(|word| !word.starts_with('-') || *word == "-");
-        let place = to.map_or(Place::Root, |to| Place::of(to));
-        let is_told = to.is_some_and(|to| to == "." || to != "-" && !matches!(place, Place::Root | Place::Unknown));
-        self.moved |= name == "popd" || !is_told;
+        let path = match (to, self.variables.get("CDPATH")) {
+            (None, _) => "~".to_owned(),
+            (Some(to), Some(Value::Text(paths))) if !to.starts_with(['/', '.', '~', '$', '-']) => {
+                place::below(paths.split(':').next().unwrap_or_default(), to)
+            }
+            (Some(to), _) => to.clone(),
+        };
+        let path = self.folder().map_or(path.clone(), |folder| place::below(folder, &path));
+        let is_told =
+            path != "-" && !path.starts_with('+') && Place::of(&path) != Place::Unknown && !path.contains('$');
+        let is_home = path.starts_with("$HOME") || path.starts_with("${HOME}");
+        // Caches are made again below here, and nobody knows it of other places.
+        self.stand.moved |= !is_told || Place::of(&path) == Place::Root;
+        self.stand.folder = (is_told || is_home).then_some(path).filter(|path| path != "." && path.len() < 4096);
+    }
+
+    /// `set -- one two`: the arguments of the line itself.
+    fn set(&mut self, argv: &[String]) {
+        let words = argv.get(1..).unwrap_or_default();
+        match words.iter().position(|word| word == "--" || !word.starts_with(['-', '+'])) {
+            Some(at) if words[at] == "--" => self.positional(&words[at + 1..]),
+            // The name of an option may follow: `set -o pipefail`.
+            Some(0) => self.positional(words),
+            Some(_) | None => {}
+        }
+    }
+
+    fn shift(&mut self, argv: &[String]) {
+        let by = argv.get(1).and_then(|by| by.parse().ok()).unwrap_or(1_usize);
+        if let Some(list) = self.lists.get("@") {
+            let left = list.get(by..).unwrap_or_default().to_vec();
+            self.positional(&left);
+        }
+    }
+
+    /// A program that runs others, whose options nobody can count: each program that is known is taken for the one.
+    fn scan(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+        self.escapes(argv, ctx);
+        self.disguise(name, argv);
+        for at in 1..argv.len() {
+            let word = argv[at].as_str();
+            if word.contains(' ') {
+                self.deeper(|walk| walk.guess(word, ctx));
+                continue;
+            }
+            let name = program(word);
+            let runs = is_shell(&name) || wrapper::is_known(&name) || wrapper::is_scanned(&name);
+            let judged = self.rules.knows(&name) || check::knows(&name) || sql::console(&name).is_some();
+            if !word.starts_with('-') && (runs || judged || code::language(&name).is_some() || name == "nrv") {
+                return self.command(&argv[at..], ctx);
+            }
+        }
     }
 
     fn alias(&mut self, argv: &[String]) {
@@ -269,6 +350,7 @@ impl Walk<'_> {
 
     fn export(&mut self, argv: &[String]) {
         for (name, value) in argv[1..].iter().filter_map(|word| word.split_once('=')) {
+            self.set_variable(name, argv);
             self.variables.insert(name.to_owned(), Value::Text(value.to_owned()));
         }
     }
@@ -286,6 +368,9 @@ impl Walk<'_> {
     }
 
     fn awk(&mut self, argv: &[String], ctx: Context<'_>) {
+        for word in argv.iter().skip(1).filter(|word| word.contains('>')) {
+            self.guard_code(word, None, argv);
+        }
         for word in argv.iter().skip(1).filter(|word| word.contains("system(") || word.contains('|')) {
             for line in code::strings(word) {
                 self.deeper(|walk| walk.guess(&line, ctx));

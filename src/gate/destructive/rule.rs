@@ -14,6 +14,7 @@ use super::{
     Command, Severity,
     arguments::{Arguments, matches},
     examine,
+    exception::Exception,
     names::Names,
     place::{self, Place},
     source,
@@ -29,6 +30,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("disks", include_str!("rules/disks.toml")),
     ("files", include_str!("rules/files.toml")),
     ("git", include_str!("rules/git.toml")),
+    ("guard", include_str!("rules/guard.toml")),
     ("services", include_str!("rules/services.toml")),
     ("system", include_str!("rules/system.toml")),
 ];
@@ -79,6 +81,8 @@ pub struct Rules {
     /// Rules for programs whose names begin alike.
     by_start: Vec<(String, usize)>,
     valued: BTreeMap<&'static str, Valued>,
+    /// Commands for which a rule does not hold.
+    pub(super) exceptions: Vec<Exception>,
 }
 
 /// The options of a program that take the next argument.
@@ -160,6 +164,8 @@ struct Built {
     cmdlet: bool,
     /// Never by program: something in the code names it.
     named: bool,
+    /// An option for a dry run, in any of its usual spellings, makes it harmless.
+    rehearsed: bool,
 }
 
 /// A command as rules see it.
@@ -169,6 +175,8 @@ pub(super) struct Subject<'a> {
     pub(super) elsewhere: bool,
     /// True if nobody can tell in which folder it runs.
     pub(super) moved: bool,
+    /// The folder in which it runs; none: where the line begins.
+    pub(super) folder: Option<&'a str>,
 }
 
 /// What many rules ask of one command.
@@ -349,6 +357,7 @@ impl Rule {
 
 impl Body {
     fn read(source: &'static str) -> Self {
+        let id = source::text(source, "id");
         let words = |key| source::words(source, key);
         let owned = |key| source::list(source, key).map(Cow::into_owned).collect();
         let words_of = |words| pieces(words, ' ').into_iter().map(alternatives).collect::<Vec<Texts>>();
@@ -369,6 +378,9 @@ impl Body {
             elsewhere: source::is_set(source, "elsewhere"),
             cmdlet: source::is_set(source, "cmdlet"),
             named: source::is_set(source, "named"),
+            // Programs that delete files and write disks mostly have no such option, and what they do not know they may ignore.
+            rehearsed: !["files.", "disks.", "guard."].iter().any(|family| id.starts_with(family))
+                || source::is_set(source, "cmdlet"),
         };
         Body {
             severity: match source::text(source, "severity").as_ref() {
@@ -396,7 +408,7 @@ impl Built {
         }
         let has_operand = |forms: &Texts| {
             let mut operands = arguments.operands.iter().enumerate();
-            operands.any(|(at, operand)| forms.iter().any(|form| given.is(form, at, operand, subject.moved)))
+            operands.any(|(at, operand)| forms.iter().any(|form| given.is(form, at, operand, subject)))
         };
         let has = |group: &Texts| match self.cmdlet {
             true => group.iter().any(|spec| arguments.flags.iter().any(|flag| is_short_for(flag.name, spec))),
@@ -407,22 +419,31 @@ impl Built {
             && (self.operands.is_empty() || has_operand(&self.operands))
             && (self.except.is_empty() || !has_operand(&self.except))
             && !arguments.excuses(&self.unless)
+            && !(self.rehearsed && arguments.is_rehearsal())
     }
 }
 
 impl Given<'_> {
     /// Whether an operand has a form: a pattern, or a kind of place.
-    fn is(&self, form: &str, at: usize, operand: &str, moved: bool) -> bool {
+    fn is(&self, form: &str, at: usize, operand: &str, subject: &Subject<'_>) -> bool {
         if !form.contains('<') {
             return matches(form, operand);
         }
-        let place =
-            || self.places.get_or_init(|| self.arguments.operands.iter().map(|one| Place::of(one)).collect())[at];
+        let of = |operand: &&str| Place::within(subject.folder, operand);
+        let place = || self.places.get_or_init(|| self.arguments.operands.iter().map(of).collect())[at];
         let is = |places: &[Place]| places.contains(&place());
         match form {
-            "<root>" => is(&[Place::Root]),
-            "<system>" => is(&[Place::Root, Place::System]),
-            "<kept>" => place().is_kept() || moved && is(&[Place::Cache]),
+            "<root>" => is(&[Place::Root, Place::Here]),
+            "<top>" => is(&[Place::Root]),
+            // `/*` is meant as it stands: as a pattern it would be every path from the root.
+            "<all>" => operand.starts_with('/') && operand.trim_matches(['/', '.', '*']).is_empty(),
+            "<system>" if subject.program == "tee" && place::is_stream(operand) => false,
+            "<system>" => is(&[Place::Root, Place::Here, Place::System]),
+            "<os>" => is(&[Place::Root, Place::System]),
+            "<far>" => {
+                is(&[Place::Root, Place::System, Place::Home, Place::Outside, Place::Unknown]) && !is_own(operand)
+            }
+            "<kept>" => place().is_kept() || subject.moved && is(&[Place::Cache]),
             "<home>" => is(&[Place::Home]),
             "<device>" => is(&[Place::Device]),
             "<secret>" => place::is_secret(operand),
@@ -431,6 +452,12 @@ impl Given<'_> {
             form => matches(form, operand),
         }
     }
+}
+
+/// Whether a path lies where images keep the one program that they are made for.
+fn is_own(path: &str) -> bool {
+    let top = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    path.starts_with('/') && matches!(top, "app" | "build" | "code" | "project" | "src" | "workdir" | "workspace")
 }
 
 /// A bit that tells most words from each other, by their first letter and length; every bit if a word is a pattern.

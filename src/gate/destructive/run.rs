@@ -184,14 +184,29 @@ impl Walk<'_> {
         if is_open(first) {
             return self.open(argv, ctx);
         }
+        let is_outer = self.outer.is_none() && !self.rules.exceptions.is_empty();
+        if is_outer {
+            self.outer = Some(argv.to_vec());
+        }
+        let foreign = std::mem::replace(&mut self.foreign, ctx.elsewhere);
+        self.one_command(argv, ctx);
+        self.foreign = foreign;
+        if is_outer {
+            self.outer = None;
+        }
+    }
+
+    fn one_command(&mut self, argv: &[String], ctx: Context<'_>) {
+        let Some(first) = argv.first() else { return };
         // zsh has `=name` for the path of a program.
         let first = first.strip_prefix('=').unwrap_or(first);
         let name = program(first);
         let name = name.as_ref();
         self.judge(argv, name, ctx);
-        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv)) {
+        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv), self.folder()) {
             self.hit(id, argv);
         }
+        self.guard(name, argv, ctx);
         if READERS.binary_search(&name).is_ok()
             && shown(name, argv).any(|word| place::is_secret(word))
             && !is_quiet(name, argv)
@@ -200,9 +215,16 @@ impl Walk<'_> {
         }
         self.deeper(|walk| {
             if let Some((runs, elsewhere)) = wrapper::runs(name, argv) {
-                walk.wrapped(name, argv, runs, Context { elsewhere: ctx.elsewhere || elsewhere, ..ctx });
+                let ctx = Context { elsewhere: ctx.elsewhere || elsewhere, ..ctx };
+                match name {
+                    "eval" | "builtin" | "command" => walk.wrapped(name, argv, runs, ctx),
+                    _ => walk.aside(|walk| {
+                        walk.disguise(name, argv);
+                        walk.wrapped(name, argv, runs, ctx);
+                    }),
+                }
             } else if is_shell(name) {
-                walk.shell(name, argv, ctx);
+                walk.apart(|walk| walk.shell(name, argv, ctx));
             } else {
                 walk.special(name, argv, ctx);
             }
@@ -213,6 +235,7 @@ impl Walk<'_> {
         if let Runs::Argv(from) = runs {
             for (variable, value) in argv.iter().take(from).filter_map(|word| word.split_once('=')) {
                 self.variable_command(variable, value, ctx);
+                self.set_variable(variable, argv);
             }
         }
         match runs {
@@ -336,8 +359,11 @@ impl Walk<'_> {
         }
         let Some(operand) = argv.get(at) else { return self.input(argv, ctx) };
         if takes_line {
-            for (at, argument) in argv[at + 1..].iter().enumerate().take(9) {
-                self.variables.insert(at.to_string(), Value::Text(argument.clone()));
+            // The first argument is the name of the line itself.
+            let arguments = &argv[at + 1..];
+            if let Some((name, arguments)) = arguments.split_first() {
+                self.variables.insert("0".to_owned(), Value::Text(name.clone()));
+                self.positional(arguments);
             }
             return match operand == UNKNOWN {
                 true => self.hit("shell.output", argv),
@@ -386,6 +412,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn code(&mut self, text: &str, language: code::Language, argv: &[String], ctx: Context<'_>) {
+        self.guard_code(text, Some(language), argv);
         let found = code::scan(text, language);
         for id in found.rules {
             self.hit(id, argv);

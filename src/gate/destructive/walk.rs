@@ -7,6 +7,8 @@ use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
 use super::{
     Examined, Hit, Severity,
+    guard::Guise,
+    keep::Stand,
     place::{self, Place},
     printed::{fetches, text_of},
     program,
@@ -55,10 +57,20 @@ pub(super) struct Walk<'r> {
     pub(super) files: BTreeMap<String, Value>,
     pub(super) aliases: BTreeMap<String, String>,
     pub(super) variables: BTreeMap<String, Value>,
-    functions: BTreeMap<String, Rc<Script>>,
+    /// Lists by name; those of the line itself, or of a function, as `@`.
+    pub(super) lists: BTreeMap<String, Vec<String>>,
+    pub(super) functions: BTreeMap<String, Rc<Script>>,
     running: Vec<(String, Rc<Script>)>,
-    /// True once the line has gone to a folder that nobody can tell.
-    pub(super) moved: bool,
+    /// Where commands run.
+    pub(super) stand: Stand,
+    /// What the line has made ready for a command that an agent may not give itself.
+    pub(super) guise: Guise,
+    /// What runs when the line ends, and whether elsewhere.
+    pub(super) traps: Vec<(String, bool)>,
+    /// True while a command runs with the rights of somebody else, or on another machine.
+    pub(super) foreign: bool,
+    /// The command that stands in the line itself, around those that it runs.
+    pub(super) outer: Option<Vec<String>>,
     /// What may still be done; looking at what a command prints costs too.
     steps: Cell<usize>,
     looks: Cell<u32>,
@@ -71,6 +83,18 @@ impl Values for Walk<'_> {
             Some(Value::Text(text)) => Some(text),
             None if name == "IFS" => Some(" "),
             Some(Value::Output { .. }) | None => None,
+        }
+    }
+
+    fn list(&self, name: &str) -> Option<&[String]> {
+        if matches!(name, "@" | "*") {
+            return self.lists.get("@").map(Vec::as_slice);
+        }
+        let (name, place) = name.strip_suffix(']')?.split_once('[')?;
+        let list = self.lists.get(name)?;
+        match place.parse::<usize>() {
+            Ok(at) => Some(list.get(at..=at).unwrap_or_default()),
+            Err(_) => Some(list),
         }
     }
 
@@ -91,9 +115,14 @@ impl<'r> Walk<'r> {
             files: BTreeMap::new(),
             aliases: BTreeMap::new(),
             variables: BTreeMap::new(),
+            lists: BTreeMap::new(),
             functions: BTreeMap::new(),
             running: Vec::new(),
-            moved: false,
+            stand: Stand::default(),
+            guise: Guise::default(),
+            traps: Vec::new(),
+            foreign: false,
+            outer: None,
             steps: Cell::new(20_000 + 2 * length),
             looks: Cell::new(0),
             depth: 0,
@@ -114,6 +143,11 @@ impl<'r> Walk<'r> {
         is_paid
     }
 
+    /// The steps that are left.
+    pub(super) fn left(&self) -> usize {
+        self.steps.get()
+    }
+
     fn spend(&self, steps: usize) -> bool {
         let left = self.steps.get().checked_sub(steps);
         self.steps.set(left.unwrap_or_default());
@@ -122,6 +156,10 @@ impl<'r> Walk<'r> {
 
     /// The end: what was not looked at for want of steps is said.
     pub(super) fn settle(mut self) -> Examined {
+        for (line, elsewhere) in std::mem::take(&mut self.traps) {
+            self.foreign = elsewhere;
+            self.line(&line, Context { elsewhere, input: None });
+        }
         self.pay(1);
         Examined { hits: self.hits, unparsed: self.unparsed }
     }
@@ -181,7 +219,7 @@ impl<'r> Walk<'r> {
             Body::Simple(simple) => simple.words.first().is_some_and(
                 |word| matches!(word.parts.as_slice(), [Part::Text { text, .. }] if self.running.iter().any(|(name, _)| name == text)),
             ),
-            Body::Group(_) | Body::Loop { .. } | Body::Function { .. } => false,
+            Body::Group(_) | Body::Subshell(_) | Body::Loop { .. } | Body::Function { .. } => false,
         }
         };
         if let Some(stage) = stages.iter().find(calls) {
@@ -237,19 +275,8 @@ impl<'r> Walk<'r> {
         match &stage.body {
             Body::Simple(simple) => self.simple(simple, ctx),
             Body::Group(script) => self.deeper(|walk| walk.script(script, ctx)),
-            Body::Loop { name, words, body } => {
-                words.iter().for_each(|word| self.substitutions(word, ctx));
-                let mut fields = Vec::new();
-                words.iter().for_each(|word| expand(word, self, &mut fields));
-                let listed = |field: &String| field.contains("$(") || field.contains('`');
-                let value = match fields.as_slice() {
-                    _ if fields.iter().any(listed) => Value::Text(UNKNOWN.to_owned()),
-                    [one] => Value::Text(one.clone()),
-                    _ => Value::Output { fetched: false },
-                };
-                self.variables.insert(name.clone(), value);
-                self.deeper(|walk| walk.script(body, ctx));
-            }
+            Body::Subshell(script) => self.deeper(|walk| walk.apart(|walk| walk.script(script, ctx))),
+            Body::Loop { name, words, body } => self.for_each(name, words, body, ctx),
             Body::Function { name, body } => {
                 self.functions.insert(name.clone(), Rc::clone(body));
             }
@@ -274,27 +301,27 @@ impl<'r> Walk<'r> {
 
     /// A file that a redirection writes.
     fn written(&mut self, path: &str, argv: &[String], empties: bool) {
-        let harmless = ["/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin", "NUL", "nul", "$null"];
-        if harmless.contains(&path) || path.starts_with("/dev/fd/") || path.starts_with("/dev/pts/") {
+        if place::is_stream(path) || matches!(path, "NUL" | "nul" | "$null") {
             return;
         }
         let told = [argv, &[">".to_owned(), path.to_owned()]].concat();
-        match Place::of(path) {
+        self.guard_written(path, &told);
+        match Place::within(self.folder(), path) {
             Place::Device => self.hit("disks.write", &told),
             Place::Root | Place::System => self.hit("files.write-system", &told),
             Place::Temporary | Place::Cache => {}
             Place::Home if path.split('/').nth(1).is_some_and(|name| name.starts_with('.')) => {
                 self.hit("files.write-home", &told);
             }
-            Place::Home | Place::Outside | Place::Unknown | Place::Inside if empties => {
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside | Place::Here if empties => {
                 self.hit("files.truncate", &told);
             }
-            Place::Home | Place::Outside | Place::Unknown | Place::Inside => {}
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside | Place::Here => {}
         }
     }
 
     /// Runs what stands in a word as a command of its own.
-    fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
+    pub(super) fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
         let ctx = Context { input: None, ..ctx };
         for part in &word.parts {
             match part {
@@ -306,7 +333,7 @@ impl<'r> Walk<'r> {
                     }
                 },
                 Part::Command { script, .. } | Part::Process { script, .. } => {
-                    self.deeper(|walk| walk.script(script, ctx));
+                    self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
                 }
                 Part::Arithmetic(word) => self.deeper(|walk| walk.substitutions(word, ctx)),
             }
@@ -314,14 +341,26 @@ impl<'r> Walk<'r> {
     }
 
     fn simple(&mut self, simple: &Simple, ctx: Context<'_>) {
-        for (name, word) in &simple.assignments {
-            self.substitutions(word, ctx);
-            if simple.words.is_empty() {
-                self.assign(name, word);
+        let guise = self.guise;
+        for assignment in &simple.assignments {
+            assignment.values.iter().for_each(|word| self.substitutions(word, ctx));
+            // `CDPATH=/ cd etc`: what stands before a command holds for that one.
+            if simple.words.is_empty() || assignment.is_list || assignment.name == "CDPATH" {
+                self.assign(assignment);
             }
-            let value = joined(word, self);
-            self.variable_command(name, &value, ctx);
+            if let [word] = assignment.values.as_slice() {
+                let value = joined(word, self);
+                self.variable_command(&assignment.name, &value, ctx);
+                self.set_variable(&assignment.name, &[format!("{}={value}", assignment.name)]);
+            }
         }
+        self.run_simple(simple, ctx);
+        if !simple.words.is_empty() && !simple.assignments.is_empty() {
+            self.guise = guise;
+        }
+    }
+
+    fn run_simple(&mut self, simple: &Simple, ctx: Context<'_>) {
         simple.words.iter().for_each(|word| self.substitutions(word, ctx));
         let Some(first) = simple.words.first() else { return };
         let mut argv = Vec::with_capacity(simple.words.len());
@@ -371,28 +410,14 @@ impl<'r> Walk<'r> {
         if self.running.iter().any(|(_, body)| Rc::ptr_eq(body, function)) {
             return;
         }
-        for (at, argument) in argv.iter().enumerate().skip(1).take(9) {
-            self.variables.insert(at.to_string(), Value::Text(argument.clone()));
-        }
-        self.variables.insert("@".to_owned(), Value::Text(argv[1..].join(" ")));
+        self.positional(&argv[1..]);
         self.running.push((name.clone(), Rc::clone(function)));
         self.deeper(|walk| walk.script(function, ctx));
         self.running.pop();
     }
 
-    fn assign(&mut self, name: &str, word: &Word) {
-        let value = match word.parts.as_slice() {
-            [Part::Command { script, .. }] => self.printed_by(script),
-            [Part::Variable { name, operator: Operator::Plain, .. }] if self.variables.contains_key(name) => {
-                self.variables[name].clone()
-            }
-            _ => Value::Text(joined(word, self)),
-        };
-        self.variables.insert(name.to_owned(), value);
-    }
-
     /// What commands print.
-    fn printed_by(&self, script: &Script) -> Value {
+    pub(super) fn printed_by(&self, script: &Script) -> Value {
         // Each level is looked at more than once, so that many levels would take forever.
         if self.looks.get() >= LOOKS {
             return Value::Output { fetched: false };
@@ -437,7 +462,7 @@ impl<'r> Walk<'r> {
                     None => Value::Output { fetched: fetched || argv.iter().any(|word| fetches(&program(word))) },
                 }
             }
-            Body::Group(script) => match self.printed_by(script) {
+            Body::Group(script) | Body::Subshell(script) => match self.printed_by(script) {
                 Value::Output { fetched: inner } => Value::Output { fetched: fetched || inner },
                 Value::Text(_) if input.is_some() => Value::Output { fetched },
                 Value::Text(text) => Value::Text(text),
@@ -449,7 +474,15 @@ impl<'r> Walk<'r> {
     /// Holds a command against the rules.
     pub(super) fn judge(&mut self, argv: &[String], name: &str, ctx: Context<'_>) {
         let rules = self.rules;
-        for rule in rules.broken(&Subject { program: name, argv, elsewhere: ctx.elsewhere, moved: self.moved }) {
+        let (moved, folder) = (self.stand.moved, self.stand.folder.clone());
+        let subject = Subject {
+            program: name,
+            argv,
+            elsewhere: ctx.elsewhere,
+            moved,
+            folder: folder.as_deref().filter(|_| name != "git"),
+        };
+        for rule in rules.broken(&subject) {
             self.add(rule, argv);
         }
     }
@@ -463,6 +496,16 @@ impl<'r> Walk<'r> {
         }
     }
 
+    /// The exception that allows a command to break a rule. A relative path means something else in another folder.
+    fn exception(&self, rule: &str, argv: &[String]) -> Option<usize> {
+        if self.rules.exceptions.is_empty() || self.stand.moved || self.stand.folder.is_some() {
+            return None;
+        }
+        let covers = |words: &[String]| self.rules.exceptions.iter().position(|one| one.covers(rule, words));
+        let own = (!self.foreign).then(|| covers(argv)).flatten();
+        own.or_else(|| covers(self.outer.as_deref().filter(|outer| *outer != argv)?))
+    }
+
     fn add(&mut self, rule: &Rule, argv: &[String]) {
         let cut = |word: &String| match word.char_indices().nth(TOLD.1) {
             Some((at, _)) => format!("{}…", &word[..at]),
@@ -473,7 +516,8 @@ impl<'r> Walk<'r> {
             told.push("…".to_owned());
         }
         let body = rule.body();
-        let is_known = self.hits.iter().any(|hit| hit.rule == rule.id && hit.argv == told);
+        let allowed = self.exception(&rule.id, argv);
+        let is_known = self.hits.iter().any(|hit| hit.rule == rule.id && hit.argv == told && hit.allowed == allowed);
         let strictest = self.hits.iter().map(|hit| hit.severity).max();
         if is_known || self.hits.len() >= MOST_HITS && strictest >= Some(body.severity) {
             return;
@@ -484,6 +528,7 @@ impl<'r> Walk<'r> {
             reason: body.reason.to_string(),
             remediation: body.remediation.to_string(),
             argv: told,
+            allowed,
         });
     }
 }

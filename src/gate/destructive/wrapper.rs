@@ -97,8 +97,8 @@ const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { names: "proxychains proxychains4 tsocks fakeroot fakechroot winpty dbus-run-session entr", ..PLAIN },
-    Wrapper { names: "linux32 linux64 busybox toybox firejail catchsegv valgrind heaptrack", ..PLAIN },
-    Wrapper { names: "setarch faketime repeat", skip: 1, ..PLAIN },
+    Wrapper { names: "linux32 linux64 busybox toybox catchsegv", ..PLAIN },
+    Wrapper { names: "faketime repeat", skip: 1, ..PLAIN },
     Wrapper { names: "rlwrap", valued: "-f -H -D -C -s -b -q -S -p", ..PLAIN },
     Wrapper { names: "xvfb-run", valued: "-n -s -e -f -p -w --server-num --server-args", ..PLAIN },
     Wrapper { names: "caffeinate", valued: "-t -w", ..PLAIN },
@@ -245,6 +245,53 @@ const LINES: &[(&str, &[&str], bool)] = &[
     ("zip", &["-TT", "--unzip-command"], false),
     ("git-rebase", &["-x", "--exec"], false),
 ];
+
+/// Programs that run others after options of which some take one value, some two, and which change with each version.
+const SCANNED: &[&str] = &[
+    "bpftrace",
+    "bwrap",
+    "capsh",
+    "cgexec",
+    "concurrently",
+    "criu",
+    "cross-env",
+    "daemonize",
+    "dockerize",
+    "dumb-init",
+    "firejail",
+    "gdb",
+    "heaptrack",
+    "hyperfine",
+    "kcov",
+    "lldb",
+    "nodemon",
+    "perf",
+    "rr",
+    "s6-setuidgid",
+    "script",
+    "setarch",
+    "sg",
+    "softlimit",
+    "start-stop-daemon",
+    "systemd-nspawn",
+    "tini",
+    "trickle",
+    "uftrace",
+    "unbuffer",
+    "valgrind",
+    "wait-for-it",
+    "wait4x",
+    "watchexec",
+];
+
+/// Whether any of its arguments may be the program that it runs.
+pub(super) fn is_scanned(program: &str) -> bool {
+    // The loader of programs, and emulators of processors.
+    let starts = ["ld-linux", "ld-musl", "qemu-aarch64", "qemu-arm", "qemu-i386", "qemu-riscv", "qemu-x86_64"];
+    SCANNED.binary_search(&program).is_ok()
+        || program == "ld.so"
+        || starts.iter().any(|start| program.starts_with(start))
+}
 
 /// Programs that only show or keep their arguments.
 const DATA: &[&str] = &[

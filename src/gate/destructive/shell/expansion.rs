@@ -15,6 +15,9 @@ pub(in super::super) trait Values {
     /// The value of a variable.
     fn variable(&self, name: &str) -> Option<&str>;
 
+    /// The values of a list, or one of them, if the name says so: `@`, `a[@]`, `a[2]`.
+    fn list(&self, name: &str) -> Option<&[String]>;
+
     /// What commands would print.
     fn output(&self, script: &Script) -> Option<String>;
 }
@@ -36,10 +39,16 @@ pub(in super::super) fn expand(word: &Word, values: &dyn Values, fields: &mut Ve
     for part in &word.parts {
         match part {
             Part::Text { text, quoted } => current.push(text, *quoted, braces),
-            Part::Variable { name, operator, raw, quoted } => match variable(name, operator, values) {
-                Some(value) => current.value(&value, *quoted, fields),
-                None => current.push(raw, true, braces),
-            },
+            Part::Variable { name, operator, raw, quoted } => {
+                match (values.list(name), variable(name, operator, values)) {
+                    (Some(list), _) => {
+                        let joined = *quoted && (name == "*" || name.ends_with("[*]"));
+                        current.list(from(name, list, operator), joined, fields);
+                    }
+                    (None, Some(value)) => current.value(&value, *quoted, fields),
+                    (None, None) => current.push(raw, true, braces),
+                }
+            }
             Part::Command { script, raw, quoted } => match values.output(script) {
                 Some(value) => current.value(value.trim_end_matches('\n'), *quoted, fields),
                 None => current.push(raw, true, braces),
@@ -75,6 +84,15 @@ fn variable(name: &str, operator: &Operator, values: &dyn Values) -> Option<Stri
     }
 }
 
+/// The values that are left of `${x[@]:2}`; whatever else is done to them, all of them.
+fn from<'a>(name: &str, list: &'a [String], operator: &Operator) -> &'a [String] {
+    let Operator::Other(word) = operator else { return list };
+    let skipped = word.bare().and_then(|text| text.strip_prefix(':')?.split(':').next()?.trim().parse::<usize>().ok());
+    // Those of the line itself are counted from 1.
+    let skipped = skipped.unwrap_or_default().saturating_sub(usize::from(matches!(name, "@" | "*")));
+    list.get(skipped..).unwrap_or_default()
+}
+
 #[derive(Default)]
 struct Field {
     text: String,
@@ -87,6 +105,19 @@ impl Field {
         match quoted && braces {
             true => self.text.extend(text.chars().map(|character| swap(character, false))),
             false => self.text.push_str(text),
+        }
+    }
+
+    /// Each value is an argument, unless they are joined.
+    fn list(&mut self, values: &[String], joined: bool, fields: &mut Vec<String>) {
+        if joined {
+            return self.value(&values.join(" "), true, fields);
+        }
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                fields.push(std::mem::take(&mut self.text));
+            }
+            self.value(value, true, fields);
         }
     }
 

@@ -40,6 +40,8 @@ pub(super) enum Body {
     Simple(Simple),
     /// Anything that holds other commands, all of which may run: `( )`, `{ }`, `if`, `while`, `case`.
     Group(Script),
+    /// `( )`: what it changes of variables and of the folder ends with it.
+    Subshell(Script),
     /// `for` and `select`: the words, then the body.
     Loop { name: String, words: Vec<Word>, body: Script },
     /// A definition, which runs nothing yet.
@@ -49,8 +51,21 @@ pub(super) enum Body {
 /// A command without structure of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Simple {
-    pub(super) assignments: Vec<(String, Word)>,
+    pub(super) assignments: Vec<Assignment>,
     pub(super) words: Vec<Word>,
+}
+
+/// `NAME=value`, `NAME[3]=value`, `NAME=(one two)`, or any of them with `+=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub(super) name: String,
+    pub(super) values: Vec<Word>,
+    /// True for a list in parentheses.
+    pub(super) is_list: bool,
+    /// True for `+=`.
+    pub(super) appends: bool,
+    /// The place in a list, if it is a number.
+    pub(super) place: Option<usize>,
 }
 
 /// A word before expansion.

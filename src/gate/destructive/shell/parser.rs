@@ -5,10 +5,13 @@ use std::{
     rc::Rc,
 };
 
-use super::{Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word};
+use super::{Assignment, Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word};
 
 /// Words that end a list where a command could begin.
 const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
+
+/// Programs of the shell whose arguments may be lists: `declare -a x=(…)`.
+const DECLARES: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
 /// Reads one text from left to right.
 pub(super) struct Parser<'a> {
@@ -16,6 +19,8 @@ pub(super) struct Parser<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) depth: u32,
+    /// True if what was read last ends by a word of its own, so that no separator has to follow: `fi done`, `} done`.
+    closed: bool,
     pending: Vec<Pending>,
     /// How many bytes may still be read more than once, by this parser and those for texts inside its text.
     again: Rc<Cell<usize>>,
@@ -34,14 +39,14 @@ type Parsed<T> = Result<T, &'static str>;
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let again = Rc::new(Cell::new(1000 + 16 * text.len()));
-        Parser { text, bytes: text.as_bytes(), at: 0, depth: 0, pending: Vec::new(), again }
+        Parser { text, bytes: text.as_bytes(), at: 0, depth: 0, closed: false, pending: Vec::new(), again }
     }
 
     /// A parser for a text that lies in this one's text, one level deeper.
     pub(super) fn inner<'b>(&self, text: &'b str) -> Parsed<Parser<'b>> {
         self.spend(text.len())?;
         let again = Rc::clone(&self.again);
-        Ok(Parser { text, bytes: text.as_bytes(), at: 0, depth: self.depth, pending: Vec::new(), again })
+        Ok(Parser { text, bytes: text.as_bytes(), at: 0, depth: self.depth, closed: false, pending: Vec::new(), again })
     }
 
     fn spend(&self, bytes: usize) -> Parsed<()> {
@@ -170,7 +175,7 @@ impl<'a> Parser<'a> {
             } else if self.peek() == Some(b'&') {
                 self.at += 1;
                 pipeline.background = true;
-            } else if !matches!(self.peek(), None | Some(b';' | b'\n' | b')')) {
+            } else if !(matches!(self.peek(), None | Some(b';' | b'\n' | b')')) || self.closed && self.closer()) {
                 return Err("a command does not end where it should");
             }
             script.pipelines.push(pipeline);
@@ -206,8 +211,12 @@ impl<'a> Parser<'a> {
         loop {
             self.blanks();
             while matches!(self.keyword(), "!" | "time" | "coproc") {
+                let named = self.keyword() == "coproc";
                 self.at += self.keyword().len();
                 self.blanks();
+                if named {
+                    self.coprocess_name();
+                }
                 if self.take("-p ") {
                     self.blanks();
                 }
@@ -231,9 +240,22 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The name in `coproc NAME { …; }`; before a simple command there is none.
+    fn coprocess_name(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        let blank = rest[name..].iter().take_while(|byte| **byte == b' ').count();
+        if name > 0 && blank > 0 && matches!(rest.get(name + blank), Some(b'{' | b'(')) {
+            self.at += name + blank;
+        }
+    }
+
     fn command(&mut self) -> Parsed<Stage> {
+        if self.peek() == Some(b'(') {
+            let body = Body::Subshell(self.parenthesis()?);
+            return self.ended(body, Vec::new());
+        }
         let group = match self.keyword() {
-            _ if self.peek() == Some(b'(') => Some(self.parenthesis()?),
             "{" => Some(self.braces()?),
             "if" => Some(self.conditional()?),
             "while" | "until" => Some(self.while_loop()?),
@@ -257,10 +279,15 @@ impl<'a> Parser<'a> {
             (None, keyword) if CLOSERS.contains(&keyword) => return Err("something is closed that was not opened"),
             (None, _) => return self.simple(),
         };
-        let mut redirects = Vec::new();
+        self.ended(body, Vec::new())
+    }
+
+    /// A compound command with the redirections that follow it.
+    fn ended(&mut self, body: Body, mut redirects: Vec<Redirect>) -> Parsed<Stage> {
         loop {
             self.blanks();
-            if matches!(body, Body::Function { .. }) || !self.redirect(&mut redirects)? {
+            if !self.redirect(&mut redirects)? {
+                self.closed = true;
                 return Ok(Stage { body, redirects });
             }
         }
@@ -404,7 +431,7 @@ impl<'a> Parser<'a> {
 
     fn simple(&mut self) -> Parsed<Stage> {
         let (mut simple, mut redirects) = (Simple::default(), Vec::new());
-        let mut test = false;
+        let (mut test, mut tested) = (false, false);
         loop {
             self.blanks();
             if !test && self.redirect(&mut redirects)? {
@@ -415,19 +442,33 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     self.blanks();
                     self.close(")").map_err(|_| "a parenthesis stands where none may")?;
-                    let name = simple.words[0].bare().map(str::to_owned).ok_or("a function has no name")?;
-                    return Ok(Stage { body: self.function(name)?, redirects });
+                    let name = simple.words[0].bare().map(str::to_owned);
+                    let body = match (self.function(name.clone().unwrap_or_default())?, name) {
+                        // Nobody knows when one is called whose name only the run tells.
+                        (Body::Function { body, .. }, None) => Body::Group(Script::clone(&body)),
+                        (body, _) => body,
+                    };
+                    return self.ended(body, redirects);
                 }
                 Some(byte) if test && b"()<>&|".contains(&byte) => self.at += 1,
                 Some(b'\n') if test => self.newline()?,
                 Some(b'(') => return Err("a parenthesis stands where none may"),
                 None | Some(b';' | b'&' | b'|' | b'\n' | b')') => break,
                 Some(_) => {
-                    if simple.words.is_empty() && self.assignment(&mut simple)? {
+                    let declares =
+                        || simple.words.first().and_then(Word::bare).is_some_and(|first| DECLARES.contains(&first));
+                    if (simple.words.is_empty() || self.ahead_of_list() && declares())
+                        && self.assignment(&mut simple)?
+                    {
                         continue;
+                    }
+                    // After `]]` only redirections follow, and words that close what is around it.
+                    if tested && !test {
+                        break;
                     }
                     let word = self.word()?;
                     test = (test || simple.words.is_empty() && word.bare() == Some("[[")) && word.bare() != Some("]]");
+                    tested |= test;
                     if simple.words.is_empty() {
                         simple.words.reserve_exact(8);
                     }
@@ -438,7 +479,15 @@ impl<'a> Parser<'a> {
         if test {
             return Err("`[[` has no `]]`");
         }
+        self.closed = tested;
         Ok(Stage { body: Body::Simple(simple), redirects })
+    }
+
+    /// Whether `NAME=(` or `NAME+=(` is next.
+    fn ahead_of_list(&self) -> bool {
+        let rest = &self.bytes[self.at..];
+        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        name > 0 && (rest[name..].starts_with(b"=(") || rest[name..].starts_with(b"+=("))
     }
 
     /// `NAME=`, `NAME+=`, `NAME[…]=`, with a value or a list in parentheses.
@@ -448,30 +497,35 @@ impl<'a> Parser<'a> {
         if name == 0 || rest[0].is_ascii_digit() {
             return Ok(false);
         }
-        let mut end = name;
+        let (mut end, mut place) = (name, None);
         if rest.get(end) == Some(&b'[') {
             let Some(close) = rest.iter().take(end + 200).position(|byte| *byte == b']') else { return Ok(false) };
+            place = self.text.get(self.at + end + 1..self.at + close).and_then(|place| place.parse().ok());
             end = close + 1;
         }
-        end += usize::from(rest.get(end) == Some(&b'+'));
+        let appends = rest.get(end) == Some(&b'+');
+        end += usize::from(appends);
         if rest.get(end) != Some(&b'=') {
             return Ok(false);
         }
-        let label = self.text[self.at..self.at + name].to_owned();
+        let name = self.text[self.at..self.at + name].to_owned();
+        let mut assignment = Assignment { name, appends, place, ..Assignment::default() };
         self.at += end + 1;
         if self.take("(") {
+            assignment.is_list = true;
             loop {
                 self.lines()?;
                 if self.take(")") {
+                    simple.assignments.push(assignment);
                     return Ok(true);
                 }
-                let word = self.word()?;
-                simple.assignments.push((label.clone(), word));
+                assignment.values.push(self.word()?);
             }
         }
         let ends = |byte: u8| b" \t\r\n;&|<>()".contains(&byte);
         let word = if self.peek().is_none_or(ends) { Word::default() } else { self.word()? };
-        simple.assignments.push((label, word));
+        assignment.values.push(word);
+        simple.assignments.push(assignment);
         Ok(true)
     }
 

@@ -301,8 +301,15 @@ impl Parser<'_> {
         if length == 0 && rest.first().is_some_and(|byte| b"@*#?$!-".contains(byte)) {
             length = 1;
         }
-        let name = self.text[self.at..self.at + length].to_owned();
+        let mut name = self.text[self.at..self.at + length].to_owned();
         self.at += length;
+        // A place in a list, or all of them, belongs to the name.
+        let place = self.bytes.get(self.at + 1..).unwrap_or_default();
+        let inner = place.iter().take_while(|byte| byte.is_ascii_digit() || b"@*".contains(byte)).count();
+        if length > 0 && inner > 0 && self.peek() == Some(b'[') && place.get(inner) == Some(&b']') {
+            name.push_str(&self.text[self.at..self.at + inner + 2]);
+            self.at += inner + 2;
+        }
         let signs = [":-", ":=", ":+", "-", "=", "+"];
         let sign = signs.into_iter().find(|sign| self.take(sign)).unwrap_or_default();
         let mut builder = Builder::default();

@@ -1,0 +1,313 @@
+//! Classes of commands that once were judged wrongly: each list is one class, not one case.
+
+use super::{Command, Examined, Rules, examine};
+
+fn examined(line: &str) -> Examined {
+    examine(Command::Line(line), Rules::built_in())
+}
+
+#[track_caller]
+fn all_object(lines: &[&str]) {
+    for line in lines {
+        assert!(!examined(line).hits.is_empty(), "{line}: {:?}", examined(line));
+    }
+}
+
+#[track_caller]
+fn none_objects(lines: &[&str]) {
+    for line in lines {
+        let examined = examined(line);
+        assert!(examined.hits.is_empty() && examined.unparsed.is_none(), "{line}: {examined:?}");
+    }
+}
+
+#[test]
+fn compound_commands_need_no_separator_before_the_word_that_closes_another() {
+    none_objects(&[
+        "for d in a b; do ( cd \"$d\" && make ) done",
+        "for x in a; do if true; then echo; fi done",
+        "while true; do { echo; } done",
+        "if ( true ) then ( echo ) else { echo; } fi",
+        "if [[ a == b ]] then echo; fi",
+        "while [[ a ]] do echo; done 2>&1",
+        "f() { echo; } 2>/dev/null",
+        "f() { if true; then echo; fi }",
+        "case x in a) { echo; } esac",
+        "until (( i > 3 )) do echo; done",
+        "coproc X { echo; }",
+    ]);
+    all_object(&[
+        "for x in a; do if true; then rm -rf src; fi done",
+        "while true; do { rm -rf src; } done",
+        "if ( true ) then rm -rf src; fi",
+        "coproc X { rm -rf src; }",
+        "db_$1() { rm -rf src; }",
+    ]);
+}
+
+#[test]
+fn lists_and_the_arguments_of_the_line_are_what_they_hold() {
+    all_object(&[
+        "a=(rm -rf /); \"${a[@]}\"",
+        "a=(rm); a+=(-rf src); ${a[*]}",
+        "declare -a c=(rm -rf src); \"${c[@]}\"",
+        "a[0]=rm; a[1]=-rf; a[2]=src; \"${a[@]}\"",
+        "a=(x rm -rf src); \"${a[@]:1}\"",
+        "a=(echo rm -rf src); ${a[1]} -rf src",
+        "a=(sh -c 'rm -rf src'); \"${a[@]}\"",
+        "set -- rm -rf /; \"$@\"",
+        "set -- x rm -rf src; shift; \"$@\"",
+        "set -- x rm -rf src; \"${@:2}\"",
+        "f() { \"$@\"; }; f rm -rf src",
+        "sh -c '\"$@\"' x rm -rf src",
+        "x=rm; x+=' -rf src'; $x",
+        "a=(rm -rf src); (a=(echo)); \"${a[@]}\"",
+        "x=rm; sh -c 'x=echo'; $x -rf src",
+    ]);
+    none_objects(&[
+        "a=(1 2 3); echo \"${a[@]}\"",
+        "args=(--foo bar); ./tool \"${args[@]}\"",
+        "set -euo pipefail; npm ci",
+    ]);
+}
+
+#[test]
+fn a_loop_is_gone_through_for_each_value_that_the_line_tells() {
+    all_object(&[
+        "for f in x /etc/passwd; do rm -f \"$f\"; done",
+        "for f in a nrv.toml; do rm $f; done",
+        "for d in node_modules src; do rm -rf $d; done",
+    ]);
+    none_objects(&["for f in a b; do rm $f; done", "for d in node_modules .cache; do rm -rf $d; done"]);
+}
+
+#[test]
+fn a_relative_path_is_where_the_line_has_gone() {
+    all_object(&[
+        "cd /etc && rm -f passwd",
+        "pushd /etc; rm -f shadow",
+        "CDPATH=/ cd etc && rm -f passwd",
+        "CDPATH=/; cd etc; rm -f passwd",
+        "cd / && cd etc && echo x > passwd",
+        "cd /usr && chown -R me local/..",
+    ]);
+    none_objects(&[
+        "(cd /etc && ls); rm -f x.txt",
+        "pushd /etc; popd; rm -f x.txt",
+        "sh -c 'cd /etc; ls'; rm -f x.txt",
+        "cd /tmp/x && rm -rf y",
+        "cd build && rm -f *.o",
+        "tmp=$(mktemp -d); cd \"$tmp\" && rm -rf x",
+        "trap 'rm -rf \"$tmp\"' EXIT; tmp=$(mktemp -d)",
+    ]);
+}
+
+#[test]
+fn programs_that_run_others_are_looked_through_whatever_their_options() {
+    for wrapper in [
+        "perf stat",
+        "perf stat -e cycles",
+        "perf record -o x.data --",
+        "setarch x86_64",
+        "setarch -R",
+        "setarch x86_64 -R",
+        "linux32",
+        "chrt -f 10",
+        "ionice -c3",
+        "taskset -c 0",
+        "unshare -r",
+        "nsenter -t 1 -m",
+        "flock /tmp/l",
+        "watch",
+        "timeout -k 5 10",
+        "systemd-run --user",
+        "busybox",
+        "doas",
+        "runuser -u bob --",
+        "firejail --noprofile",
+        "firejail --net=none --",
+        "proot -r /",
+        "fakeroot --",
+        "catchsegv",
+        "valgrind --tool=none",
+        "gdb --args",
+        "gdb -batch -ex run --args",
+        "ltrace",
+        "strace -f",
+        "bwrap --dev-bind / /",
+        "bwrap --bind / / --dev /dev",
+        "hyperfine --warmup 3",
+        "cgexec -g memory:x",
+        "rr record",
+        "uftrace record",
+        "tini --",
+        "cross-env A=1",
+        "start-stop-daemon --start --exec",
+    ] {
+        let line = format!("{wrapper} rm -rf src");
+        assert!(!examined(&line).hits.is_empty(), "{line}");
+    }
+    all_object(&[
+        "script -qec 'git reset --hard' /dev/null",
+        "hyperfine 'rm -rf src'",
+        "nodemon --exec 'rm -rf src'",
+        "echo 'rm -rf /' | xargs -I{} sh -c '{}'",
+        "printf 'rm -rf src\\n' | xargs -I C bash -c C",
+        "ls | xargs -I{} sh -c '{}'",
+        "find . -exec echo {} \\; -exec rm -rf {} \\;",
+    ]);
+    none_objects(&[
+        "perf stat -e cycles ls",
+        "strace -f -e trace=open ls",
+        "gdb --args ./app",
+        "hyperfine 'cargo build'",
+        "script -qc 'npm test' /dev/null",
+        "xargs -n1 echo < list.txt",
+        "find src -name '*.ts' -exec grep -l foo {} \\; -exec echo {} \\;",
+    ]);
+}
+
+#[test]
+fn what_is_copied_onto_a_disk_overwrites_it() {
+    all_object(&[
+        "cp x /dev/sda",
+        "cat x > /dev/nvme0n1",
+        "mv x.img /dev/sda",
+        "install x /dev/sda",
+        "rsync x.img /dev/sda",
+        "tar -cf /dev/sda src",
+        "ln -sf /dev/null /dev/sda",
+        "dd if=x of=/dev/sda",
+        "tee /dev/sdb < x",
+        "wipefs -a /dev/sda",
+        "qemu-img convert x.qcow2 /dev/sda",
+    ]);
+    none_objects(&["tar -cf x.tar src", "cp a b", "echo x | tee /dev/stderr"]);
+}
+
+#[test]
+fn a_dry_run_is_none_that_is_taken_back_or_is_the_value_of_another_option() {
+    none_objects(&[
+        "kubectl drain n --dry-run",
+        "kubectl drain n --ignore-daemonsets --dry-run=client",
+        "kubectl delete pod x --dry-run",
+        "aws s3 rm s3://b/p --recursive --dryrun",
+        "helm uninstall web --dry-run",
+        "apt-get --simulate remove x",
+        "Remove-Item -Recurse -WhatIf src",
+        "npm publish --dry-run",
+    ]);
+    all_object(&[
+        "kubectl drain n --dry-run=none",
+        "kubectl delete pod x --dry-run=false",
+        "kubectl drain n --no-dry-run",
+        "az storage blob delete-batch -s c --account-name --dryrun",
+        "kubectl drain n --selector --dry-run",
+        "Remove-Item -Recurse -WhatIf:$false src",
+        "rm -rf src --dry-run",
+    ]);
+}
+
+#[test]
+fn rights_of_whole_folders_are_judged_by_where_they_are() {
+    none_objects(&[
+        "chmod -R u+w /tmp/x",
+        "chown -R node:node /app",
+        "chown -R x .",
+        "chown -R x src",
+        "chmod -R 755 .",
+        "chmod -R a+rX /workspace/dist",
+        "chown -R 1000:1000 build",
+    ]);
+    for line in [
+        "chown -R x /",
+        "chmod -R u+w /*",
+        "chown -R x /etc",
+        "chmod -R 700 /usr",
+        "chown -R x ~",
+        "chown -R x /home",
+        "cd / && chown -R x etc",
+    ] {
+        let strictest = examined(line).hits.iter().map(|hit| hit.severity).max();
+        assert_eq!(strictest, Some(super::Severity::Block), "{line}");
+    }
+    all_object(&["chmod -R 777 .", "chmod -R 777 src", "chmod -R a+w storage/../x o+w", "chown -R x /srv/www"]);
+}
+
+#[test]
+fn what_an_image_throws_away_to_be_small_is_let_go() {
+    none_objects(&[
+        "apt-get update && apt-get install -y curl && rm -rf /var/lib/apt/lists/*",
+        "rm -rf /var/cache/apt /tmp/* /var/tmp/*",
+        "rm -rf /root/.cache /root/.npm",
+        "rm -rf /usr/share/doc /usr/share/man /usr/share/locale",
+        "rm -rf /var/cache/apk/*",
+        "sudo rm -rf /var/lib/apt/lists/*",
+    ]);
+    all_object(&[
+        "rm -rf /var/lib/apt",
+        "rm -rf /var/lib/apt/lists/../../dpkg",
+        "rm -rf /usr/share",
+        "rm -rf /root",
+        "rm -rf /usr/share/doc/$X/..",
+        "rm -rf /var/lib/apt/lists /etc",
+        "rm -rf /tmp",
+        "sudo rm -rf /tmp/x",
+    ]);
+}
+
+#[test]
+fn what_an_agent_does_to_its_own_guard_blocks() {
+    for line in [
+        "timeout 60 nrv run x --yes",
+        "bash -c 'nrv approve x --yes'",
+        "alias n=nrv; n approve x --yes",
+        "N=target/debug/nrv; $N run x --yes",
+        "nrv --root . -v resume last --approve=c1",
+        "nrv run x --arg --help --yes",
+        "cargo run -q -p nrv -- resume last --approve c1",
+        "set -- nrv trust; \"$@\"",
+        "cd .claude && echo '{}' > settings.json",
+        "rm -f \"$(git rev-parse --show-toplevel)/nrv.toml\"",
+        "jq . x | sponge .claude/settings.json",
+        "echo nrv.toml | xargs rm",
+        "python3 -c \"import os; os.remove('.runs' + '/x')\"",
+        "printf x | tee -a .git/config",
+        "CI= nrv run x",
+        "export NRV_TRUSTED_PATHS=/",
+        "HOME=/tmp/h nrv run x",
+        "NRV_TRUSTED_PATHS=. nrv run x",
+        "git mv nrv.toml x.toml",
+        "rsync /tmp/nrv.toml ./",
+        "xargs -a list nrv approve --yes",
+        "perl -pi -e 's/a/b/' nrv.toml",
+        "awk '{print > \"nrv.toml\"}' x",
+        "install -m 644 /tmp/x nrv.toml",
+        "sort -o nrv.lock x",
+        "sed -i.bak s/a/b/ nrv.toml",
+        "git stash -- nrv.toml",
+        "GIT_CONFIG_KEY_0=core.hooksPath git commit",
+        "/lib64/ld-linux-x86-64.so.2 target/debug/nrv approve x --yes",
+        "expect -c 'spawn nrv run x; expect y; send y'",
+        "cp -l nrv.toml x",
+    ] {
+        let found = examined(line);
+        let blocks = |hit: &super::Hit| hit.rule.starts_with("guard.") && hit.severity == super::Severity::Block;
+        assert!(found.hits.iter().any(blocks), "{line}: {found:?}");
+    }
+    none_objects(&[
+        "nrv runs list",
+        "nrv run x --dry-run",
+        "nrv check",
+        "cat nrv.toml",
+        "git status",
+        "git add nrv.toml && git commit -m x",
+        "nrv gate command -- rm -rf /",
+        "nrv plan x -o plan.json",
+        "grep -rn approve .",
+        "cp nrv.toml /tmp/nrv.toml.bak",
+        "CI=true npm test",
+        "git config core.hooksPath",
+        "ls -la .git/hooks .claude",
+    ]);
+}

@@ -1,0 +1,578 @@
+//! What an agent may not do to its own guard: approve in a person's place, hide from nrv who asks, and change the policy,
+//! the records, git's hooks and the settings of agents.
+//!
+//! Only what the command line says counts: contents of files and of archives are not known here.
+
+use super::{
+    arguments::{Arguments, matches},
+    code::Language,
+    place::{self, Place},
+    program,
+    walk::{Context, Value, Walk},
+};
+
+/// What the line has made ready for nrv.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Guise {
+    /// Variables by which nrv tells who asks, or where a person's trust is kept, are not those of the agent's shell.
+    variables: bool,
+    /// What looks like a person's terminal is none.
+    terminal: bool,
+}
+
+/// Names that are guarded at any depth, and the rule of each.
+const NAMES: &[(&str, &str)] = &[
+    ("nrv.toml", "guard.policy"),
+    ("nrv.lock", "guard.policy"),
+    ("nrv.lock.sig", "guard.policy"),
+    (".nrv", "guard.policy"),
+    (".runs", "guard.records"),
+    (".git", "guard.git"),
+    (".claude", "guard.agent"),
+    (".claude.json", "guard.agent"),
+    (".cline", "guard.agent"),
+    (".clinerules", "guard.agent"),
+    (".codex", "guard.agent"),
+    (".continue", "guard.agent"),
+    (".cursor", "guard.agent"),
+    (".gemini", "guard.agent"),
+    (".kimi", "guard.agent"),
+    (".kiro", "guard.agent"),
+    (".mcp.json", "guard.agent"),
+    (".opencode", "guard.agent"),
+    (".qwen", "guard.agent"),
+    (".roo", "guard.agent"),
+    (".windsurf", "guard.agent"),
+];
+
+/// What agents keep beside their settings and write as they work.
+const WORKING: &[&str] = &["cache", "log", "logs", "plans", "projects", "sessions", "todos", "tmp", "worktrees"];
+
+/// Programs that change, replace or remove every file that they are given.
+const CHANGES: &[&str] = &[
+    "add-content",
+    "bzip2",
+    "chattr",
+    "chgrp",
+    "chmod",
+    "chown",
+    "clear-content",
+    "crudini",
+    "del",
+    "del-cli",
+    "dos2unix",
+    "ed",
+    "emacs",
+    "erase",
+    "ex",
+    "gmv",
+    "gzip",
+    "ln",
+    "mmv",
+    "mount",
+    "move-item",
+    "mv",
+    "nano",
+    "nvim",
+    "out-file",
+    "patch",
+    "remove-item",
+    "rename",
+    "rename-item",
+    "ri",
+    "rimraf",
+    "rm",
+    "rmdir",
+    "sd",
+    "set-content",
+    "setfacl",
+    "shred",
+    "sponge",
+    "srm",
+    "tee",
+    "touch",
+    "trash",
+    "trash-put",
+    "truncate",
+    "umount",
+    "unlink",
+    "vi",
+    "vim",
+    "wipe",
+    "xz",
+    "zstd",
+];
+
+/// Programs whose last operand is what they write, or the folder in which they do.
+const COPIES: &[&str] = &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
+
+/// Programs that change files in their places if they are told to.
+const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby", "sed", "tomlq", "yq"];
+
+/// Options whose value is the file that is written, of any program.
+const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
+
+/// What code says that writes, in lower case.
+const WRITES: &[&str] = &[
+    "'a'",
+    "'r+'",
+    "'w'",
+    "'w+'",
+    "'wb'",
+    "'x'",
+    "\"a\"",
+    "\"r+\"",
+    "\"w\"",
+    "\"w+\"",
+    "\"wb\"",
+    "\"x\"",
+    "append",
+    "chmod",
+    "copy",
+    "put_contents",
+    "delete",
+    "dump(",
+    "move",
+    "remove",
+    "rename",
+    "replace(",
+    "rm(",
+    "rmsync",
+    "rmtree",
+    "save",
+    "spew",
+    "symlink",
+    "touch",
+    "truncate",
+    "unlink",
+    "write",
+];
+
+/// Options of nrv that take the next argument.
+const VALUED: &[&str] = &[
+    "--approve",
+    "--arg",
+    "--args",
+    "--backup",
+    "--by",
+    "--color",
+    "--grant",
+    "--output",
+    "--reason",
+    "--record-llm",
+    "--reject",
+    "--replay-llm",
+    "--reply",
+    "--root",
+    "--seed",
+    "--strip",
+    "--threads",
+    "-o",
+    "-p",
+];
+
+impl Walk<'_> {
+    /// Holds a command against the guard.
+    pub(super) fn guard(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+        if name == "nrv" {
+            return self.nrv(argv, ctx);
+        }
+        self.renamed(name, argv);
+        let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
+        for path in written(name, argv, self.rules.valued(name, argv)) {
+            self.guard_written(&path, argv);
+            if removes && is_pattern_of_guarded(&path) {
+                self.hit("guard.pattern", argv);
+            }
+        }
+        if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
+            let changes = |word: &String| *word == "-delete" || CHANGES.binary_search(&&*program(word)).is_ok();
+            let named = || argv.iter().skip(1).any(|word| guarded(word).is_some() || is_pattern_of_guarded(word));
+            if argv.iter().any(changes) && named() {
+                self.hit("guard.pattern", argv);
+            }
+        }
+    }
+
+    /// A file that a command writes.
+    pub(super) fn guard_written(&mut self, path: &str, argv: &[String]) {
+        let there = self.folder().map(|folder| place::below(folder, path));
+        let path = there.as_deref().unwrap_or(path);
+        if let Some(id) = guarded(path) {
+            // A clone that is made to be thrown away has hooks of its own.
+            let is_throwaway = id == "guard.git" && !Place::of(path).is_kept();
+            if !is_throwaway {
+                self.hit(id, argv);
+            }
+        }
+    }
+
+    /// Code that names what is guarded and writes.
+    pub(super) fn guard_code(&mut self, text: &str, language: Option<Language>, argv: &[String]) {
+        if !text.contains('.') {
+            return;
+        }
+        let text = text.to_ascii_lowercase();
+        let redirects = !matches!(language, Some(Language::Python | Language::Node)) && text.contains('>');
+        if !redirects && !WRITES.iter().any(|sign| text.contains(sign)) {
+            return;
+        }
+        // A name may be put together from pieces.
+        let whole: String = text.chars().filter(|character| !"'\"+ ,()`".contains(*character)).collect();
+        let named = |name: &str| match name {
+            ".git" => text.contains(".git/") || text.contains("'.git'") || text.contains("\".git\""),
+            name => whole.contains(name),
+        };
+        if let Some((_, id)) = NAMES.iter().find(|(name, _)| named(name)) {
+            self.hit(id, argv);
+        }
+    }
+
+    /// A variable that the line sets, or takes away.
+    pub(super) fn set_variable(&mut self, name: &str, argv: &[String]) {
+        let harmless = ["NRV_BLESS", "NRV_LOG", "NRV_PAGER"].contains(&name) || name.starts_with("NRV_FUZZ_");
+        let is_home = matches!(name, "HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME" | "XDG_STATE_HOME");
+        self.guise.variables |= name == "CI" || is_home || name.starts_with("NRV_") && !harmless;
+        if name.starts_with("NRV_TRUST") {
+            self.hit("guard.disguise", argv);
+        }
+        if name.starts_with("GIT_CONFIG")
+            && argv.iter().any(|word| word.to_ascii_lowercase().contains("core.hookspath"))
+        {
+            self.hit("guard.git-hooks", argv);
+        }
+    }
+
+    /// What a program changes for the one that it runs.
+    pub(super) fn disguise(&mut self, name: &str, argv: &[String]) {
+        match name {
+            "env" => {
+                for (at, word) in argv.iter().enumerate().skip(1) {
+                    let taken = match word.as_str() {
+                        "-i" | "-" | "--ignore-environment" => Some("CI"),
+                        "-u" | "--unset" => argv.get(at + 1).map(String::as_str),
+                        word => word.strip_prefix("--unset=").or_else(|| word.strip_prefix("-u")),
+                    };
+                    taken.into_iter().for_each(|variable| self.set_variable(variable, argv));
+                }
+            }
+            "script" | "unbuffer" | "expect" | "screen" | "tmux" | "socat" | "dtach" => self.guise.terminal = true,
+            _ => {}
+        }
+    }
+
+    /// `cargo run -- …`, which may be nrv.
+    pub(super) fn built(&mut self, argv: &[String], ctx: Context<'_>) {
+        let Some(at) = argv.iter().position(|word| word == "--") else { return };
+        let arguments = Arguments::parse(&argv[1..at], &["-p", "--package", "--bin", "--example", "--features", "-j"]);
+        let runs = arguments.operands.iter().any(|word| matches!(*word, "run" | "r"));
+        let others = ["-p", "--package", "--bin", "--example"];
+        let is_other = others.iter().any(|option| arguments.values(option).any(|name| name != "nrv"));
+        if runs && !is_other {
+            let argv: Vec<String> = std::iter::once("nrv".to_owned()).chain(argv[at + 1..].iter().cloned()).collect();
+            self.nrv(&argv, ctx);
+        }
+    }
+
+    /// A program that nobody knows, and that is asked for what only nrv does.
+    pub(super) fn disguised(&mut self, argv: &[String]) {
+        let has = |word: &str| argv.iter().any(|given| given == word);
+        // It may itself be started by a program that nobody knows.
+        let approves = |word: &String| match word.as_str() {
+            "approve" | "trust" => has("--yes"),
+            "resume" => has("--approve"),
+            _ => false,
+        };
+        if argv.iter().skip(1).take(2).any(approves) {
+            self.hit("guard.approve", argv);
+        }
+    }
+
+    /// nrv itself.
+    fn nrv(&mut self, argv: &[String], ctx: Context<'_>) {
+        let arguments = Arguments::parse(&argv[1..], VALUED);
+        let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+        if arguments.has_free(&["--help", "-h", "--version", "-V"]) {
+            return;
+        }
+        let (name, next) = (arguments.operands.first().copied(), arguments.operands.get(1).copied());
+        let only_shows = matches!(next, Some("check" | "list" | "show" | "status"));
+        let rehearses = arguments.is_rehearsal() || arguments.has_free(&["--check", "--list", "--show", "--status"]);
+        let approves = match name {
+            Some("gate" | "docs" | "help") | None => return,
+            Some("approve") => !rehearses,
+            Some("trust") => !rehearses && !only_shows,
+            Some("hooks") => next.is_some() && !only_shows,
+            Some("resume") => given(&["--approve", "--yes", "--reply", "-y"]),
+            Some(_) => given(&["--yes", "-y"]) && !rehearses,
+        };
+        let asks = matches!(
+            name,
+            Some("run" | "resume" | "apply" | "approve" | "trust" | "hooks" | "repl" | "rollback" | "migrate")
+        );
+        let is_yes = |line: &str| matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes" | "");
+        let answered =
+            matches!(ctx.input, Some(Value::Text(text)) if text.lines().all(is_yes) && !text.trim().is_empty());
+        if approves || asks && !rehearses && (answered || self.guise.terminal) {
+            self.hit("guard.approve", argv);
+        }
+        if asks && !rehearses && self.guise.variables {
+            self.hit("guard.disguise", argv);
+        }
+        match (name, next) {
+            (Some("runs"), Some("gc")) if !rehearses => self.hit("guard.records", argv),
+            (Some("rollback"), _) if !rehearses => self.hit("guard.rollback", argv),
+            _ => {}
+        }
+    }
+
+    /// `cp target/debug/nrv x`: from here on `x` is nrv.
+    fn renamed(&mut self, name: &str, argv: &[String]) {
+        if COPIES.binary_search(&name).is_err() || argv.len() < 3 {
+            return;
+        }
+        if let [.., from, to] = argv
+            && program(from) == "nrv"
+        {
+            self.aliases.insert(to.clone(), "nrv".to_owned());
+        }
+    }
+}
+
+/// Whether a program is held against the guard.
+pub(super) fn knows(program: &str) -> bool {
+    program == "nrv" || [CHANGES, COPIES, EDITS].iter().any(|names| names.binary_search(&program).is_ok())
+}
+
+/// The files that a command writes or removes, as it names them.
+fn written(name: &str, argv: &[String], valued: &[&str]) -> Vec<String> {
+    let mut paths: Vec<String> = outputs(argv);
+    let changes = CHANGES.binary_search(&name).is_ok();
+    let copies = COPIES.binary_search(&name).is_ok();
+    let known = changes || copies || EDITS.binary_search(&name).is_ok();
+    if !known && !matches!(name, "git" | "dd" | "tar" | "bsdtar" | "unzip" | "7z" | "cpio" | "curl" | "wget") {
+        return paths;
+    }
+    let arguments = Arguments::parse(argv.get(1..).unwrap_or_default(), valued);
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let operands = || arguments.operands.iter().map(|path| (*path).to_owned());
+    match name {
+        "dd" => paths.extend(arguments.operands.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned)),
+        "git" => paths.extend(of_git(&arguments)),
+        "tar" | "bsdtar" => {
+            let old = arguments.operands.first().is_some_and(|word| word.contains('x') && !word.contains(['.', '/']));
+            if old || given(&["-x", "--extract", "--get"]) {
+                paths.extend(operands());
+                paths.extend(
+                    ["-C", "--directory"].iter().flat_map(|option| arguments.values(option)).map(str::to_owned),
+                );
+            }
+        }
+        "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
+        _ if changes => paths.extend(operands()),
+        _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => paths.extend(operands()),
+        // A link shares the file with what it links to.
+        "cp" | "gcp" if given(&["-l", "--link", "-s", "--symbolic-link"]) => paths.extend(operands()),
+        _ => {}
+    }
+    if copies {
+        paths.extend(copied(&arguments));
+    }
+    paths
+}
+
+/// Whether a program is told to change files in their places: `-i`, `-i.bak`, `-pi`, `--in-place`.
+pub(super) fn edits_in_place(argv: &[String]) -> bool {
+    argv.iter().skip(1).any(|word| match word.strip_prefix("--") {
+        Some(long) => long.starts_with("in-place") || long.starts_with("inplace"),
+        None => {
+            let letters = word.strip_prefix('-').unwrap_or_default();
+            letters.split_once('i').is_some_and(|(before, _)| before.bytes().all(|byte| b"0Elnpruswz".contains(&byte)))
+        }
+    })
+}
+
+/// Where copies come to lie: at the last operand, or in that folder under their own names.
+fn copied(arguments: &Arguments<'_>) -> Vec<String> {
+    let named = ["-t", "--target-directory", "-destination"].iter().find_map(|option| arguments.values(option).next());
+    let (to, from) = match (named, arguments.operands.split_last()) {
+        (Some(folder), _) => (folder, arguments.operands.as_slice()),
+        (None, Some((to, from))) => (*to, from),
+        (None, None) => return Vec::new(),
+    };
+    let name = |path: &&str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    // `cp a.toml b/x.toml` and `cp a.toml b/a.toml.bak` name the copy itself.
+    let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+    let is_folder = |path: &&&str| {
+        let (from, to) = (name(path), name(&to));
+        to.is_empty()
+            || to == ".."
+            || to == "."
+            || !to.starts_with(&from) && (ending(&from).is_none() || ending(&from) != ending(&to))
+    };
+    let inside = from.iter().filter(is_folder).map(|path| format!("{}/{}", to.trim_end_matches('/'), name(path)));
+    std::iter::once(to.to_owned()).chain(inside).collect()
+}
+
+/// Files of the work tree that git replaces or removes by name.
+fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let Some((command, operands)) = arguments.operands.split_first() else { return Vec::new() };
+    let replaces = match *command {
+        "restore" => !given(&["-S", "--staged"]) || given(&["-W", "--worktree"]),
+        "checkout" | "clean" | "mv" | "rm" | "stash" | "update-index" => true,
+        _ => false,
+    };
+    if replaces { operands.iter().map(|path| (*path).to_owned()).collect() } else { Vec::new() }
+}
+
+/// What options name as the file that is written.
+fn outputs(argv: &[String]) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, word) in argv.iter().enumerate().skip(1) {
+        if !word.starts_with('-') {
+            continue;
+        }
+        if OUTPUTS.contains(&word.as_str()) {
+            paths.extend(argv.get(at + 1).cloned());
+        } else if let Some((option, value)) = word.split_once('=') {
+            paths.extend(OUTPUTS.contains(&option).then(|| value.to_owned()));
+        } else if let Some(value) = word.strip_prefix("-o").or_else(|| word.strip_prefix("-O")) {
+            paths.push(value.to_owned());
+        } else if !word.starts_with("--") && word.ends_with(['o', 'O']) {
+            paths.extend(argv.get(at + 1).cloned());
+        }
+    }
+    paths
+}
+
+/// The rule that guards a path; none if it may be written.
+fn guarded(path: &str) -> Option<&'static str> {
+    if !path.contains('.') {
+        return None;
+    }
+    let path = without_commands(path);
+    let names =
+        || path.split(['/', '\\']).map(|name| name.trim_matches('"')).filter(|name| !name.is_empty() && *name != ".");
+    for (at, name) in names().enumerate() {
+        let mut rest = names().skip(at + 1);
+        if name.eq_ignore_ascii_case(".github") && rest.next().is_some_and(|next| next.eq_ignore_ascii_case("hooks")) {
+            return Some("guard.agent");
+        }
+        let Some((_, id)) = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else { continue };
+        let mut rest = names().skip(at + 1);
+        let next = rest.next().unwrap_or_default();
+        let last = rest.last().unwrap_or(next);
+        let is_working = match *id {
+            // What a command that was ended has left, and what is only read by people.
+            "guard.git" => {
+                last.ends_with(".lock") || last.ends_with("_EDITMSG") || last.ends_with("_MSG") || last == "exclude"
+            }
+            "guard.agent" => WORKING.contains(&next),
+            _ => false,
+        };
+        if !is_working {
+            return Some(id);
+        }
+    }
+    None
+}
+
+/// A path without what commands in it print: `$(cat .git/HEAD)/x` is no path below `.git`.
+fn without_commands(path: &str) -> std::borrow::Cow<'_, str> {
+    if !path.contains("$(") {
+        return path.into();
+    }
+    let (mut plain, mut open, mut rest) = (String::new(), 0_usize, path.chars().peekable());
+    while let Some(character) = rest.next() {
+        match character {
+            '$' if rest.peek() == Some(&'(') => plain.push('$'),
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            _ if open == 0 => plain.push(character),
+            _ => {}
+        }
+    }
+    plain.into()
+}
+
+/// Whether a pattern of the shell may stand for a file that is guarded.
+fn is_pattern_of_guarded(path: &str) -> bool {
+    if !path.contains(['*', '?', '[']) {
+        return false;
+    }
+    let path = path.trim_end_matches('/');
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let name = if folder.is_empty() { path.trim_start_matches('/') } else { name };
+    // They lie in the folder of the workspace, which may be the one above.
+    if !folder.split('/').all(|name| matches!(name, "." | "..") || name.is_empty() || name.contains(['$', '`'])) {
+        return false;
+    }
+    // A set of characters, and any one, are taken for any number.
+    let (mut pattern, mut inside) = (String::new(), false);
+    for character in name.chars() {
+        match character {
+            '[' => inside = true,
+            ']' if inside => {
+                inside = false;
+                pattern.push('*');
+            }
+            '?' => pattern.push('*'),
+            _ if inside => {}
+            other => pattern.push(other.to_ascii_lowercase()),
+        }
+    }
+    let is_told = pattern.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    is_told
+        && NAMES.iter().any(|(known, _)| pattern.starts_with('.') == known.starts_with('.') && matches(&pattern, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_guarded_at_any_depth_and_in_any_case() {
+        for path in [
+            "nrv.toml",
+            "./NRV.TOML",
+            "$PWD/nrv.lock",
+            "$(pwd)/.runs/x",
+            "../x/.git/hooks/pre-commit",
+            ".claude/settings.json",
+            "~/.codex/config.toml",
+            ".github/hooks/nrv.json",
+            "a\\.git\\config",
+        ] {
+            assert!(guarded(path).is_some(), "{path}");
+        }
+        for path in [
+            ".gitignore",
+            "nrv.toml.bak",
+            ".git/index.lock",
+            ".git/COMMIT_EDITMSG",
+            ".github/workflows/x.yml",
+            "src/nrv.rs",
+            ".claude/plans/x.md",
+            "$(cat .git/HEAD)",
+            "x.git",
+        ] {
+            assert_eq!(guarded(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_may_stand_for_a_guarded_file_is_one() {
+        for path in ["nrv.*", "*.lock", "nrv.tom?", "[mn]rv.toml", ".cl*"] {
+            assert!(is_pattern_of_guarded(path), "{path}");
+        }
+        for path in ["*", "*.log", "nrv.toml", "src/*.rs", ".[!.]*"] {
+            assert!(!is_pattern_of_guarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert!(CHANGES.is_sorted() && COPIES.is_sorted() && EDITS.is_sorted());
+    }
+}

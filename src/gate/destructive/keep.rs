@@ -1,0 +1,139 @@
+//! What a line tells of itself as it goes on: the values of variables and lists, and the folder where commands run.
+
+use super::{
+    shell::{Assignment, Operator, Part, Script, Word, expand, joined},
+    walk::{Context, UNKNOWN, Value, Walk},
+};
+
+/// The most values of a list, and bytes in all of them, that are kept.
+const LISTED: (usize, usize) = (256, 4096);
+
+/// The most values for which the body of a loop is gone through one by one.
+const EACH: usize = 8;
+
+/// Where commands run, as far as the line tells.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stand {
+    /// The folder to which the line has gone; none: where it begins.
+    pub(super) folder: Option<String>,
+    /// True once it has gone to a folder that nobody can tell.
+    pub(super) moved: bool,
+    /// Where `popd` goes back to.
+    pub(super) before: Vec<(Option<String>, bool)>,
+}
+
+impl Walk<'_> {
+    /// Runs `inner` where it can't change the folder of what follows.
+    pub(super) fn aside(&mut self, inner: impl FnOnce(&mut Self)) {
+        let (stand, guise) = (self.stand.clone(), self.guise);
+        inner(self);
+        (self.stand, self.guise) = (stand, guise);
+    }
+
+    /// Runs `inner` as a process of its own does: what it changes of variables and of the folder ends with it.
+    pub(super) fn apart(&mut self, inner: impl FnOnce(&mut Self)) {
+        let text = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Output { .. } => 0,
+        };
+        let bytes: usize = self.variables.values().map(text).sum();
+        if !self.pay(1 + self.variables.len() + 8 * self.lists.len() + bytes / 64) {
+            return;
+        }
+        let (variables, lists) = (self.variables.clone(), self.lists.clone());
+        let (aliases, functions) = (self.aliases.clone(), self.functions.clone());
+        self.aside(inner);
+        (self.variables, self.lists) = (variables, lists);
+        (self.aliases, self.functions) = (aliases, functions);
+    }
+
+    /// The folder where commands run, if the line has gone to one.
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.stand.folder.as_deref()
+    }
+
+    /// The body of a loop, for each value as far as the line tells them and the steps last.
+    pub(super) fn for_each(&mut self, name: &str, words: &[Word], body: &Script, ctx: Context<'_>) {
+        words.iter().for_each(|word| self.substitutions(word, ctx));
+        let mut fields = Vec::new();
+        words.iter().for_each(|word| expand(word, self, &mut fields));
+        let listed = |field: &String| field.contains("$(") || field.contains('`');
+        if fields.iter().any(listed) {
+            fields = vec![UNKNOWN.to_owned()];
+        }
+        let is_told = fields.iter().all(|field| field == UNKNOWN || !field.contains('$'));
+        if is_told && (1..=EACH).contains(&fields.len()) {
+            let before = self.left();
+            for (at, field) in fields.iter().enumerate() {
+                // One pass says what the others cost.
+                if at == 1 && (before - self.left()) * fields.len() > before / 4 {
+                    break;
+                }
+                self.variables.insert(name.to_owned(), Value::Text(field.clone()));
+                self.deeper(|walk| walk.script(body, ctx));
+                if at + 1 == fields.len() {
+                    return;
+                }
+            }
+        }
+        let value = match fields.as_slice() {
+            [one] => Value::Text(one.clone()),
+            _ => Value::Output { fetched: false },
+        };
+        self.variables.insert(name.to_owned(), value);
+        self.deeper(|walk| walk.script(body, ctx));
+    }
+
+    /// The arguments of the line itself, of a function or of `sh -c`.
+    pub(super) fn positional(&mut self, arguments: &[String]) {
+        for (at, argument) in arguments.iter().enumerate().take(9) {
+            self.variables.insert((at + 1).to_string(), Value::Text(argument.clone()));
+        }
+        self.keep("@", arguments.to_vec());
+    }
+
+    /// Keeps a list, if it is no larger than anybody writes one.
+    fn keep(&mut self, name: &str, values: Vec<String>) {
+        let bytes: usize = values.iter().map(String::len).sum();
+        if values.len() > LISTED.0 || bytes > LISTED.1 {
+            self.lists.remove(name);
+            return self.give_up("a list of the line is too long to be judged");
+        }
+        self.lists.insert(name.to_owned(), values);
+    }
+
+    pub(super) fn assign(&mut self, assignment: &Assignment) {
+        let name = assignment.name.as_str();
+        if assignment.is_list || assignment.place.is_some() || assignment.appends && self.lists.contains_key(name) {
+            let mut values = Vec::new();
+            assignment.values.iter().for_each(|word| expand(word, self, &mut values));
+            let mut list = self.lists.remove(name).unwrap_or_default();
+            match assignment.place.filter(|_| !assignment.is_list) {
+                Some(at) if at < LISTED.0 => {
+                    list.resize(list.len().max(at + 1), String::new());
+                    list[at] = values.join(" ");
+                }
+                _ if assignment.appends => list.extend(values),
+                _ => list = values,
+            }
+            let first = list.first().cloned().unwrap_or_default();
+            self.variables.insert(name.to_owned(), Value::Text(first));
+            return self.keep(name, list);
+        }
+        let Some(word) = assignment.values.first() else { return };
+        self.lists.remove(name);
+        if let Some(Value::Text(before)) = self.variables.get(name).filter(|_| assignment.appends) {
+            let value = format!("{before}{}", joined(word, self));
+            self.variables.insert(name.to_owned(), Value::Text(value));
+            return;
+        }
+        let value = match word.parts.as_slice() {
+            [Part::Command { script, .. }] => self.printed_by(script),
+            [Part::Variable { name, operator: Operator::Plain, .. }] if self.variables.contains_key(name) => {
+                self.variables[name].clone()
+            }
+            _ => Value::Text(joined(word, self)),
+        };
+        self.variables.insert(name.to_owned(), value);
+    }
+}
