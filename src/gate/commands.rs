@@ -37,15 +37,16 @@ impl Gate for Commands {
                 continue;
             };
             let examined = destructive::examine(command, rules.destructive());
-            findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, rules)));
+            findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, policy, rules)));
             findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
         }
         Some(findings)
     }
 }
 
-fn finding(hit: Hit, usual: Decision, rules: &Rules) -> Finding {
+fn finding(hit: Hit, usual: Decision, policy: &Policy, rules: &Rules) -> Finding {
     let decision = match hit.severity {
+        _ if hit.allowed.is_some() => Decision::Allow,
         Severity::Warn => Decision::Warn,
         Severity::Confirm => usual,
         Severity::Block => Decision::Block,
@@ -56,11 +57,19 @@ fn finding(hit: Hit, usual: Decision, rules: &Rules) -> Finding {
         Some((end, _)) => format!("{}…", &command[..end]),
         None => command,
     };
+    let exception = hit.allowed.and_then(|at| Some((at, policy.settings().gates.destructive.allow.get(at)?)));
+    let why = match exception {
+        Some((at, allowed)) => {
+            let place = policy.origin(&format!("gates.destructive.allow.{at}"));
+            format!("{}, and {place} allows it: {}", hit.reason, allowed.reason)
+        }
+        None => hit.reason,
+    };
     Finding {
         decision,
         code: Code::Blocked,
         rule: hit.rule,
-        reason: if shown.is_empty() { hit.reason } else { format!("`{shown}`: {}", hit.reason) },
+        reason: if shown.is_empty() { why } else { format!("`{shown}`: {why}") },
         remediation: hit.remediation,
         place: None,
     }
@@ -104,6 +113,57 @@ mod tests {
         check("[gates.destructive]\ndecision = 'block'", line, Decision::Block);
         check("[gates.destructive]\nenabled = false", line, Decision::Allow);
         check("[gates.destructive]\ndecision = 'warn'", "rm -rf /", Decision::Block);
+    }
+
+    #[test]
+    fn an_exception_allows_one_rule_for_one_command_and_is_told() {
+        let policy = "[[gates.destructive.allow]]\nrule = 'files.delete-tree'\ncommand = ['rm', '-rf', ['dist', 'out']]\n\
+                      reason = 'the build makes it again'\nmatch = ['rm -rf out']\nnot_match = ['rm -rf src']\n";
+        let reason = check(policy, "rm -rf dist", Decision::Allow);
+        assert!(reason.contains("line 1 of `nrv.toml` allows it: the build makes it again"), "{reason}");
+        check(policy, "rm -rf dist src", Decision::RequireConfirmation);
+        check(policy, "rm -rf dist && git reset --hard", Decision::RequireConfirmation);
+        check(policy, "sudo rm -rf dist", Decision::RequireConfirmation);
+        let locked = Policy::parse(policy, FILE).unwrap().locked().unwrap();
+        let rules = Rules::of(&locked).unwrap();
+        let decided = |line| evaluate_command(Command::Line(line), &locked, &rules).decision;
+        assert_eq!((decided("rm -rf dist"), decided("rm -rf src")), (Decision::Allow, Decision::Block));
+    }
+
+    #[test]
+    fn an_exception_that_can_not_be_used_is_refused_with_its_line() {
+        for (rest, why) in [
+            ("rule = 'guard.policy'\ncommand = ['rm', 'nrv.toml']\nreason = 'r'", "protects the guard itself"),
+            ("rule = 'files.nothing'\ncommand = ['rm', 'x']\nreason = 'r'", "no rule has that name"),
+            ("rule = 'files.delete-tree'\nreason = 'r'", "fits every command"),
+            ("rule = 'files.delete-tree'\nprefix = ['sudo']\nreason = 'r'", "runs whatever follows it"),
+            (
+                "rule = 'files.delete-tree'\nprefix = ['rm']\nreason = 'r'\nmatch = ['ls']",
+                "does not hold for its example `ls`",
+            ),
+        ] {
+            let policy = Policy::parse(&format!("\n[[gates.destructive.allow]]\n{rest}\n"), FILE).unwrap();
+            let error = Rules::of(&policy).unwrap_err();
+            assert!(error.message().contains(why) && error.details()["line"] == 2, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_policies_both_have_to_make_the_exception() {
+        let policy = |allowed: &str| {
+            let text = format!(
+                "[[gates.destructive.allow]]\nrule = 'files.delete-tree'\ncommand = ['rm', '-rf', '{allowed}']\nreason = 'r'\n"
+            );
+            Policy::parse(&text, FILE).unwrap()
+        };
+        let decided = |other: &Policy| {
+            let strictest = Policy::strictest(&policy("dist"), other).unwrap();
+            let rules = Rules::of(&strictest).unwrap();
+            evaluate_command(Command::Line("rm -rf dist"), &strictest, &rules).decision
+        };
+        assert_eq!(decided(&policy("dist")), Decision::Allow);
+        assert_eq!(decided(&policy("out")), Decision::RequireConfirmation);
+        assert_eq!(decided(&Policy::default()), Decision::RequireConfirmation);
     }
 
     #[test]

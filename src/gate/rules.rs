@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::{Code, Error},
-    policy::{CommandRule, Objection, Policy, SecretRule},
+    policy::{CommandException, CommandRule, Objection, Policy, SecretRule},
 };
 
 /// Compiled rules. The built-in ones are compiled when they are first asked for.
@@ -46,7 +46,10 @@ impl Rules {
         let commands: Vec<_> = gates.destructive.rule.iter().map(own_command_rule).collect();
         let texts: Vec<_> = gates.secrets.rule.iter().map(own_secret_rule).collect();
         let rules = Rules {
-            destructive: compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?,
+            destructive: excepted(
+                compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?,
+                policy,
+            )?,
             secrets: compiled("gates.secrets.rule", &texts, policy, secrets::Rules::with)?,
             parts: policy.parts().iter().map(Rules::of).collect::<Result<_, _>>()?,
         };
@@ -144,6 +147,33 @@ fn compiled<Own, Rules>(
         })?;
     }
     with(own).map(Some)
+}
+
+/// The rules on commands with the exceptions of the policy.
+fn excepted(own: Option<destructive::Rules>, policy: &Policy) -> Result<Option<destructive::Rules>, Error> {
+    let exceptions: Vec<_> = policy.settings().gates.destructive.allow.iter().map(exception).collect();
+    if exceptions.is_empty() {
+        return Ok(own);
+    }
+    let rules = own.as_ref().unwrap_or_else(|| destructive::Rules::built_in());
+    let key = "gates.destructive.allow";
+    rules.except(&exceptions).map(Some).map_err(|(at, error)| {
+        let place = format!("{key}.{at}");
+        let message = format!("an exception of `{key}` ({}) is refused: {}", policy.origin(&place), error.message());
+        let refused = Error::new(Code::InvalidPolicy, message).detail("line", policy.line_of(&place));
+        refused.hint(error.hint_text().unwrap_or("change the exception or its examples").to_owned())
+    })
+}
+
+fn exception(exception: &CommandException) -> destructive::Exception {
+    destructive::Exception {
+        rule: exception.rule.clone(),
+        command: exception.command.clone(),
+        prefix: exception.prefix.clone(),
+        tokens: exception.tokens.clone(),
+        examples: exception.matches.clone(),
+        counterexamples: exception.not_match.clone(),
+    }
 }
 
 fn own_command_rule(rule: &CommandRule) -> destructive::OwnRule {

@@ -133,6 +133,7 @@ mod tests {
                 "[{id = \"a\", regex = \"b\"}]",
                 "[{rule = \"a\", path = \"b\"}]",
                 "[{prefix = [\"make\"]}]",
+                "[{rule = \"a\", prefix = [\"b\"], reason = \"c\"}]",
                 "[{description = \"a\", assertion = {file_exists = \"b\"}}]",
                 "[\"~/.cargo\"]",
                 "\"require\"",

@@ -97,6 +97,22 @@ const COMMAND_RULE: &[Column] = &[
     column("not_match", Form::Names, false, "Commands that the rule must not catch; checked when the policy is read."),
 ];
 
+/// The keys of an exception for a command.
+const ALLOWED_DESTRUCTIVE: &[Column] = &[
+    column("rule", Form::Text, true, "The rule that does not hold; none of the rules `guard.*`."),
+    column(
+        "command",
+        Form::Words,
+        false,
+        "All words of the command; a list stands for alternatives, as in [\"rm\", \"-rf\", [\"dist\", \"out\"]].",
+    ),
+    column("prefix", Form::Words, false, "The words that the command begins with; those that follow are free."),
+    column("tokens", Form::Names, false, "Words of the command that must all occur, wherever they stand."),
+    column("reason", Form::Text, true, "Why, a sentence without final period."),
+    column("match", Form::Names, false, "Commands for which it must hold; checked when the policy is read."),
+    column("not_match", Form::Names, false, "Commands for which it must not hold; checked when the policy is read."),
+];
+
 /// The keys of a rule on secrets.
 const SECRET_RULE: &[Column] = &[
     column("id", Form::Text, true, "The rule's name in results."),
@@ -258,6 +274,11 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("exec.stored", Form::Size, "Bytes of each stream of output that the record keeps."),
     key("exec.timeout_ms", Form::Count(1), "How long a command may take, in milliseconds; a call may ask for less."),
+    key(
+        "gates.destructive.allow",
+        Form::Rows(ALLOWED_DESTRUCTIVE),
+        "Commands for which a rule does not hold: by rule and command.",
+    ),
     key(
         "gates.destructive.decision",
         OBJECTIONS,

@@ -35,9 +35,9 @@ pub use self::{
     provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
-        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, Ci, CommandRule, Commitment, Confirm,
-        ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run, Sandbox,
-        Script, SecretRule, Secrets, Settings, Tools,
+        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, Ci, CommandException, CommandRule, Commitment,
+        Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run,
+        Sandbox, Script, SecretRule, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};

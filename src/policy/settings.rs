@@ -141,14 +141,37 @@ pub struct Destructive {
     pub enabled: bool,
     /// What follows from a rule that neither blocks nor only warns.
     pub decision: Objection,
+    /// Commands for which a rule does not hold.
+    pub allow: Vec<CommandException>,
     /// Rules beside the built-in ones.
     pub rule: Vec<CommandRule>,
 }
 
 impl Default for Destructive {
     fn default() -> Self {
-        Destructive { enabled: true, decision: Objection::RequireConfirmation, rule: Vec::new() }
+        Destructive { enabled: true, decision: Objection::RequireConfirmation, allow: Vec::new(), rule: Vec::new() }
     }
+}
+
+/// A command for which a rule does not hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommandException {
+    /// The rule.
+    pub rule: String,
+    /// All words of the command, of each the alternatives.
+    pub command: Vec<Vec<String>>,
+    /// The words that it begins with, of each the alternatives.
+    pub prefix: Vec<Vec<String>>,
+    /// Words that must all occur.
+    pub tokens: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// Commands for which it must hold.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// Commands for which it must not hold.
+    pub not_match: Vec<String>,
 }
 
 /// A rule on commands.

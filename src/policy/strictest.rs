@@ -170,6 +170,7 @@ fn gates(one: &Gates, other: &Gates) -> Gates {
             enabled: one.destructive.enabled || other.destructive.enabled,
             decision: one.destructive.decision.max(other.destructive.decision),
             // Each policy judges by its own.
+            allow: Vec::new(),
             rule: Vec::new(),
         },
         diff_size: DiffSize {
