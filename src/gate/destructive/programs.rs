@@ -28,7 +28,7 @@ impl Walk<'_> {
             "unset" => argv.iter().skip(1).for_each(|name| self.set_variable(name, argv)),
             "nrv" => {}
             "cargo" => self.built(argv, ctx),
-            _ if wrapper::is_scanned(name) => self.scan(name, argv, ctx),
+            _ if !wrapper::is_data(name) && wrapper::is_scanned(name) => self.scan(name, argv, ctx),
             "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
             "read" | "mapfile" | "readarray" => self.read(argv, ctx),
             "trap" => self.trap(argv, ctx),

@@ -7,7 +7,7 @@ use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
 use super::{
     Examined, Hit, Severity,
-    guard::Guise,
+    guard::{self, Guise},
     keep::Stand,
     place::{self, Place},
     printed::{fetches, text_of},
@@ -351,7 +351,9 @@ impl<'r> Walk<'r> {
             if let [word] = assignment.values.as_slice() {
                 let value = joined(word, self);
                 self.variable_command(&assignment.name, &value, ctx);
-                self.set_variable(&assignment.name, &[format!("{}={value}", assignment.name)]);
+                if guard::is_telling(&assignment.name) {
+                    self.set_variable(&assignment.name, &[format!("{}={value}", assignment.name)]);
+                }
             }
         }
         self.run_simple(simple, ctx);

@@ -290,7 +290,7 @@ pub(super) fn is_scanned(program: &str) -> bool {
     let starts = ["ld-linux", "ld-musl", "qemu-aarch64", "qemu-arm", "qemu-i386", "qemu-riscv", "qemu-x86_64"];
     SCANNED.binary_search(&program).is_ok()
         || program == "ld.so"
-        || starts.iter().any(|start| program.starts_with(start))
+        || program.contains('-') && starts.iter().any(|start| program.starts_with(start))
 }
 
 /// Programs that only show or keep their arguments.
