@@ -138,14 +138,14 @@ impl Sheet<'_> {
         self.push([closed, inside], text);
     }
 
-    /// Likewise its parenthesis. White space around the URL is not part of it.
+    /// Likewise its parenthesis. White space around the URL is not part of it, unless it ends an escape.
     fn unquoted(&mut self, range: Range<usize>, text: &str) {
         let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0C');
         let raw = &self.css[range.clone()];
         let name = raw.find('(').map_or(raw.len(), |at| at + 1);
         let inside = raw[name..].trim_start_matches(is_space);
         let start = range.end - inside.len();
-        let trimmed = |inside: &str| start..start + inside.trim_end_matches(is_space).len();
+        let trimmed = |inside: &str| start..start + inside.trim_end_matches(is_space).len().max(last_escape(inside));
         self.push([trimmed(inside.strip_suffix(')').unwrap_or(inside)), trimmed(inside)], text);
     }
 
@@ -161,6 +161,18 @@ impl Sheet<'_> {
             None => self.scan.skipped = Some("it is not clear where a URL in its CSS stands"),
         }
     }
+}
+
+/// Where the last escape of a text ends.
+fn last_escape(text: &str) -> usize {
+    let (mut at, mut last) = (0, 0);
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        let length = Escape::Css.read(&text[at..]).map_or(1, |(length, _)| length);
+        at += length;
+        last = at;
+    }
+    last
 }
 
 #[cfg(test)]
@@ -184,7 +196,7 @@ mod tests {
             "a{b:image-set('x' 1x, url(y) 2x, 'z' type('image/png')) -WEBKIT-image-set(\"w\" 1x)}",
             &["x", "y", "z", "w"],
         );
-        check("a{b:url(\t\n x\\29 \r\n)}url()url( )", &["x\\29", "", ""]);
+        check("a{b:url(\t\n x\\29 \r\n)}url()url( )", &["x\\29 ", "", ""]);
         check("--x:{url(x)}a[url(y)]{(url(z))}", &["x", "y", "z"]);
         check("b:url(http://old.example.com/a)", &["http://old.example.com/a"]);
     }

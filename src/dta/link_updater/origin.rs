@@ -145,7 +145,9 @@ impl Moves {
             )
             .detail("became", cleaned));
         }
-        let edits = edits.into_iter().map(|(range, new)| (clean.raw(range), new)).collect();
+        // What reads as it should stays as it is spelled.
+        let edits = edits.into_iter().map(|(range, new)| (parts.raw(&clean, range), new));
+        let edits = edits.filter(|(range, new)| piece[range.clone()] != **new).collect();
         Ok(Some(Rewrite { edits, cleaned }))
     }
 }

@@ -34,15 +34,6 @@ impl<'a> Clean<'a> {
         }
         text
     }
-
-    /// The part of the piece from the first to the last character of a part of the text.
-    pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
-        match &self.at {
-            Some(at) if range.is_empty() => at[range.start]..at[range.start],
-            Some(at) => at[range.start]..at[range.end - 1] + 1,
-            None => range,
-        }
-    }
 }
 
 /// Where the authority of a URL stands.
@@ -77,13 +68,10 @@ impl Parts {
         let Range { start, end } = self.authority.clone();
         let host = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
         let Target { origin, prefix } = to;
-        if self.relative && origin.scheme == "https" {
-            vec![(host..end, format!("{}{prefix}", origin.authority()))]
-        } else if host > start {
-            vec![(0..start, format!("{}://", origin.scheme)), (host..end, format!("{}{prefix}", origin.authority()))]
-        } else {
-            vec![(0..end, format!("{}{prefix}", origin.text()))]
-        }
+        let scheme = (0..start, format!("{}://", origin.scheme));
+        let stays_relative = self.relative && origin.scheme == "https";
+        let scheme = (!stays_relative).then_some(scheme);
+        scheme.into_iter().chain([(host..end, format!("{}{prefix}", origin.authority()))]).collect()
     }
 
     /// The same, where the path as it is written would mean something else after another one.
@@ -97,5 +85,17 @@ impl Parts {
             new.push_str(path);
         }
         edits
+    }
+
+    /// The part of the piece that an edit of the text replaces. Dropped characters between the slashes and the authority belong
+    /// to the slashes, those between the user and the host to the host, and those at the end of a path to the path.
+    pub(super) fn raw(&self, clean: &Clean<'_>, range: Range<usize>) -> Range<usize> {
+        let Some(at) = &clean.at else { return range };
+        let Range { start, end } = self.authority;
+        let takes_gap = range.end == start || range.end > end && range.end < at.len();
+        Range {
+            start: if range.start > start { at[range.start - 1] + 1 } else { at[range.start] },
+            end: if takes_gap { at[range.end] } else { at[range.end - 1] + 1 },
+        }
     }
 }

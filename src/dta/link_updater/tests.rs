@@ -5,6 +5,7 @@ mod census;
 mod formats;
 mod hostile;
 mod properties;
+mod spellings;
 mod tamper;
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::atomic::AtomicBool};

@@ -16,9 +16,16 @@ fn name(format: Format) -> &'static str {
     }
 }
 
+/// From where links move, and where they go.
+const MOVE: (&str, &str) = ("old.example.com", "https://new.example.com");
+
 /// What the verifier finds wrong with what the other side makes of a file; none if that leaves it as it is.
-fn objections(format: Format, text: &str, to: &str) -> Option<Vec<crate::dta::contract::Failure>> {
-    let params = json!({"from_hosts": ["old.example.com"], "to_host": to, "include": ["json", "json_ld"]});
+pub(super) fn objections(
+    format: Format,
+    text: &str,
+    (from, to): (&str, &str),
+) -> Option<Vec<crate::dta::contract::Failure>> {
+    let params = json!({"from_hosts": [from], "to_host": to, "include": ["json", "json_ld"]});
     let params = params::Params::parse(&params).unwrap();
     let (_, moved) = propose::links_and_page_for_tests(format, text.as_bytes(), &params)?;
     if moved == text.as_bytes() {
@@ -60,7 +67,7 @@ fn data_in_running_text_is_left_alone_if_it_is_not_clear_where_it_ends() {
         (format!("[a <![CDATA[[b]( {link} )]]>](c) {link}"), false),
         (format!("a <![CDATA[ {link} ]]> `<![CDATA[` \\<![CDATA[ {link}"), true),
     ] {
-        let found = objections(Format::Markdown, &text, "https://new.example.com");
+        let found = objections(Format::Markdown, &text, MOVE);
         assert_eq!(found, is_moved.then(Vec::new), "{text}");
     }
 }
@@ -70,13 +77,13 @@ fn a_tag_with_very_many_attributes_is_left_alone_by_both_sides() {
     let link = "<a href='http://old.example.com'/>";
     let many = |what: &str, most: usize| (0..most).map(|n| format!(" {what}{n}='n:{n}'")).collect::<String>();
     for (more, is_moved) in [(many("a", 900), true), (many("a", 1100), false), (many("xmlns:a", 100), false)] {
-        let found = objections(Format::Xml, &format!("<svg{more}>{link}</svg>"), "https://new.example.com");
+        let found = objections(Format::Xml, &format!("<svg{more}>{link}</svg>"), MOVE);
         assert_eq!(found, is_moved.then(Vec::new), "{}", more.len());
     }
     let nested = format!("{}{link}{}", "<g xmlns:a='b'>".repeat(40), "</g>".repeat(40));
     let equals = format!("<a href='{}'/>", "=".repeat(3000));
     for inside in [nested, equals + link, format!("<g title='{}'/>{link}", "xmlns".repeat(100))] {
-        let found = objections(Format::Xml, &format!("<svg>{inside}</svg>"), "https://new.example.com");
+        let found = objections(Format::Xml, &format!("<svg>{inside}</svg>"), MOVE);
         assert_eq!(found, Some(Vec::new()));
     }
 }
@@ -95,7 +102,7 @@ fn the_time_for_a_file_grows_with_its_length_only() {
         (Format::Markdown, "[^a]:[b\\]".repeat(50_000)),
     ] {
         let clock = crate::clock::Stopwatch::start();
-        let found = objections(format, &format!("http://old.example.com/\n\n{text}"), "https://new.example.com");
+        let found = objections(format, &format!("http://old.example.com/\n\n{text}"), MOVE);
         assert_eq!(found.unwrap_or_default(), Vec::new(), "{}", &text[..10]);
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
         verify::left_for_tests(name(format), text.as_bytes(), &params::Params::parse(&params).unwrap());
@@ -118,7 +125,7 @@ proptest! {
         }
         // Where a path is written anew, signs of emphasis in it may go.
         let path = if format == Format::Markdown { "" } else { path };
-        let found = objections(format, &text, &format!("https://new.example.com{path}"));
+        let found = objections(format, &text, (MOVE.0, &format!("{}{path}", MOVE.1)));
         prop_assert!(found.as_ref().is_none_or(Vec::is_empty), "{:?} {:?} {:#?}", format, text, found);
     }
 }

@@ -29,7 +29,9 @@ pub(super) fn ways(format: Format) -> &'static [&'static [Layer]] {
     use Layer::{Css, Entities, Json, Markdown, References};
     match format {
         Format::Html => &[&[References], &[Css], &[References, Css], &[Json]],
-        Format::Markdown => &[&[Markdown], &[Entities], &[Markdown, Css], &[Json], &[]],
+        Format::Markdown => {
+            &[&[Markdown], &[Entities], &[Markdown, Css], &[References], &[References, Css], &[Json], &[]]
+        }
         Format::Css => &[&[Css]],
         Format::Xml => &[&[References], &[Css], &[References, Css], &[]],
         Format::Text => &[&[]],
