@@ -59,6 +59,9 @@ impl fmt::Debug for Orchestrators {
     }
 }
 
+/// The dialect of a provider that the program adds.
+const EMBEDDED: &str = "embedded";
+
 /// A provider that is ready to be asked.
 #[derive(Clone)]
 pub(super) struct Provider {
@@ -136,7 +139,9 @@ impl Provider {
             (None, None) if name == HEURISTIC => heuristic(context, policy)?,
             (None, None) => return Err(unknown(policy, &context.options.orchestrators, name)),
         };
-        let settings = settings.cloned().unwrap_or_default();
+        let dialect = if context.options.orchestrators.0.contains_key(name) { EMBEDDED } else { HEURISTIC };
+        let own = || LlmProvider { dialect: dialect.to_owned(), ..LlmProvider::default() };
+        let settings = settings.cloned().unwrap_or_else(own);
         Ok(Provider { name: name.to_owned(), orchestrator, settings, known: Arc::default() })
     }
 

@@ -12,7 +12,17 @@ use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, e
 use serde_json::Value;
 
 pub use self::violation::Violation;
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    json,
+};
+
+/// A schema that may have been given as JSON text; every other value as it is. `invalid_input` if the text is not JSON.
+pub fn of_text(schema: Value) -> Result<Value, Error> {
+    let Value::String(text) = schema else { return Ok(schema) };
+    json::parse_distinct(&text)
+        .map_err(|error| Error::new(Code::InvalidInput, format!("the schema is a text that is not JSON: {error}")))
+}
 
 /// How many violations the message of an error lists; `details.violations` has more.
 const IN_MESSAGE: usize = 5;

@@ -173,7 +173,7 @@ fn what_the_schema_and_the_compiler_refuse_is_told_in_the_next_round() {
     assert_ne!(*right, broken);
     for verbose in [false, true] {
         let site = shipped();
-        let server = served(&site, &["{\"diffs\": []}", &broken, right]);
+        let server = served(&site, &["{\"diffs\": [{}]}", &broken, right]);
         let verbose_errors = format!("verbose_errors={verbose}");
         let ran = site.nrv(&[&SCAFFOLD[..], &["--arg", &verbose_errors]].concat()).exits(0);
         assert_eq!(ran.json()["result"]["rounds"], 3);

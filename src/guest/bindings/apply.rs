@@ -122,13 +122,16 @@ impl Diff {
     }
 }
 
+/// Every strategy, as a script writes it.
+const STRATEGIES: &str = "`\"dry-run\"`, `\"write\"` and `#{write_backup: \".bak\"}`";
+
 fn strategy(value: Value) -> Result<Strategy, Error> {
     if value.is_null() {
         return Ok(Strategy::default());
     }
     serde_json::from_value(value.clone()).map_err(|_| {
-        Error::new(Code::InvalidInput, format!("{value} is no strategy"))
-            .hint("give `\"dry-run\"`, `\"write\"` or `#{write_backup: \".bak\"}`")
+        Error::new(Code::InvalidInput, format!("{value} is no strategy: there are {STRATEGIES}"))
+            .hint("without a strategy it is a dry run")
     })
 }
 

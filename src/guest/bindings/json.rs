@@ -14,7 +14,7 @@ use crate::{
         value,
     },
     json,
-    schema::Schema,
+    schema::{self, Schema},
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -46,12 +46,12 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.json.stringify(#{ a: 1 }) == "{\n  \"a\": 1\n}"
         /// ```
         stringify(value: "any") -> "string";
-        /// Gives the value back if it fits a JSON Schema; otherwise `invalid_input` with `details.violations`.
+        /// Gives the value back if it fits a JSON Schema; otherwise `invalid_input` with `details.violations`. The schema may be JSON text.
         ///
         /// ```rhai
         /// nrv.json.validate(3, #{ type: "integer" }) == 3
         /// ```
-        validate(value: "any", schema: "map") -> "any";
+        validate(value: "any", schema: "map | string") -> "any";
     },
     register,
 };
@@ -89,5 +89,5 @@ fn parse(text: &str) -> Result<Dynamic, Error> {
 }
 
 fn validate(value: &Dynamic, schema: &Dynamic) -> Result<(), Error> {
-    Schema::compile(&value::to_json(schema)?)?.check(&value::to_json(value)?)
+    Schema::compile(&schema::of_text(value::to_json(schema)?)?)?.check(&value::to_json(value)?)
 }

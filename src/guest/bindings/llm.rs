@@ -21,7 +21,7 @@ use crate::{
     },
     json,
     schema::{
-        Schema,
+        self, Schema,
         reply::{self, Fence},
     },
 };
@@ -32,7 +32,7 @@ const FORM: &str = "its form is `#{prompt | messages, max_tokens, provider, mode
 
 const REQUEST: &[Field] = fields! {
     prompt: "string | ()?", messages: "array | ()?" = MESSAGE, max_tokens: "int | ()?", provider: "string | ()?",
-    model: "string | ()?", workload: "string | ()?", schema: "map | ()?", tools: "array | ()?" = TOOL,
+    model: "string | ()?", workload: "string | ()?", schema: "map | string | ()?", tools: "array | ()?" = TOOL,
     tool_choice: "string | map | ()?" = fields! { named: "string" }, temperature: "int | float | ()?", seed: "int | ()?",
     stop: "array | ()?", timeout_ms: "int | ()?", retry: "map | ()?" = RETRY,
 };
@@ -101,7 +101,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```rhai
         /// nrv.llm.parse("```json\n[1, 2]\n```", #{ type: "array" }, #{ allow_fence: true })[1] == 2
         /// ```
-        parse(text: "string", schema: "map | ()", options: "map?" = OPTIONS) -> "any";
+        parse(text: "string", schema: "map | string | ()", options: "map?" = OPTIONS) -> "any";
         /// A reply as a plan that `nrv.apply.plan` takes: `#{diffs: [#{path, checksum, unified_diff}], post}`; errors and options are those of `parse`.
         ///
         /// ```rhai
@@ -181,12 +181,12 @@ impl Llm {
         // So that an argument of the script that was not given can be handed on.
         request.retain(|_, value| !value.is_unit());
         let request = self.0.json(ctx, &request.into())?;
-        read(request).map(Box::new).map_err(|error| self.0.raise(ctx, error))
+        with_schema(request).and_then(read).map(Box::new).map_err(|error| self.0.raise(ctx, error))
     }
 
     fn parse(&self, ctx: &NativeCallContext<'_>, text: &str, schema: &Dynamic, options: Map) -> Reply {
         let parsed = || {
-            let schema = match value::to_json(schema)? {
+            let schema = match schema::of_text(value::to_json(schema)?)? {
                 Value::Null => None,
                 schema => Some(Schema::compile(&schema)?),
             };
@@ -208,6 +208,14 @@ fn read(request: Value) -> Result<Ask, Error> {
         wrong(error.message()).detail("violations", violations)
     })?;
     serde_json::from_value(whole_numbers(request)).map_err(|error| wrong(&error.to_string()))
+}
+
+/// A request whose schema may have been given as JSON text.
+fn with_schema(mut request: Value) -> Result<Value, Error> {
+    if let Some(schema) = request.get_mut("schema") {
+        *schema = schema::of_text(schema.take())?;
+    }
+    Ok(request)
 }
 
 /// A number such as `5.0` is an integer as schemas have it, and so it is one here.

@@ -11,6 +11,7 @@ use crate::{
         host::{Host, Nrv},
         registry,
     },
+    schema,
 };
 
 /// What parts look like.
@@ -20,7 +21,7 @@ const FORM: &str = "its form is `#{role, goal, constraints, directives, context,
 const PARTS: &[Field] = fields! {
     goal: "string", role: "string | ()?", constraints: "array | ()?", directives: "array | ()?",
     context: "array | ()?" = fields! { path: "string?", name: "string?", text: "string?", value: "any?" },
-    prior: "array | ()?" = fields! { reply: "string?", errors: "array?" }, schema: "map | bool | ()?",
+    prior: "array | ()?" = fields! { reply: "string?", errors: "array?" }, schema: "map | string | bool | ()?",
     provider: "string | ()?", model: "string | ()?", max_tokens: "int | ()?",
 };
 
@@ -38,9 +39,10 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///
         /// Its parts are `#{role, goal, constraints, directives, context, prior, schema}`, and only `goal` must be there; what is `()` is as if
         /// it were not. An item of `context` is a path, `#{name, text}` or `#{name, value}`, one of `prior` is `#{reply, errors}` of a former round.
-        /// `"dta"` in `directives` says that changes are made through the approved adapters. Files stand in the text byte for byte, with their
-        /// hashes; one that is not UTF-8 is `unreadable`. `tokens` is an estimate: with `provider` or `model` a prompt that, with `max_tokens`
-        /// for the reply, does not fit the model's context is `invalid_input`. Nothing is ever cut off.
+        /// `"dta"` in `directives` says that changes are made through the approved adapters, `"plan"` that a plan of diffs is to be replied.
+        /// Files stand in the text byte for byte, with their hashes; one that is not UTF-8 is `unreadable`. `tokens` is an estimate: with
+        /// `provider` or `model` a prompt that, with `max_tokens` for the reply, does not fit the model's context is `invalid_input`. Nothing is
+        /// ever cut off.
         ///
         /// ```rhai
         /// let prompt = nrv.prompt.compose(#{ goal: "Give every page a heading.", constraints: ["Change nothing else."],
@@ -68,6 +70,9 @@ fn register(engine: &mut Engine) {
 fn read(mut parts: Value) -> Result<Parts, Error> {
     if let Some(map) = parts.as_object_mut() {
         map.retain(|_, value| !value.is_null());
+        if let Some(schema) = map.get_mut("schema") {
+            *schema = schema::of_text(schema.take())?;
+        }
     }
     // A list of the fields' values would be taken for them.
     let parts = Value::Object(serde_json::from_value(parts).map_err(|error| wrong(&error.to_string()))?);
