@@ -27,6 +27,11 @@ pub(super) fn retry_after_ms(error: &Error) -> Option<u64> {
     error.details().get("retry_after_ms")?.as_u64()
 }
 
+/// What went wrong with a model, for adapters of a program's own: `model_unavailable` if it may pass, else `model_failed`.
+pub fn failed(kind: Kind, may_pass: bool, message: impl Into<String>) -> Error {
+    of_kind(kind, may_pass, message)
+}
+
 /// A reply of which only the beginning is known, since whoever read it died.
 pub fn broken_off() -> Error {
     lasting(Kind::Truncated, "the run died while the model was answering, and the rest of the reply is lost")

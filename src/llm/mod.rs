@@ -4,8 +4,8 @@
 //! repeat, decides nothing about what a reply proposes, and reaches no server but the one that it is given. Who sends
 //! requests has to ask gates and budgets first, and keeps the record.
 //!
-//! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Heuristic`]
-//! needs no model, [`Command`] is a program, [`Cassettes`] answer from a record. [`client()`] checks what any of them replies.
+//! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Served`] one that a
+//! program describes by a [`Service`], [`Heuristic`] needs no model, [`Command`] is a program, [`Cassettes`] answer from a record. [`client()`] checks what any of them replies.
 
 pub mod dialect;
 
@@ -31,6 +31,7 @@ mod request;
 mod schema;
 #[cfg(test)]
 mod scripted;
+mod service;
 mod sse;
 mod transcript;
 mod transport;
@@ -46,12 +47,14 @@ pub use self::{
     cassette::{Cassettes, Mode, Redact, is_cut_short},
     client::{LlmClient, LlmClientConfig, LlmHandle, LlmStream, Orchestrator, client},
     command::{Command, CommandOptions},
-    error::{Kind, broken_off, kind},
+    error::{Kind, broken_off, failed, kind},
     event::{Finish, LlmStreamEvent, Reply, Usage},
     heuristic::{Heuristic, RULES, Rule},
     message::{Message, Role, Tool, ToolCall, ToolChoice},
     request::{LlmRequest, LlmRequestBuilder, Retry, Sampling, Timeouts},
     schema::ReplySchema,
+    service::{Piece, Post, Served, Service},
+    sse::Sse,
     transcript::{Events, Transcript},
     transport::{Http, Outgoing, Received, Transport},
     typed::parse_as,

@@ -14,9 +14,9 @@ use crate::error::Error;
 /// The largest event that is taken.
 pub(super) const MAX_EVENT: usize = 32 << 20;
 
-/// Finds events.
+/// Finds the events in the body of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Sse {
+pub struct Sse {
     line: Vec<u8>,
     after_cr: bool,
     has_begun: bool,
@@ -26,8 +26,8 @@ pub(super) struct Sse {
 }
 
 impl Sse {
-    /// Takes bytes, and gives the events that they complete.
-    pub(super) fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
+    /// Takes bytes, and adds the events that they complete. A line of more than 32 MiB and what is not UTF-8 are errors.
+    pub fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -51,7 +51,7 @@ impl Sse {
     }
 
     /// Ends the last event, which should have ended itself.
-    pub(super) fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
+    pub fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
         self.push(b"\n\n", out)
     }
 

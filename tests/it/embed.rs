@@ -24,7 +24,10 @@ use nrv::{
 };
 use serde_json::{Value, json};
 
-use crate::support::site::{Site, wait_until};
+use crate::support::{
+    model::server::{Answer, ModelServer},
+    site::{Site, wait_until},
+};
 
 const TIDY: &str = include_str!("../../examples/embed/tidy.rhai");
 
@@ -411,4 +414,26 @@ fn a_policy_may_be_given_in_place_of_the_files() {
     let finished = host.finish(outcome, &mut Silent).unwrap();
     assert_eq!(finished.error.unwrap().code(), Code::BudgetExhausted);
     assert_eq!(site.runs()[0]["subject"], "look");
+}
+
+#[test]
+fn a_service_of_ones_own_is_asked_over_http_and_answers_with_events() {
+    let path = example().with_file_name("service");
+    let ask = |answer: Answer| {
+        let server = ModelServer::answering(answer);
+        let output = Command::new(&path).args([&server.base_url("own"), "Sing."]).output().unwrap();
+        let asked: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
+        assert_eq!(asked, json!({"model": "own-1", "prompt": "Sing."}));
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let events =
+        ["data: {\"text\": \"la \"}\n\n", ":\n\ndata: {\"text\": \"la\"}\n\n", "event: end\ndata: {\"tokens\": 2}\n\n"];
+    for answer in [Answer::stream(&events), Answer::drop_by_drop(&events)] {
+        assert_eq!(ask(answer), (Some(0), "la la\n2 tokens\n".to_owned(), String::new()));
+    }
+    let (code, _, stderr) = ask(Answer::begun(&events[..1]));
+    assert!(code != Some(0) && stderr.starts_with("model_unavailable: "), "{stderr}");
+    let (code, _, stderr) = ask(Answer::stream(&["event: busy\ndata: {}\n\n"]));
+    assert!(code != Some(0) && stderr.contains("the service is busy"), "{stderr}");
 }
