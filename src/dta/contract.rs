@@ -278,6 +278,9 @@ pub struct Output {
     pub proposed_changes: Counts,
     /// What was changed; zeros in a dry run.
     pub applied_changes: Counts,
+    /// The run, whose folder `.runs/RUN` holds the artefacts; none outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// The artefacts, relative to the run's folder.
     pub artifacts: Vec<String>,
     /// What the verifier found.
@@ -298,6 +301,7 @@ impl Output {
             baseline: proposal.baseline.counts.clone(),
             proposed_changes: proposal.counts.clone(),
             applied_changes: proposal.counts.iter().map(applied).collect(),
+            run: None,
             artifacts: Vec::new(),
             verifier,
         }

@@ -10,7 +10,6 @@ use super::{
     files::unprotected,
     fresh::Seen,
     patch::Patch,
-    remake::rows,
     samples,
     token::files_before,
 };
@@ -251,7 +250,7 @@ impl Host<'_> {
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({
             "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
-            "patch_sha256": patch_sha256, "files": self.packed(&rows(&stored.patch), false)?,
+            "patch_sha256": patch_sha256, "files": self.packed(&stored.patch.rows(), false)?,
         });
         self.note_dta(position, "dta_proposed", data, files)?;
         Ok(stored)
@@ -363,7 +362,7 @@ impl Host<'_> {
         sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
         sink.event(stored.begins(Work::Verify));
         let report = self.verify_applied(stored, &manifest, pack.as_deref())?;
-        self.conclude(position, stored, (Phase::Verify, report), sink)
+        self.conclude(position, stored, (Phase::Verify, Some(manifest), report), sink)
     }
 
     fn verify_preview(
@@ -374,7 +373,7 @@ impl Host<'_> {
     ) -> Result<Value, Error> {
         sink.event(stored.begins(Work::Verify));
         let report = self.verify_proposed(position, stored)?;
-        self.conclude(position, stored, (Phase::DryRun, report), sink)
+        self.conclude(position, stored, (Phase::DryRun, None, report), sink)
     }
 
     /// Records what the verifier said; an error unless it passed.
@@ -382,7 +381,7 @@ impl Host<'_> {
         &mut self,
         position: &Position,
         stored: &StoredProposal,
-        (phase, report): (Phase, Report),
+        (phase, manifest, report): (Phase, Option<FileRef>, Report),
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
@@ -390,8 +389,9 @@ impl Host<'_> {
         let mut verdict = report.verdict();
         files.extend(self.try_samples(position, stored, report.samples, &mut verdict)?);
         let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
+        output.run = Some(self.run_id().to_owned());
         output.artifacts = stored.artifacts();
-        output.artifacts.extend(files.iter().map(|file| file.path.clone()));
+        output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
         let value = to_value(&output)?;
         self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value, "after": report.counts}), files)?;
         if output.verifier.passed {

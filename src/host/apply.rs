@@ -1,5 +1,7 @@
 //! Diffs, plans and whole files at the door: proposed, judged, confirmed, committed and read back.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -126,10 +128,13 @@ impl Host<'_> {
             }
         });
         let mut patch = Patch::default();
+        let backups: BTreeSet<&RepoPath> = proposed.outcomes.iter().filter_map(|one| one.backup.as_ref()).collect();
         for (known, rendered) in proposed.parts.iter().zip(rendered) {
             let rendered = rendered.transpose()?;
-            if let Some((part, stat)) = known.as_ref().or(rendered.as_ref()) {
-                patch.push(part, stat.clone());
+            match known.as_ref().or(rendered.as_ref()) {
+                Some((part, stat)) if backups.contains(&stat.path) => patch.push_backup(part, &stat.path),
+                Some((part, stat)) => patch.push(part, stat.clone()),
+                None => {}
             }
         }
         Ok(patch)

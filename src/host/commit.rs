@@ -136,11 +136,7 @@ impl Host<'_> {
             Some(file) => json!(file),
             None => packed_form(&self.folder.keep_reply(&patch.bytes)?, patch.bytes.len()),
         };
-        let rows = patch.parts().map(|(part, stat)| {
-            let lines = stat.lines;
-            json!({"path": stat.path, "added": lines.added, "removed": lines.removed, "length": part.len()})
-        });
-        let files = self.packed(&rows.collect(), false)?;
+        let files = self.packed(&patch.rows(), false)?;
         let data = json!({
             "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
             "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),

@@ -1,13 +1,13 @@
 //! The patch of a change: pre-images from the tree, post-images from the change, rendered by several threads.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Host;
 use crate::{
     change::{Change, Stamp},
-    diff::{self, ParseOptions, Side, Stat},
+    diff::{self, Lines, ParseOptions, Side, Stat},
     error::{Code, Error},
     gate::Text,
     path::RepoPath,
@@ -22,6 +22,8 @@ pub(super) struct Patch {
     /// The size of every file's change, in the order of paths.
     pub(super) stats: Vec<Stat>,
     parts: Vec<Range<usize>>,
+    /// Files that only keep what others were. Their lines are nobody's work, and don't count.
+    backups: BTreeSet<RepoPath>,
 }
 
 impl Patch {
@@ -43,6 +45,25 @@ impl Patch {
         self.bytes.extend_from_slice(part);
         self.parts.push(start..self.bytes.len());
         self.stats.push(stat);
+    }
+
+    /// Appends the part of a file that only keeps what another was.
+    pub(super) fn push_backup(&mut self, part: &[u8], path: &RepoPath) {
+        self.push(part, Stat { path: path.clone(), lines: Lines::default() });
+        self.backups.insert(path.clone());
+    }
+
+    /// Every file as records have it, in the order of paths.
+    pub(super) fn rows(&self) -> Value {
+        let row = |(part, stat): (&[u8], &Stat)| {
+            let Stat { path, lines } = stat;
+            let mut row = json!({"path": path, "added": lines.added, "removed": lines.removed, "length": part.len()});
+            if self.backups.contains(path) {
+                row["backup"] = json!(true);
+            }
+            row
+        };
+        self.parts().map(row).collect()
     }
 
     /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.

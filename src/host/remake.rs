@@ -1,7 +1,7 @@
 //! Proposals of former sessions, made again from what is recorded of them. No adapter is asked a second time.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Host, Position,
@@ -130,11 +130,6 @@ impl Host<'_> {
 }
 
 /// What is recorded of the parts of a proposal's patch.
-pub(super) fn rows(patch: &Patch) -> Value {
-    let row = |(part, stat): (&[u8], &Stat)| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed, "length": part.len()});
-    patch.parts().map(row).collect()
-}
-
 fn patch_of(bytes: &[u8], rows: Vec<Row>) -> Option<Patch> {
     let mut patch = Patch::default();
     let mut rest = bytes;

@@ -13,6 +13,7 @@ use nrv::{
     gate::{Decision, GateResult},
     hash::Sha256,
     host::{Commitment, Event, Maker, Work},
+    llm::Usage,
     schema::Schema,
 };
 use serde_json::{Value, json};
@@ -78,6 +79,18 @@ fn one_of_each() -> Vec<Event> {
         Event::ShowReply { text: text.clone(), model: tool(), provider: None, label: None },
         Event::ShowReply { text: text.clone(), model: tool(), provider: Some(tool()), label: Some(tool()) },
         Event::Print { text: text.clone() },
+        Event::CommandStarted { argv: vec![tool()] },
+        Event::CommandEnded { argv: vec![tool()], status: Some(1), duration_ms: 2 },
+        Event::CommandEnded { argv: vec![tool()], status: None, duration_ms: 2 },
+        Event::ModelAsked { provider: tool(), model: tool() },
+        Event::ModelAnswered {
+            provider: tool(),
+            model: tool(),
+            usage: Usage::default(),
+            error: Some(text.clone()),
+            label: Some(tool()),
+            recorded: true,
+        },
         Event::DtaStarted { tool: tool() },
         Event::DtaProgress { tool: tool(), phase: Work::Discover, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Apply, done: 0, total: 1 },
@@ -107,6 +120,25 @@ fn every_event_has_its_shape_in_the_schema() {
     for name in known {
         assert!(page.contains(&format!("| `{name}` |")), "docs/formats.md says nothing of `{name}`");
     }
+}
+
+#[test]
+fn commands_and_models_are_told_of_in_the_shapes_of_the_schema() {
+    let site = Site::new(0).policy("[[exec.allow]]\nprefix = [\"sh\"]\n");
+    let body = "nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"exit 3\"] });
+        nrv.llm.complete(#{ provider: \"heuristic\", prompt: \"Move the links from a.com to b.com.\", max_tokens: 100 });
+        try { nrv.llm.complete(#{ provider: \"heuristic\", prompt: \"Sing.\", max_tokens: 100 }); } catch {}
+        nrv.run.record_violation(#{ rule: \"a/b\", message: \"c\" });";
+    let header = "const WORKFLOW = #{ name: \"t\", permissions: #{ exec: [\"sh\"], llm: [\"heuristic\"] } };\n";
+    site.script("t.rhai", &format!("{header}{body}\n"));
+    let all = events(&site.nrv(&["run", "t.rhai", "--events", "--yes"]).exits(0));
+    let told: Vec<&str> = names(&all).into_iter().filter(|name| *name != "notice").collect();
+    let asked = ["model_asked", "model_answered"];
+    let expected =
+        [&["run_started", "command_started", "command_ended"][..], &asked, &asked, &["warning", "run_finished"]];
+    assert_eq!(told, expected.concat());
+    let ended = all.iter().find(|event| event["event"] == "command_ended").unwrap();
+    assert_eq!(ended["status"], 3);
 }
 
 #[test]

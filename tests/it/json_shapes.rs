@@ -48,12 +48,28 @@ fn an_adapters_output_fits_its_schema() {
     let output = run(&site, &[], &input).exits(0).json();
     fits(&output);
     assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(5)));
-    for path in output["artifacts"].as_array().unwrap() {
-        assert!(site.last_run().join(path.as_str().unwrap()).is_file(), "{path}");
-    }
+    // The output says by itself where its artefacts stand, the manifest of what was applied among them.
+    let folder = site.path(".runs").join(output["run"].as_str().unwrap());
+    let paths: Vec<&str> = output["artifacts"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
+    assert!(paths.iter().all(|path| folder.join(path).is_file()), "{paths:?}");
+    let manifest = paths.iter().find(|path| path.ends_with("-applied.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join(manifest)).unwrap()).unwrap();
+    assert_eq!(manifest["entries"].as_array().unwrap().len(), 5);
     let output = run(&site, &[], &input).exits(0).json();
     fits(&output);
     assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(0)));
+}
+
+#[test]
+fn a_link_whose_scheme_is_spelled_out_moves_to_a_host_of_the_same_scheme() {
+    let site = Site::new(1);
+    let page = |host: &str| format!("<a href=\"http&#58;//{host}/a\">a</a> <a href='&#104;ttp:&sol;/{host}'>b</a>\n");
+    site.script("site/spelled.html", &page("old.example.com"));
+    let mut input = invocation("site/spelled.html", "old.example.com", NEW);
+    input["params"]["to_host"] = json!("http://new.example.com");
+    let output = run(&site, &[], &input).exits(0).json();
+    assert_eq!((&output["ok"], &output["applied_changes"]["link_updates"]), (&json!(true), &json!(2)));
+    assert_eq!(String::from_utf8(site.read("site/spelled.html")).unwrap(), page("new.example.com"));
 }
 
 #[test]

@@ -59,6 +59,7 @@ mod resume_kill;
 mod rollback;
 mod sandbox;
 mod scaffold;
+mod schemas;
 mod scripts;
 mod secret_cases;
 mod stats;

@@ -26,7 +26,7 @@ const PROPOSAL: &[Field] = fields! {
 
 const OUTPUT: &[Field] = fields! {
     tool: "string", ok: "bool", phase: "string", baseline: "map", proposed_changes: "map", applied_changes: "map",
-    artifacts: "array", verifier: "map" = VERIFIER,
+    run: "string", artifacts: "array", verifier: "map" = VERIFIER,
 };
 
 const VERIFIER: &[Field] = fields! {
