@@ -4,6 +4,7 @@
 //! service, a binding and a row of tests.
 
 mod ask;
+mod violation;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,11 +12,17 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::ask::{Ask, Parts};
+pub use self::{
+    ask::{Ask, Parts},
+    violation::{Severity, Violation},
+};
 use crate::{
     change::Stamp,
     error::{Code, Error},
 };
+
+/// The calls that are tools by the first word of their names.
+const TOOLS: &[&str] = &["apply", "exec", "llm"];
 
 /// A command as it is asked about: its words, or a line for a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -314,6 +321,9 @@ pub enum Call {
         /// Its value, a number.
         value: Value,
     },
+    /// Records a violation that the workflow found by itself.
+    #[serde(rename = "run.record_violation")]
+    RunViolation(Violation),
     /// A call that the program adds to those above.
     #[serde(rename = "custom")]
     Custom {
@@ -445,6 +455,18 @@ impl Call {
         self.name().starts_with("files.")
     }
 
+    /// The tool that the call uses, by which lists of tools and ledgers know it; none if it only reads, asks or tells.
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Call::DtaDescribe { tool }
+            | Call::DtaPropose { tool, .. }
+            | Call::DtaApply { tool, .. }
+            | Call::DtaRun { tool, .. } => Some(tool),
+            Call::Custom { name, .. } => Some(name),
+            _ => self.name().split_once('.').map(|(area, _)| area).filter(|area| TOOLS.contains(area)),
+        }
+    }
+
     /// The call's name, such as `files.read`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -487,6 +509,7 @@ impl Call {
             Call::RunBudget {} => "run.budget",
             Call::RunMetrics {} => "run.metrics",
             Call::RunMetric { .. } => "run.metric",
+            Call::RunViolation(_) => "run.record_violation",
             Call::Custom { .. } => "custom",
         }
     }

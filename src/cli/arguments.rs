@@ -424,6 +424,9 @@ pub(super) enum Runs {
         /// Only runs of the last DAYS days
         #[arg(long, value_name = "DAYS")]
         since: Option<u64>,
+        /// Write the change of the policy that the violations ask for, as a diff of `nrv.toml`
+        #[arg(long)]
+        suggest: bool,
     },
     /// Show what a run did
     #[command(after_help = "Example:\n  nrv runs show last --canonical")]

@@ -52,6 +52,21 @@ pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result
     Ok(0)
 }
 
+pub(super) fn suggest(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
+    let suggested = host::suggest(&here.context, since)?;
+    if out.is_json() {
+        out.document(&suggested);
+    } else {
+        out.data(&suggested.patch);
+    }
+    match suggested.suggestions.len() {
+        0 => out.say("There is nothing to suggest."),
+        1 => out.say("1 change of `nrv.toml`; `git apply` takes it."),
+        n => out.say(&format!("{n} changes of `nrv.toml`; `git apply` takes them.")),
+    }
+    Ok(0)
+}
+
 pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
     let records = folder.records()?;

@@ -79,6 +79,7 @@ pub(super) fn tool(call: &Call) -> Option<&str> {
         | Call::RunBudget {}
         | Call::RunMetrics {}
         | Call::RunMetric { .. }
+        | Call::RunViolation(_)
         | Call::AttemptBegin {}
         | Call::AttemptEnd { .. }
         | Call::CommitAdd { .. }

@@ -78,6 +78,7 @@ fn reads(call: &Call) -> Option<Vec<&str>> {
         | Call::RunBudget {}
         | Call::RunMetrics {}
         | Call::RunMetric { .. }
+        | Call::RunViolation(_)
         | Call::AttemptBegin {}
         | Call::AttemptEnd { .. }
         | Call::CommitAdd { .. }

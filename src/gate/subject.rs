@@ -139,8 +139,7 @@ impl<'a> Subject<'a> {
     /// The tool that is used.
     pub(super) fn tool(&self) -> Option<&'a str> {
         match *self {
-            Subject::Call { call: Call::Custom { name, .. }, .. } => Some(name),
-            Subject::Call { call, .. } => super::adapters::tool(call),
+            Subject::Call { call, .. } => call.tool(),
             Subject::ToolUse { name, .. } => Some(name),
             Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }

@@ -1,6 +1,6 @@
 //! The gate `tool-allowlist`: if the list is switched on, only tools that it names are used.
 //!
-//! Tools are adapters, the calls that a program adds, and whatever other programs ask about.
+//! Tools are `apply`, `exec` and `llm`, adapters, the calls that a program adds, and whatever other programs ask about.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
 use crate::{error::Code, policy::Policy, text::escape};
@@ -85,6 +85,30 @@ mod tests {
         check("[gates.tools]\nenabled = true", "Read", Decision::Block);
         check("[gates.tools]\nenabled = true", "", Decision::Block);
         check("[gates.tools]\nallowed = []", "Read", Decision::Allow);
+    }
+
+    #[test]
+    fn changes_commands_and_requests_to_models_are_tools() {
+        let rules = |policy: &str, call: &Call| {
+            let policy = Policy::parse(policy, FILE).unwrap();
+            let verdict = decide(&Subject::Call { call, adapters: &[], calls: &[] }, &policy, Rules::built_in());
+            verdict.results.iter().flat_map(|result| result.triggered_rules.clone()).any(|rule| rule == ALLOWED)
+        };
+        for (name, call) in [
+            ("apply", Call::ApplyRemove { path: "a".to_owned(), checksum: String::new() }),
+            ("exec", Call::ExecRun(Box::default())),
+            ("llm", Call::LlmComplete(Box::default())),
+            ("llm", Call::LlmStream(Box::default())),
+            ("llm", Call::LlmCapabilities { provider: None }),
+        ] {
+            assert!(rules("[gates.tools]\nenabled = true", &call), "{name}");
+            assert!(rules("[gates.tools]\nenabled = true\nallowed = ['a']", &call), "{name}");
+            let named = format!("[gates.tools]\nenabled = true\nallowed = ['{name}']");
+            assert!(!rules(&named, &call) && !rules("", &call), "{name}");
+        }
+        for call in [Call::FilesExists { path: "a".to_owned() }, Call::RunBudget {}, Call::DtaList {}] {
+            assert!(!rules("[gates.tools]\nenabled = true", &call), "{call:?}");
+        }
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl Host<'_> {
         self.budget.reserve_call()?;
         self.heed(verdict, sink)?;
         self.confirm_call(position, call, verdict, sink)?;
+        self.tools.extend(used(call).map(str::to_owned));
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
             self.note_intent(position, call)?;
         }
@@ -128,6 +129,7 @@ impl Host<'_> {
             Call::RunBudget {} => Ok(self.budget.describe()),
             Call::RunMetrics {} => Ok(self.describe_metrics()),
             Call::RunMetric { name, value } => self.add_metric(name, value),
+            Call::RunViolation(violation) => self.add_violation(violation, sink),
             Call::Custom { name, params } => self.custom(position, call, name, params),
         }
     }
@@ -175,6 +177,12 @@ impl Host<'_> {
             _ => error,
         }
     }
+}
+
+/// The tool that a call uses, if it is no adapter, of which the record tells by itself.
+pub(super) fn used(call: &Call) -> Option<&str> {
+    let asks = |call: &Call| matches!(call, Call::LlmCapabilities { .. }) || call.name().starts_with("dta.");
+    call.tool().filter(|_| !asks(call))
 }
 
 fn tell(sink: &mut dyn Sink, event: Event) -> Result<Value, Error> {

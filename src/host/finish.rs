@@ -104,6 +104,9 @@ impl Finished {
             return "The run failed, and its changes could not all be undone.".to_owned();
         }
         match (self.state, self.mode.as_str()) {
+            (State::Failed, "dry-run") if self.is_evaluated() => {
+                "The dry run came to its end, and failed as a whole; nothing was written.".to_owned()
+            }
             (
                 State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
                 "dry-run",
@@ -124,6 +127,9 @@ impl Finished {
                 "The run is suspended; nothing was changed yet.".to_owned()
             }
             (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
+            (State::Failed, _) if self.files_changed > 0 && self.is_evaluated() => {
+                format!("{} changed and verified; they stay, although the run failed.", files(self.files_changed))
+            }
             (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
             // Whatever stays, an attempt or a step of it may have been taken back.
             (State::Failed | State::Cancelled | State::Interrupted, _) if self.files_changed > 0 => {
@@ -134,6 +140,11 @@ impl Finished {
             }
             (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
         }
+    }
+
+    /// True if an evaluator failed the run, and nothing else did.
+    fn is_evaluated(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.details().contains_key("evaluators"))
     }
 
     /// The exit code of a command that ends with this run.
@@ -229,21 +240,36 @@ impl Host<'_> {
     ///
     /// What failed by itself is judged when it is undone, so that what was rolled back is known.
     fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
+        let mut keeps = self.keeps_changes();
         let (outcome, judged) = match outcome {
             Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
             Err(error) => (Err(error), None),
             Ok(result) => match self.evaluate_run() {
-                Ok(evaluated) => (self.evaluated_error(&evaluated).map_or(Ok(result), Err), Some(evaluated)),
+                Ok(evaluated) => {
+                    let outcome = self.evaluated_error(&evaluated).map_or(Ok(result), Err);
+                    keeps = self.keeps_evaluated();
+                    (outcome.map_err(|error| self.with_kept(error, keeps)), Some(evaluated))
+                }
                 Err(error) => (Err(error), None),
             },
         };
         let outcome = match outcome {
-            Err(error) if !self.keeps_changes() => Err(self.undo_failed(error)),
+            Err(error) if !keeps => Err(self.undo_failed(error)),
             outcome => outcome,
         };
         let evaluated = judged.map_or_else(|| self.evaluate_run(), Ok);
         let evaluated = evaluated.inspect_err(|error| tracing::warn!("the run can't be evaluated: {error}"));
         (outcome, evaluated.unwrap_or_default())
+    }
+
+    /// The error of a run that an evaluator fails, with what becomes of its changes.
+    fn with_kept(&self, error: Error, keeps: bool) -> Error {
+        if !keeps || self.flags.dry_run || self.transactions.is_empty() {
+            return error;
+        }
+        let why = error.hint_text().unwrap_or_default().to_owned();
+        let run = self.folder.id();
+        error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
     }
 
     /// How a run that comes to this ends.

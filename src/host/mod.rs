@@ -50,10 +50,12 @@ mod stale;
 mod start;
 mod started;
 mod stats;
+mod suggest;
 mod token;
 mod trust;
 mod verifier;
 mod view;
+mod violation;
 mod waiting;
 
 use std::{
@@ -102,6 +104,7 @@ pub use self::{
     start::{Asked, Input, Request, Source},
     started::Started,
     stats::{Broken, Rates, Spread, Stats, Tries, stats},
+    suggest::{Suggested, Suggestion, suggest},
     trust::{Keeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
     verifier::{Verified, verify_again},
     waiting::{Waiting, waiting},

@@ -9,7 +9,7 @@ use super::{
     attempt::Attempts,
     budget::{Budget, Cost, Deadline, Spent},
     commit::Committed,
-    commitment,
+    commitment, door,
     past::Past,
     recover::{self, Round},
     retention::check_contents,
@@ -18,6 +18,7 @@ use super::{
     stale::{self, Reading, StaleRead},
     start::check_flags,
     token::Confirmations,
+    violation,
 };
 use crate::{
     call::Call,
@@ -180,7 +181,17 @@ impl<'a> Host<'a> {
         self.budget.take_in(spent, elapsed_ms);
         for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
             match record.kind.as_str() {
-                "call" | "judged" => self.violations.extend(objections(&record.data["results"])),
+                "call" => {
+                    self.violations.extend(objections(&record.data["results"]));
+                    let call = past.call_of(record).ok().filter(|_| record.data["decision"] != "block");
+                    self.tools.extend(call.as_ref().and_then(door::used).map(str::to_owned));
+                    if let Some(Call::RunViolation(violation)) = &call
+                        && record.data.get("reply").is_some()
+                    {
+                        self.violations.push(violation::result(violation, &self.policy));
+                    }
+                }
+                "judged" => self.violations.extend(objections(&record.data["results"])),
                 "dta_started" => self.tools.extend(record.data["tool"].as_str().map(str::to_owned)),
                 _ => {}
             }

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::{Context, Overview, evaluator::ratio, finish::was_undone, outcome::overviews, retention::began};
 use crate::{error::Error, ledger::Record};
 
-const DAY_MS: u64 = 86_400_000;
+/// Milliseconds of a day.
+pub(super) const DAY_MS: u64 = 86_400_000;
 
 /// What runs came to, taken together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -145,8 +145,9 @@ impl Policy {
             policy.settings.budget.cost = Some(cost);
             policy.origins.insert("budget.cost".to_owned(), Origin::Header);
         }
-        if let Some(on_failure) = ceiling.on_failure.filter(|wanted| *wanted != policy.settings.run.on_failure) {
-            if on_failure == OnFailure::Keep && !policy.settings.run.keep_flag {
+        if let Some(on_failure) = ceiling.on_failure {
+            let differs = on_failure != policy.settings.run.on_failure;
+            if differs && on_failure == OnFailure::Keep && !policy.settings.run.keep_flag {
                 let origin = self.origin("run.keep_flag");
                 return Err(Error::new(
                     Code::PermissionDenied,
@@ -156,7 +157,10 @@ impl Policy {
                 .hint("remove `on_failure` from the header"));
             }
             policy.settings.run.on_failure = on_failure;
-            policy.origins.insert("run.on_failure".to_owned(), Origin::Header);
+            let origin = policy.origins.entry("run.on_failure".to_owned()).or_insert(Origin::Header);
+            if differs {
+                *origin = Origin::Header;
+            }
         }
         policy.sha256 = super::hash(&policy.settings, &policy.permissions())?;
         Ok(policy)

@@ -206,12 +206,12 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "evaluators.fail",
         Form::Some(EVALUATORS),
-        "Evaluators whose failure fails the run: it is undone, and ends with 4. What others find is told and recorded.",
+        "Evaluators whose failure fails the run: it is undone, and ends with 4. What others find is told and recorded. Without a list each of them fails the run, and what it changed is kept.",
     ),
     key(
         "evaluators.forbidden_commands",
         Form::Names,
-        "Beginnings of commands, such as \"git push\", that no run may have started or asked about; `sudo`, `sh -c` and their like are looked through.",
+        "Beginnings of commands, such as \"git push\", that no run may have started; `sudo`, `sh -c` and their like are looked through.",
     ),
     key(
         "evaluators.forbidden_dependencies",
@@ -465,7 +465,10 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("gates.destructive", "Commands that destroy what can't be brought back."),
     ("gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N."),
     ("gates.secrets", "Keys, tokens and passwords in what is written, called or run."),
-    ("gates.tools", "Which tools may be used: adapters, calls of a program, and what other programs ask about."),
+    (
+        "gates.tools",
+        "Which tools may be used: `apply`, `exec`, `llm`, adapters, calls of a program, and what other programs ask about.",
+    ),
     ("llm", "Who answers requests to language models. Without a provider no request leaves the machine."),
     ("llm.providers", "The providers, by name."),
     ("llm.providers.*", "One provider: a server, a program, or the table of patterns."),

@@ -225,6 +225,11 @@ impl Policy {
         }
     }
 
+    /// True if a file, a header or a flag gives a key its value.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.origins.contains_key(key) || self.parts.iter().any(|part| part.is_set(key))
+    }
+
     /// Where a key's value comes from, in words: "line 3 of `nrv.toml`", "the script's header" or "a built-in default".
     pub fn origin(&self, key: &str) -> String {
         if let [one, others @ ..] = self.parts.as_slice() {

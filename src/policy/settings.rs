@@ -373,9 +373,9 @@ impl Default for Budget {
 /// What is asked of a run as a whole when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluators {
-    /// Evaluators whose failure fails the run.
-    pub fail: Vec<String>,
-    /// Beginnings of commands that no run may have started or asked about.
+    /// Evaluators whose failure fails the run, which is then undone; none: all of them fail it, and what it changed is kept.
+    pub fail: Option<Vec<String>>,
+    /// Beginnings of commands that no run may have started.
     pub forbidden_commands: Vec<String>,
     /// Dependencies that no run may add.
     pub forbidden_dependencies: Vec<String>,
@@ -388,7 +388,7 @@ pub struct Evaluators {
 impl Default for Evaluators {
     fn default() -> Self {
         Evaluators {
-            fail: Vec::new(),
+            fail: None,
             forbidden_commands: Vec::new(),
             forbidden_dependencies: Vec::new(),
             max_rework: 0.3,

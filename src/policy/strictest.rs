@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, Llm, LlmPrices,
     LlmProvider, LlmTimeouts, Net, OnFailure, Paths, Policy, Run, Script, SecretRule, Secrets, Settings, Tools,
-    provider::HEURISTIC,
+    key::EVALUATORS, provider::HEURISTIC,
 };
 use crate::{error::Error, frame::Limits, json};
 
@@ -91,8 +91,14 @@ fn adapters(one: &Adapters, other: &Adapters) -> Adapters {
 
 fn evaluators(one: &Evaluators, other: &Evaluators) -> Evaluators {
     let rates = [one.max_violation_rate, other.max_violation_rate].into_iter().flatten();
+    // Without a list all fail the run, with one those fail it that it names, and then it is undone.
+    let fail = match (&one.fail, &other.fail) {
+        (Some(one), Some(other)) => Some(either(one, other)),
+        (None, None) => None,
+        (None, Some(_)) | (Some(_), None) => Some(EVALUATORS.iter().map(|name| (*name).to_owned()).collect()),
+    };
     Evaluators {
-        fail: either(&one.fail, &other.fail),
+        fail,
         forbidden_commands: either(&one.forbidden_commands, &other.forbidden_commands),
         forbidden_dependencies: either(&one.forbidden_dependencies, &other.forbidden_dependencies),
         max_rework: one.max_rework.min(other.max_rework),

@@ -169,7 +169,7 @@ nrv.apply.write(\"site/b/p3.html\", again, nrv.files.sha256(\"site/b/p3.html\"))
 
 #[test]
 fn a_dry_run_of_a_whole_workflow_is_one_patch_of_what_the_run_does() {
-    let site = Site::new(6);
+    let site = Site::new(6).policy("[evaluators]\nfail = []\n");
     site.script("t.rhai", &whole());
     let before = site.tree();
     let dry = site.nrv(&["run", "t.rhai", "--json", "--dry-run"]).exits(0).json();
@@ -177,7 +177,7 @@ fn a_dry_run_of_a_whole_workflow_is_one_patch_of_what_the_run_does() {
     let patch = dry["patch"].as_str().unwrap();
     site.git(&["apply", "--check", patch]);
     assert_eq!(dry["result"]["pages"].as_array().unwrap().len(), 8);
-    let twin = Site::new(6);
+    let twin = Site::new(6).policy("[evaluators]\nfail = []\n");
     twin.script("t.rhai", &whole());
     twin.git(&["apply", &site.path(patch).display().to_string()]);
     let run = site.nrv(&["run", "t.rhai", "--json", "--yes"]).exits(0).json();
@@ -193,7 +193,7 @@ fn a_dry_run_of_a_whole_workflow_is_one_patch_of_what_the_run_does() {
 
 #[test]
 fn a_dry_run_leaves_the_tree_alone_whatever_the_script_tries() {
-    let site = Site::new(4);
+    let site = Site::new(4).policy("[evaluators]\nfail = []\n");
     symlink("../outside", site.path("out")).unwrap();
     let attempts = [
         "nrv.apply.create(\"x/y/z.txt\", \"x\")",

@@ -17,7 +17,7 @@ const RECORD: &str = include_str!("../../schemas/record.schema.json");
 
 /// A site with a script that may write notes and pages.
 fn site(body: &str) -> Site {
-    let site = Site::new(4).policy("[confirm]\nauto = [\"dta.apply\"]\n");
+    let site = Site::new(4).policy("[confirm]\nauto = [\"dta.apply\"]\n[evaluators]\nfail = []\n");
     site.write("notes/old.txt", "old\n");
     let header = "const WORKFLOW = #{ name: \"tries\", permissions: #{ write: [\"notes/**\", \"site/**\"] } };";
     site.script("tries.rhai", &format!("{header}\n{body}\n"));

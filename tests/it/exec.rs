@@ -322,11 +322,16 @@ fn a_formatter_that_never_comes_to_rest_is_undone() {
 fn a_test_that_fails_is_told_of_and_fails_the_run_if_the_policy_wants_that() {
     let body = r#"nrv.apply.create("made.txt", "made\n");
         #{ ok: nrv.exec.verify([#{ program: "sh", args: ["-c", "exit 1"], test: true }]).ok }"#;
-    let site = site("");
-    workflow(&site, body);
-    let ran = site.nrv(&RUN).exits(0).json();
+    let mild = site("[evaluators]\nfail = []");
+    workflow(&mild, body);
+    let ran = mild.nrv(&RUN).exits(0).json();
     let told = ran["evaluations"].as_array().unwrap().iter().find(|one| one["evaluator"] == "tests-pass").unwrap();
     assert_eq!((&told["passed"], &ran["result"]["ok"]), (&json!(false), &json!(false)));
+    let site = site("");
+    workflow(&site, body);
+    let ran = site.nrv(&RUN).exits(4).json();
+    assert_eq!((&ran["state"], &ran["files_changed"]), (&json!("failed"), &json!(1)));
+    assert!(site.path("made.txt").exists());
     let strict = self::site("[evaluators]\nfail = ['tests-pass']");
     workflow(&strict, body);
     strict.nrv(&RUN).exits(4);

@@ -361,3 +361,47 @@ fn whatever_fails_in_the_hook_blocks() {
     let output = command.stdin(fs::File::open(&input).unwrap()).stdout(Stdio::from(writer)).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn an_allow_list_that_is_on_and_empty_denies_every_tool() {
+    let header = "permissions: #{ write: [\"**\"], exec: [\"true\"], llm: [\"heuristic\"] }";
+    let calls = [
+        ("apply", "nrv.apply.create(\"new.txt\", \"1\\n\")"),
+        ("exec", "nrv.exec.run(#{ program: \"true\" })"),
+        ("llm", "nrv.llm.complete(#{ provider: \"heuristic\", prompt: \"a.com is now b.com\", max_tokens: 100 })"),
+        (
+            "link_updater",
+            "nrv.dta(\"link_updater\").propose(#{ target: #{ glob: \"**/*.html\" }, params: #{ from_hosts: [\"a.com\"], to_host: \"https://b.com\" } })",
+        ),
+    ];
+    for (tool, call) in calls {
+        for (allowed, code) in [("", 3), ("'other'", 3), (&*format!("'{tool}'"), 0)] {
+            let list =
+                format!("[gates.tools]\nenabled = true\nallowed = [{allowed}]\n[[exec.allow]]\nprefix = ['true']\n");
+            let site = site(&list);
+            site.script("t.rhai", &format!("const WORKFLOW = #{{ name: \"t\", {header} }};\n{call}\n"));
+            let ran = site.nrv(&["run", "t.rhai", "--yes", "--json"]).exits(code).json();
+            if code != 0 {
+                assert_eq!(ran["error"]["code"], "not_approved", "{tool} {allowed}: {ran:#}");
+                assert!(!site.path("new.txt").exists());
+            }
+        }
+    }
+    let empty = site("[gates.tools]\nenabled = true\n");
+    empty.script("t.rhai", &workflow("nrv.files.read(\"a.txt\")"));
+    empty.nrv(&["run", "t.rhai"]).exits(0);
+}
+
+#[test]
+fn the_ledger_names_the_tools_that_a_run_used() {
+    let site = site("[[exec.allow]]\nprefix = ['true']\n");
+    let header = "permissions: #{ write: [\"**\"], exec: [\"true\"], llm: [\"heuristic\"] }";
+    let body = "nrv.exec.run(#{ program: \"true\" });
+        nrv.apply.create(\"new.txt\", \"1\\n\");
+        nrv.llm.capabilities(\"heuristic\");
+        nrv.run.metrics().tools";
+    site.script("t.rhai", &format!("const WORKFLOW = #{{ name: \"t\", {header} }};\n{body}\n"));
+    let ran = site.nrv(&["run", "t.rhai", "--yes", "--json"]).exits(0).json();
+    assert_eq!(ran["result"], json!(["apply", "exec"]));
+    site.nrv(&["replay", "last"]).exits(0);
+}

@@ -1,4 +1,5 @@
-//! `nrv runs stats`: what many runs came to.
+//! `nrv runs stats`: what many runs came to, and what their violations ask for.
+#![expect(clippy::disallowed_methods, reason = "tests write patches")]
 
 use serde_json::{Value, json};
 
@@ -50,4 +51,53 @@ fn runs_are_taken_together_and_what_broke_rules_is_ranked() {
     for words in ["rollback frequency", "gates.diff_size.warn_lines", "score"] {
         assert!(text.contains(words), "{words} is not in: {text}");
     }
+}
+
+#[test]
+fn violations_ask_for_a_change_of_the_policy_that_git_takes() {
+    let site = Site::new(0).policy("# ours\n[gates.diff_size]\nwarn_lines = 3 # few\n");
+    let nothing = site.nrv(&["runs", "stats", "--suggest"]).exits(0).says("There is nothing to suggest.");
+    assert_eq!(nothing.stdout, "");
+    run(&site, "nrv.apply.create(\"a.txt\", \"1\\n2\\n3\\n4\\n\"); throw \"no\"", 1);
+    let exec = "nrv.exec.run(#{ program: \"true\" })";
+    for _ in 0..2 {
+        let text = format!("const WORKFLOW = #{{ name: \"t\", permissions: #{{ exec: [\"true\"] }} }};\n{exec}\n");
+        site.script("e.rhai", &text);
+        site.nrv(&["run", "e.rhai", "--yes"]).exits(3);
+    }
+    let patch = site.nrv(&["runs", "stats", "--suggest"]).exits(0).stdout;
+    for line in [
+        "+# `gates.diff_size.warn_lines` objected 1 time in 1 run; 100 % of the lines they added did not stand.",
+        "+block_lines = 3",
+        "+prefix = [\"true\"]",
+    ] {
+        assert!(patch.contains(&format!("{line}\n")), "{line} is not in: {patch}");
+    }
+    assert_eq!(site.nrv(&["runs", "stats", "--suggest"]).exits(0).stdout, patch);
+    let told = site.nrv(&["runs", "stats", "--suggest", "--json"]).exits(0).json();
+    let keys: Vec<&str> =
+        told["suggestions"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
+    assert_eq!((keys, &told["patch"]), (vec!["gates.diff_size.block_lines", "exec.allow"], &json!(patch)));
+    let file = site.root().parent().unwrap().join("suggested.patch");
+    std::fs::write(&file, &patch).unwrap();
+    site.git(&["apply", &file.display().to_string()]);
+    site.commit();
+    run(&site, "nrv.apply.create(\"b.txt\", \"1\\n2\\n3\\n4\\n\")", 3);
+    site.nrv(&["run", "e.rhai", "--yes"]).exits(0);
+    site.nrv(&["runs", "stats", "--suggest"]).exits(0).says("There is nothing to suggest.");
+}
+
+#[test]
+fn without_a_policy_the_suggestion_makes_one() {
+    let site = Site::empty();
+    site.git(&["init", "-q"]);
+    let lines = "1\\n".repeat(400);
+    run(&site, &format!("nrv.apply.create(\"a.txt\", \"{lines}\"); throw \"no\""), 1);
+    let patch = site.nrv(&["runs", "stats", "--suggest"]).exits(0).stdout;
+    assert!(patch.contains("--- /dev/null\n+++ b/nrv.toml\n"), "{patch}");
+    let file = site.root().join("suggested.patch");
+    std::fs::write(&file, &patch).unwrap();
+    site.git(&["apply", "suggested.patch"]);
+    let policy = String::from_utf8(site.read("nrv.toml")).unwrap();
+    assert!(policy.ends_with("block_lines = 300\n"), "{policy}");
 }

@@ -4,7 +4,8 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
 use crate::{
-    call::Call,
+    call::{Call, Violation},
+    error::{Code, Error},
     guest::{
         bindings::{
             Field, Namespace, fields,
@@ -13,6 +14,7 @@ use crate::{
         },
         value,
     },
+    json::Keyed,
 };
 
 const BUDGET: &[Field] = fields! {
@@ -26,6 +28,8 @@ const METRICS: &[Field] = fields! {
     calls: "int", files_changed: "int", diff_lines: "int", tools: "array",
     attempts: "map" = fields! { kept: "int", undone: "int" }, own: "map",
 };
+
+const VIOLATION: &[Field] = fields! { rule: "string", severity: "string?", message: "string", file: "string | ()?" };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.run",
@@ -62,6 +66,15 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// if nrv.run.mode == "dry-run" { print("nothing is written"); }
         /// ```
         mode [get] -> "string";
+        /// Records a violation that the script found by itself: `#{rule, severity?, message, file?}`. It stops nothing.
+        ///
+        /// It is told, stands in the ledger beside the objections of gates, and counts in `violation-rate` and `nrv runs stats`.
+        /// `severity` is `warn` (the default), `require-confirmation` or `block`.
+        ///
+        /// ```rhai
+        /// nrv.run.record_violation(#{ rule: "style/no-inline", message: "a style stands in the tag", file: "a.html" });
+        /// ```
+        record_violation(violation: "map" = VIOLATION) -> "()";
         /// The run's seed: what `--seed` gave, from 0 to 2^53; 0 without it.
         ///
         /// ```rhai
@@ -86,5 +99,14 @@ fn register(engine: &mut Engine) {
     engine.register_fn("metric", |ctx: NativeCallContext<'_>, this: &mut Run, name: &str, value: Dynamic| {
         let value = this.0.json(&ctx, &value)?;
         this.0.call(&ctx, Call::RunMetric { name: name.to_owned(), value })
+    });
+    engine.register_fn("record_violation", |ctx: NativeCallContext<'_>, this: &mut Run, violation: Dynamic| {
+        let violation = this.0.json(&ctx, &violation)?;
+        let parsed = serde_json::from_value(violation).map(|Keyed(violation): Keyed<Violation>| violation);
+        let violation = parsed.map_err(|error| {
+            let error = Error::new(Code::InvalidInput, format!("the violation can't be recorded: {error}"));
+            this.0.raise(&ctx, error.hint("its form is `#{rule, severity?, message, file?}`"))
+        })?;
+        this.0.call(&ctx, Call::RunViolation(violation))
     });
 }

@@ -1,4 +1,4 @@
-//! `forbidden-command-scan`: commands that ran, or that somebody asked about, and that nobody wants.
+//! `forbidden-command-scan`: commands that ran and that nobody wants. A command that somebody only asked about did not run.
 //!
 //! Forbidden is what the gate `destructive-ops` blocks under the policy in force, and what begins with one of
 //! `evaluators.forbidden_commands`, whatever runs it.
@@ -47,11 +47,10 @@ fn own_rules(policy: &Policy) -> Result<Option<destructive::Rules>, Error> {
     if own.is_empty() { Ok(None) } else { destructive::Rules::with(&own).map(Some) }
 }
 
-/// The command that a call started or asked about.
+/// The command that a call started.
 fn command(data: &Value) -> Option<Command> {
     let args = &data["args"];
     match data["call"].as_str()? {
-        "gate.evaluate_command" => serde_json::from_value(args["command"].clone()).ok(),
         // What the gates stopped did not run.
         "exec.run" if data["decision"] != "block" => {
             let words = args["args"].as_array().into_iter().flatten();
@@ -96,7 +95,7 @@ mod tests {
         }
     }
 
-    fn asked(command: Value) -> Value {
+    fn asked(command: &str) -> Value {
         json!({"call": "gate.evaluate_command", "args": {"command": command}, "decision": "allow", "reply": {}})
     }
 
@@ -107,11 +106,18 @@ mod tests {
     #[test]
     fn what_the_gate_blocks_is_forbidden() {
         check("", json!([]), None, &[]);
-        check("", json!([asked(json!("ls -l")), asked(json!(["git", "status"]))]), Some(true), &[]);
-        check("", json!([asked(json!("sudo rm -rf /"))]), Some(false), &["rm -rf /"]);
-        check("", json!([asked(json!("git reset --hard"))]), Some(true), &[]);
+        check("", json!([ran(&["ls", "-l"], "allow"), ran(&["git", "status"], "allow")]), Some(true), &[]);
+        check("", json!([ran(&["sudo", "rm", "-rf", "/"], "allow")]), Some(false), &["rm -rf /"]);
+        check("", json!([ran(&["git", "reset", "--hard"], "allow")]), Some(true), &[]);
         let strict = "[gates.destructive]\ndecision = 'block'";
-        check(strict, json!([asked(json!("git reset --hard"))]), Some(false), &["git reset --hard"]);
+        check(strict, json!([ran(&["git", "reset", "--hard"], "allow")]), Some(false), &["git reset --hard"]);
+    }
+
+    #[test]
+    fn a_command_that_was_only_asked_about_did_not_run() {
+        check("", json!([asked("sudo rm -rf /")]), None, &[]);
+        let policy = "[evaluators]\nforbidden_commands = ['npm publish']";
+        check(policy, json!([asked("npm publish"), ran(&["npm", "test"], "allow")]), Some(true), &[]);
     }
 
     #[test]
@@ -119,7 +125,8 @@ mod tests {
         let policy = "[evaluators]\nforbidden_commands = ['npm publish', 'terraform']";
         check(policy, json!([ran(&["npm", "test"], "allow")]), Some(true), &[]);
         check(policy, json!([ran(&["npm", "publish", "--tag", "x"], "allow")]), Some(false), &["`npm publish`"]);
-        check(policy, json!([asked(json!("cd x && sudo sh -c 'terraform apply'"))]), Some(false), &["`terraform`"]);
+        let through = ["sudo", "sh", "-c", "cd x && terraform apply"];
+        check(policy, json!([ran(&through, "allow")]), Some(false), &["`terraform`"]);
         check(policy, json!([ran(&["npm", "publish"], "block")]), None, &[]);
     }
 }

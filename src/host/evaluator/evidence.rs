@@ -29,21 +29,27 @@ pub(super) struct Evidence {
     pub(super) violations: u64,
     /// `data` of those calls that may be about commands or tests, with their values in full.
     pub(super) calls_made: Vec<Value>,
+    /// Which of them belong to attempts that were not kept.
+    pub(super) undone: BTreeSet<usize>,
     /// Manifests that are not what they were before the run.
     pub(super) manifests: Vec<Manifest>,
     /// What all changes came to.
     pub(super) changes: Changes,
+    /// The same without those of attempts that were undone.
+    pub(super) standing: Changes,
 }
 
 /// What stands in the lines of records that are looked at. Most calls are not, and their values are not read.
 const LOOKED_AT: &[&str] = &[
     r#""kind":"judged""#,
     r#""kind":"committed""#,
+    r#""kind":"undoing""#,
     r#""kind":"undone""#,
     r#""kind":"revoked""#,
     r#""kind":"attempt_put_back""#,
     r#""call":"exec.run""#,
-    r#""call":"gate.evaluate_command""#,
+    r#""call":"attempt.begin""#,
+    r#""call":"attempt.end""#,
     r#""call":"custom""#,
 ];
 
@@ -52,15 +58,21 @@ impl Host<'_> {
     pub(super) fn evidence(&self) -> Result<Evidence, Error> {
         let records = self.folder.records_with(LOOKED_AT)?;
         let pack = self.folder.pack()?;
-        let steps = Steps::new(&self.folder, &pack, &records)?.read(&records)?;
+        let all = Steps::new(&self.folder, &pack, &records)?;
+        let changes = Changes::of(&all.read(&records, &BTreeSet::new())?);
+        let tried = tried(&records);
+        let standing = if tried.is_empty() { changes } else { Changes::of(&all.read(&records, &tried)?) };
         let calls = records.iter().filter(|record| record.kind == "call");
-        let calls_made = calls.map(|record| in_full(&pack, &record.data)).collect::<Result<_, _>>()?;
+        let calls_made: Vec<Value> = calls.map(|record| in_full(&pack, &record.data)).collect::<Result<_, _>>()?;
+        let undone = undone(&calls_made);
         Ok(Evidence {
             calls: self.budget.calls(),
             violations: self.violations.len() as u64,
             calls_made,
+            undone,
             manifests: self.manifests(),
-            changes: Changes::of(&steps),
+            changes,
+            standing,
         })
     }
 
@@ -90,6 +102,26 @@ impl Host<'_> {
     }
 }
 
+/// Which calls belong to attempts that were undone, or that the run never ended, since then nothing of them stays either.
+fn undone(calls: &[Value]) -> BTreeSet<usize> {
+    let mut open = Vec::new();
+    let mut undone = BTreeSet::new();
+    for (at, data) in calls.iter().enumerate().filter(|(_, data)| data.get("error").is_none()) {
+        match data["call"].as_str() {
+            Some("attempt.begin") => open.push(at),
+            Some("attempt.end") => {
+                let begun = open.pop().unwrap_or(at);
+                if data["args"]["keep"] != true {
+                    undone.extend(begun..at);
+                }
+            }
+            _ => {}
+        }
+    }
+    undone.extend(open.first().into_iter().flat_map(|begun| *begun..calls.len()));
+    undone
+}
+
 /// A call's `data` with its arguments and its reply in place of their names.
 fn in_full(pack: &Pack, data: &Value) -> Result<Value, Error> {
     let mut data = data.clone();
@@ -109,6 +141,9 @@ struct Judged {
     removed: u64,
     /// Of its part of the patch.
     length: usize,
+    /// True if it only keeps what another file was.
+    #[serde(default)]
+    backup: bool,
 }
 
 /// Reads what a run did to files out of its records.
@@ -143,14 +178,15 @@ impl<'r> Steps<'r> {
         Ok(Steps { folder, judged, followed })
     }
 
-    /// What the run did, in the order in which it did it.
-    fn read(&self, records: &[Record]) -> Result<Vec<Step>, Error> {
+    /// What the run did, in the order in which it did it, without these transactions.
+    fn read(&self, records: &[Record], without: &BTreeSet<&str>) -> Result<Vec<Step>, Error> {
         let mut known: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
         let mut steps = Vec::new();
         let detours = detours(records);
         for record in records {
             let name = record.data["transaction"].as_str().unwrap_or_default();
             match record.kind.as_str() {
+                _ if without.contains(name) => {}
                 "committed" => {
                     let entries = entries(record);
                     steps.push(Step::Changed(self.changed(record, name, &entries)?));
@@ -177,6 +213,7 @@ impl<'r> Steps<'r> {
         let is_followed = entries.iter().any(|entry| self.followed.contains(&entry.path));
         let mut lines: BTreeMap<&RepoPath, Lines> = BTreeMap::new();
         let mut parts: BTreeMap<RepoPath, Vec<FilePatch>> = BTreeMap::new();
+        let mut backups: BTreeSet<&RepoPath> = BTreeSet::new();
         let mut take = |patch: &[u8]| -> Result<(), Error> {
             let options = ParseOptions { strip: Strip::Exactly(1), ..ParseOptions::default() };
             let read = if patch.is_empty() { Vec::new() } else { diff::parse(patch, &options)?.files };
@@ -193,10 +230,11 @@ impl<'r> Steps<'r> {
                 lines.extend(judged.iter().map(|file| (&file.path, counted(file))));
                 let patch = if is_followed { self.folder.read(&name)? } else { Vec::new() };
                 let mut at = 0;
+                backups.extend(judged.iter().filter(|file| file.backup).map(|file| &file.path));
                 for file in judged {
                     let part = patch.get(at..at + file.length).unwrap_or_default();
                     at += file.length;
-                    if self.followed.contains(&file.path) {
+                    if self.followed.contains(&file.path) && !file.backup {
                         take(part)?;
                     }
                 }
@@ -215,8 +253,18 @@ impl<'r> Steps<'r> {
                 parts,
             }
         };
-        Ok(entries.iter().map(file).collect())
+        Ok(entries.iter().filter(|entry| !backups.contains(&entry.path)).map(file).collect())
     }
+}
+
+/// The transactions of attempts that were undone, and those that undid them.
+fn tried(records: &[Record]) -> BTreeSet<&str> {
+    let is_attempt = |record: &&Record| record.kind == "undoing" && record.data["attempt"].is_string();
+    let undoing = records.iter().filter(is_attempt).flat_map(|record| {
+        let of = record.data["of"].as_array().into_iter().flatten();
+        of.chain([&record.data["transaction"]]).filter_map(Value::as_str)
+    });
+    undoing.collect()
 }
 
 /// The files that a record of a transaction names.
@@ -226,4 +274,24 @@ fn entries(record: &Record) -> Vec<Entry> {
 
 fn states(entries: &[Entry], state: impl Fn(&Entry) -> Option<Stamp>) -> Vec<(RepoPath, Option<Sha256>)> {
     entries.iter().map(|entry| (entry.path.clone(), state(entry).map(|stamp| stamp.sha256))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn calls_of_attempts_that_were_not_kept_are_known() {
+        let begin = || json!({"call": "attempt.begin", "args": {}, "reply": {}});
+        let end = |keep: bool| json!({"call": "attempt.end", "args": {"keep": keep}, "reply": {}});
+        let other = || json!({"call": "exec.run", "reply": {"status": 0}});
+        let found = |calls: &[Value]| undone(calls).into_iter().collect::<Vec<_>>();
+        assert_eq!(found(&[other(), begin(), other(), end(true), other()]), Vec::<usize>::new());
+        assert_eq!(found(&[other(), begin(), other(), end(false), other()]), [1, 2]);
+        assert_eq!(found(&[begin(), other(), begin(), other(), end(true), end(false), other()]), [0, 1, 2, 3, 4]);
+        assert_eq!(found(&[begin(), other(), begin(), other(), end(false), end(true)]), [2, 3]);
+        assert_eq!(found(&[other(), begin(), other()]), [1, 2]);
+    }
 }

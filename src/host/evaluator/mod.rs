@@ -1,6 +1,7 @@
 //! Evaluators: what is to be said of a run as a whole when it ends. Pure functions of its record, its changes and the policy.
 //!
-//! They change nothing. What the policy lists under `evaluators.fail` fails the run, which is then undone.
+//! They change nothing. One that fails, fails the run: what it changed is kept, unless the policy lists it under `evaluators.fail`
+//! or says `run.on_failure`.
 
 mod commands;
 mod dependencies;
@@ -125,21 +126,30 @@ impl Host<'_> {
         Ok(Evaluated { evaluations, changes: evidence.changes })
     }
 
-    /// The error of a run that an evaluator fails, which the policy has listed; none if it may stand.
+    /// The error of a run that an evaluator fails; none if it may stand.
     pub(super) fn evaluated_error(&self, evaluated: &Evaluated) -> Option<Error> {
-        let listed = &self.policy.settings().evaluators.fail;
+        let listed = self.policy.settings().evaluators.fail.as_ref();
+        let fails = |evaluation: &&Evaluation| listed.is_none_or(|listed| listed.contains(&evaluation.evaluator));
         let failed = evaluated.evaluations.iter().filter(|evaluation| evaluation.passed == Some(false));
-        let failed: Vec<&Evaluation> = failed.filter(|evaluation| listed.contains(&evaluation.evaluator)).collect();
+        let failed: Vec<&Evaluation> = failed.filter(fails).collect();
         let first = failed.first()?;
         let names: Vec<&str> = failed.iter().map(|evaluation| evaluation.evaluator.as_str()).collect();
-        Some(
-            Error::new(
-                Code::VerificationFailed,
-                format!("the run as a whole is not as it should be: {}", first.sentence()),
-            )
-            .detail("evaluators", names)
-            .hint(format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail"))),
-        )
+        let hint = match listed {
+            Some(_) => format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail")),
+            None => "`[evaluators] fail` in `nrv.toml` says which evaluators fail a run".to_owned(),
+        };
+        let error = Error::new(
+            Code::VerificationFailed,
+            format!("the run as a whole is not as it should be: {}", first.sentence()),
+        );
+        Some(error.detail("evaluators", names).hint(hint))
+    }
+
+    /// True if a run that an evaluator fails keeps what it changed and verified: always, unless the policy or the header says what
+    /// becomes of it.
+    pub(super) fn keeps_evaluated(&self) -> bool {
+        let says = ["evaluators.fail", "run.on_failure"].iter().any(|key| self.policy.is_set(key));
+        self.keeps_changes() || !says
     }
 }
 

@@ -1,7 +1,7 @@
 //! `diff-quality`: how much of what a run wrote it wrote in vain.
 //!
 //! Each line that the run adds is followed through its later changes of the file. One that is changed, removed or rolled back later
-//! is rework. Rework over added lines is the ratio.
+//! is rework. Rework over added lines is the ratio. What an attempt tried that was undone is as if it had not happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,11 +70,16 @@ impl Evaluator for DiffQuality {
     }
 
     fn judge(&self, evidence: &Evidence, policy: &Policy, _rules: &Rules) -> Result<Measured, Error> {
-        let Changes { added, reworked, .. } = evidence.changes;
+        let Changes { added, reworked, .. } = evidence.standing;
+        let undone = evidence.changes.added.saturating_sub(added);
         let limit = policy.settings().evaluators.max_rework;
         let value = ratio(reworked, added);
         let passed = (added > 0).then_some(value <= limit);
-        Ok(Measured { passed, value, limit: Some(limit), details: json!({"added": added, "reworked": reworked}) })
+        let mut details = json!({"added": added, "reworked": reworked});
+        if undone > 0 {
+            details["undone"] = json!(undone);
+        }
+        Ok(Measured { passed, value, limit: Some(limit), details })
     }
 }
 
@@ -265,6 +270,17 @@ mod tests {
         check(&[both.clone(), vec![back(Some(b)), step(Some(b), Some(c))]].concat(), 3, 1);
         check(&[both, vec![back(Some(b)), step(Some(b), Some(c)), back(Some(a))]].concat(), 3, 3);
         check(&[step(None, Some("a\nb\n")), back(None)], 2, 2);
+    }
+
+    #[test]
+    fn what_an_attempt_tried_that_was_undone_is_told_and_not_judged() {
+        let (a, b, c) = ("1\n", "1\n2\n", "1\n2\n3\n");
+        let changes = Changes::of(&[steps(&[a, b, c]), vec![back(Some(b)), step(Some(b), Some(a))]].concat());
+        let standing = Changes::of(&steps(&[a, b, a]));
+        let evidence = Evidence { changes, standing, ..Evidence::default() };
+        let measured = DiffQuality.judge(&evidence, &Policy::default(), Rules::built_in()).unwrap();
+        assert_eq!(measured.details, json!({"added": 1, "reworked": 1, "undone": 1}));
+        assert_eq!((measured.passed, measured.value), (Some(false), 1.0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `tests-pass`: whether what ran as a test ended with 0.
 //!
 //! A test is a command that was marked as one (`exec.run` with `test`), or a call of a program whose reply is
-//! `{"test": true, "status": n}`.
+//! `{"test": true, "status": n}`. What an attempt tried that was undone says nothing of the run: its tests don't count.
 
 use serde_json::{Value, json};
 
@@ -18,11 +18,17 @@ impl Evaluator for TestsPass {
 
     /// A test whose status is unknown, since it was killed or never started, has failed.
     fn judge(&self, evidence: &Evidence, _policy: &Policy, _rules: &Rules) -> Result<Measured, Error> {
-        let tests: Vec<_> = evidence.calls_made.iter().filter_map(test).collect();
+        let all = evidence.calls_made.iter().enumerate().filter_map(|(at, data)| Some((at, test(data)?)));
+        let (undone, tests): (Vec<_>, Vec<_>) = all.partition(|(at, _)| evidence.undone.contains(at));
+        let tests: Vec<_> = tests.into_iter().map(|(_, test)| test).collect();
         let failed: Vec<String> = tests.iter().filter(|test| !test.1).map(|test| test.0.clone()).collect();
         let passed = (!tests.is_empty()).then_some(failed.is_empty());
         let (run, n_failed) = (tests.len(), failed.len());
-        let details = found(json!({"run": run, "failed": n_failed}), failed);
+        let mut counts = json!({"run": run, "failed": n_failed});
+        if !undone.is_empty() {
+            counts["undone"] = json!(undone.len());
+        }
+        let details = found(counts, failed);
         Ok(Measured { passed, value: (run - n_failed) as f64, limit: None, details })
     }
 }
@@ -51,6 +57,19 @@ mod tests {
         let evidence = Evidence { calls_made, ..Evidence::default() };
         let measured = TestsPass.judge(&evidence, &Policy::default(), Rules::built_in()).unwrap();
         assert_eq!(measured, Measured { passed, value, limit: None, details });
+    }
+
+    #[test]
+    fn tests_of_attempts_that_were_undone_do_not_count() {
+        let exec = |status: u64| json!({"call": "exec.run", "args": {"program": "t", "test": true}, "reply": {"status": status}});
+        let evidence = Evidence {
+            calls_made: vec![exec(1), exec(0)],
+            undone: std::collections::BTreeSet::from([0]),
+            ..Evidence::default()
+        };
+        let measured = TestsPass.judge(&evidence, &Policy::default(), Rules::built_in()).unwrap();
+        assert_eq!((measured.passed, measured.value), (Some(true), 1.0));
+        assert_eq!(measured.details, json!({"run": 1, "failed": 0, "undone": 1}));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use self::{
     judge::{Bench, Law},
     steps::Steps,
 };
-use super::{Asked, Context, Position, Started, Told, budget::Budget, reply, reply::Recorded};
+use super::{Asked, Context, Position, Started, Told, budget::Budget, door, reply, reply::Recorded};
 use crate::{
     call::Call,
     error::{Code, Error, Location},
@@ -302,6 +302,8 @@ impl<'a> Replay<'a> {
             self.check_budget(place, &one, &changes)?;
             let answer = reply::answer_of(&one.record, &self.pack).map_err(|error| self.missing(error))?;
             self.tools.extend(one.tool.take());
+            let blocked = one.record.data["decision"] == "block";
+            self.tools.extend(door::used(place.call).filter(|_| !blocked).map(str::to_owned));
             return match answer {
                 Ok(reply) => self.check_reply(place, &one, reply).map(Ok),
                 Err(error) => Ok(Err(error)),

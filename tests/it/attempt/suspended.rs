@@ -157,7 +157,7 @@ fn an_approval_that_does_not_count_sets_everything_aside_again() {
 
 #[test]
 fn a_lock_that_is_not_to_be_had_stops_the_run_inside_its_attempt() {
-    let policy = format!("[run]\nlock_wait_ms = 100\n{}", crate::support::hold::PATIENT);
+    let policy = format!("[run]\nlock_wait_ms = 100\n[evaluators]\nfail = []\n{}", crate::support::hold::PATIENT);
     let body = r#"nrv.apply.create("notes/first.txt", "1\n");
         let tried = nrv.attempt(|| {
             nrv.apply.create("notes/made.txt", "2\n");

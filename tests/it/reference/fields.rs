@@ -104,6 +104,10 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.prompt.compose", json!([parts])),
         ("nrv.run.budget", json!([])),
         ("nrv.run.metrics", json!([])),
+        (
+            "nrv.run.record_violation",
+            json!([{"rule": "a/b", "severity": "block", "message": "m", "file": "notes.txt"}]),
+        ),
     ]
 }
 

@@ -1,0 +1,32 @@
+//! A violation that a workflow found by itself, as it is recorded. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// What a workflow objects to. Recording it stops nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Violation {
+    /// The rule that was broken, by which statistics count: letters, digits, `.`, `_`, `-`, `/` and `:`.
+    pub rule: String,
+    /// How bad it is.
+    #[serde(default)]
+    pub severity: Severity,
+    /// What is wrong, a sentence.
+    pub message: String,
+    /// The file that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// How bad a violation is, in the words of gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// A person should know of it.
+    #[default]
+    Warn,
+    /// A person should have decided.
+    RequireConfirmation,
+    /// It should not have happened.
+    Block,
+}
