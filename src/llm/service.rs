@@ -15,10 +15,11 @@ use super::{
     request::LlmRequest,
     sse::Sse,
     transport::{Outgoing, Received, Transport},
+    withheld,
 };
 use crate::{
     error::Error,
-    net::{Cancel, Failure, Sieve},
+    net::{Cancel, Failure},
 };
 
 /// How many bytes are read at once.
@@ -99,24 +100,13 @@ impl<S: Service, T: Transport> Served<S, T> {
         let mut body = Vec::new();
         // Half of an error says more than none.
         let _ = received.body.take(MOST_OF_AN_ERROR).read_to_end(&mut body);
-        let body = String::from_utf8_lossy(&body);
-        let body = self.transport.secret().map_or(body.to_string(), |secret| secret.taken_out_of(&body));
-        Err(of_status(received.status, &received.headers, &body))
-    }
-}
-
-impl<S: Service, T: Transport> Orchestrator for Served<S, T> {
-    fn capabilities(&self) -> Result<Capabilities, Error> {
-        self.service.capabilities()
+        Err(of_status(received.status, &received.headers, &String::from_utf8_lossy(&body)))
     }
 
-    fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
+    fn exchange(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
         let mut received = self.receive(request, cancel)?;
-        let mut answer = Answer {
-            reply: Reply { model: None, ..Reply::of_text(request.model(), "") },
-            sieve: Sieve::of(self.transport.secret()),
-            ended: false,
-        };
+        let reply = Reply { model: None, ..Reply::of_text(request.model(), "") };
+        let mut answer = Answer { reply, ended: false };
         let (mut sse, mut frames, mut bytes) = (Sse::default(), Vec::new(), vec![0; PIECE]);
         while !answer.ended {
             let length = received.body.read(&mut bytes).map_err(|error| of_failure(&Failure::of(&error)))?;
@@ -136,10 +126,19 @@ impl<S: Service, T: Transport> Orchestrator for Served<S, T> {
     }
 }
 
+impl<S: Service, T: Transport> Orchestrator for Served<S, T> {
+    fn capabilities(&self) -> Result<Capabilities, Error> {
+        self.service.capabilities()
+    }
+
+    fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
+        withheld::from_answer(self.transport.secret(), on_token, |on_token| self.exchange(request, cancel, on_token))
+    }
+}
+
 /// A reply as far as it has come.
 struct Answer {
     reply: Reply,
-    sieve: Sieve,
     ended: bool,
 }
 
@@ -147,25 +146,16 @@ impl Answer {
     fn take(&mut self, piece: Piece, on_token: &mut dyn FnMut(&str)) {
         match piece {
             Piece::Text(text) => {
-                let text = self.sieve.pass(&text);
-                self.add(&text, on_token);
+                on_token(&text);
+                self.reply.text.push_str(&text);
             }
             Piece::Call(call) => self.reply.tool_calls.push(call),
             Piece::Usage(usage) => self.reply.usage = usage,
             Piece::Model(model) => self.reply.model = Some(model),
             Piece::End(finish) => {
-                let text = self.sieve.rest();
-                self.add(&text, on_token);
                 self.reply.finish = finish;
                 self.ended = true;
             }
-        }
-    }
-
-    fn add(&mut self, text: &str, on_token: &mut dyn FnMut(&str)) {
-        if !text.is_empty() {
-            on_token(text);
-            self.reply.text.push_str(text);
         }
     }
 }
@@ -177,7 +167,7 @@ mod tests {
     use super::*;
     use crate::{
         error::Code,
-        llm::{Model, error::failed, kind},
+        llm::{Model, failed, kind},
         net::Secret,
     };
 
@@ -235,7 +225,7 @@ mod tests {
         for (status, body, expected) in [
             (200, "data: a\n\n", Kind::Truncated),
             (200, "data: a\n\nevent: busy\ndata\n\n", Kind::Overloaded),
-            (429, "slow down", Kind::RateLimit),
+            (503, "later", Kind::Overloaded),
         ] {
             let error = answer(status, body).unwrap_err();
             assert_eq!((error.code(), kind(&error)), (Code::ModelUnavailable, Some(expected)), "{error}");
