@@ -140,7 +140,9 @@ fn steps(broken: &Broken, policy: &Policy, asked: &Asked) -> Result<Vec<Step>, E
             let all = asked.get(&broken.rule).into_iter().flatten().filter(|(_, count)| **count >= ASKED);
             let harmless = |argv: &&Vec<String>| {
                 let command = destructive::Command::Argv(argv);
-                gate::evaluate_command(command, policy, &rules).decision == Decision::Allow
+                // A rule allows whatever follows its words, so that `sh` alone would allow everything.
+                !destructive::runs_what_follows(argv)
+                    && gate::evaluate_command(command, policy, &rules).decision == Decision::Allow
             };
             let is_new = |argv: &&Vec<String>| policy.exec_rule(argv).is_err();
             all.map(|(argv, _)| argv).filter(harmless).filter(is_new).cloned().map(Step::Command).collect()
@@ -329,6 +331,8 @@ mod tests {
         assert!(new.contains("[[exec.allow]]\nprefix = [\"cargo\", \"test\"]\n"), "{new}");
         assert_eq!(after("", &exec, &asked("exec.allow", &["git", "reset", "--hard"], 9)), None);
         assert_eq!(after("", &exec, &asked("exec.allow", &["rm", "-rf", "src"], 9)), None);
+        assert_eq!(after("", &exec, &asked("exec.allow", &["sh"], 9)), None);
+        assert_eq!(after("", &exec, &asked("exec.allow", &["env"], 9)), None);
     }
 
     #[test]
