@@ -40,6 +40,7 @@ fn main() {
         string: None,
         array: None,
         map: None,
+        reply_bytes: Limits::reply_bytes(),
     };
     let parts = LINES / PART.lines().count();
     let long: String = (0..parts).map(|index| PART.replace("part_N", &format!("part_{index}"))).collect();

@@ -1,5 +1,7 @@
 //! What travels between the host and a script's process: one JSON frame a line, each way.
 //!
+//! Behind a frame `text` come the bytes of a long text as they are: as JSON they could be six times as many.
+//!
 //! The name `invoke` is kept for functions of a script that the host calls; nothing else may take it.
 
 use std::collections::BTreeMap;
@@ -58,8 +60,60 @@ pub enum ToWorker {
         /// What the host said.
         outcome: Outcome,
     },
+    /// The answer to a call that is a long text; its bytes and a line feed follow.
+    Text {
+        /// The call's id.
+        id: u64,
+        /// How many bytes follow.
+        length: u64,
+    },
     /// Stop as soon as possible.
     Cancel {},
+}
+
+/// How many bytes a text may have that stands in a frame `reply`.
+pub const LONG: usize = 1 << 16;
+
+/// What a map needs of memory beside what is in it.
+const MAP: u64 = 640;
+
+/// What any other value needs beside its text.
+const VALUE: u64 = 32;
+
+/// How many times more memory than bytes a frame may need. Short values in large numbers need much more than their text.
+const MOST_TIMES: u64 = 4;
+
+/// True if what a frame holds needs no more memory than a frame of so many bytes may need.
+pub fn is_modest(line: &[u8], most: u64) -> bool {
+    // Whatever is in it, it is not much.
+    if line.len() < 1 << 20 {
+        return true;
+    }
+    let mut needs = line.len() as u64;
+    let mut at = 0;
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'"' => at = end_of_text(line, at),
+            b'{' => needs += MAP,
+            b',' | b'[' => needs += VALUE,
+            _ => {}
+        }
+        at += 1;
+    }
+    needs <= most.saturating_mul(MOST_TIMES)
+}
+
+/// The quotation mark that ends a text, or the end of all.
+fn end_of_text(line: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(found) = line.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if line[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    line.len()
 }
 
 /// A script to run, with everything that it needs.
@@ -219,6 +273,16 @@ pub struct Limits {
     pub array: Option<usize>,
     /// Entries of a map; none: bounded by `memory` only.
     pub map: Option<usize>,
+    /// Bytes of what a call sends, and of what it gives back.
+    #[serde(default = "Limits::reply_bytes")]
+    pub reply_bytes: u64,
+}
+
+impl Limits {
+    /// The bytes of a call, and of its reply, where nobody says otherwise.
+    pub const fn reply_bytes() -> u64 {
+        64 << 20
+    }
 }
 
 /// The answer to a call.

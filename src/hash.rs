@@ -51,6 +51,32 @@ impl Sha256 {
     }
 }
 
+/// A hash of what is written to it, for what is too large to be held.
+#[derive(Clone, Default)]
+pub struct Hasher {
+    state: sha2::Sha256,
+    length: u64,
+}
+
+impl Hasher {
+    /// The hash of everything that was written, and how many bytes that was.
+    pub fn finish(self) -> (Sha256, u64) {
+        (Sha256(self.state.finalize().into()), self.length)
+    }
+}
+
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.state.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl From<[u8; 32]> for Sha256 {
     fn from(bytes: [u8; 32]) -> Self {
         Sha256(bytes)

@@ -3,7 +3,7 @@
 mod distinct;
 pub(crate) mod scan;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, io};
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -20,6 +20,9 @@ use crate::{
 /// The largest integer that RFC 8785 writes exactly; larger ones travel as strings.
 const MAX_EXACT: u64 = 1 << 53;
 const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
+
+/// Bytes that a value is taken to need beside its text.
+pub const LEAST: u64 = 32;
 
 /// A struct that is written as a map, and never as the list of its fields, which serde takes too.
 #[derive(Debug, Default)]
@@ -47,6 +50,33 @@ pub fn canonical_value(value: &Value) -> Result<String, Error> {
         return serde_json::to_string(value).map_err(|error| unwritable(&error));
     }
     serde_json_canonicalizer::to_string(value).map_err(|error| unwritable(&error))
+}
+
+/// Writes [`canonical_value`] of a value piece by piece, for what is too large to be held twice.
+///
+/// `invalid_input` if it can't be written as such; the inner error is the writer's.
+pub fn canonical_into(value: &Value, mut out: impl io::Write) -> Result<io::Result<()>, Error> {
+    check_integers(value)?;
+    let written = match is_simple(value) {
+        true => serde_json::to_writer(&mut out, value),
+        false => serde_json_canonicalizer::to_writer(value, &mut out),
+    };
+    match written.map_err(|error| (error.is_io(), error)) {
+        Ok(()) => Ok(Ok(())),
+        Err((true, error)) => Ok(Err(error.into())),
+        Err((false, error)) => Err(unwritable(&error)),
+    }
+}
+
+/// What a value takes of memory, about: its texts and keys, and [`LEAST`] for every value in it.
+pub fn weight(value: &Value) -> u64 {
+    LEAST
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len() as u64,
+            Value::Array(items) => items.iter().map(weight).sum(),
+            Value::Object(map) => map.iter().map(|(key, value)| LEAST + key.len() as u64 + weight(value)).sum(),
+        }
 }
 
 fn unwritable(error: &serde_json::Error) -> Error {

@@ -15,8 +15,11 @@ use serde_json::Value;
 use crate::{
     call::Call,
     error::{Code, Error, Location},
-    frame::{FromWorker, Outcome, ToWorker},
+    frame::{Evaluated, FromWorker, Outcome, ToWorker, is_modest},
 };
+
+/// A frame of that many bytes is always sent: what is said of an error has to be.
+const LEAST: u64 = 1 << 16;
 
 /// The host, seen from a script.
 pub(super) trait Link: Send {
@@ -44,6 +47,8 @@ pub(super) struct Wire {
     reader: BufReader<End>,
     writer: End,
     last_call: u64,
+    /// Bytes that a frame of this side may have.
+    most: u64,
 }
 
 /// A wire that the serving loop and the bindings share.
@@ -89,12 +94,17 @@ impl Write for End {
 impl Wire {
     /// The wire of this process.
     pub(super) fn stdio() -> Self {
-        Wire { reader: BufReader::new(End::Stdin), writer: End::Stdout, last_call: 0 }
+        Wire { reader: BufReader::new(End::Stdin), writer: End::Stdout, last_call: 0, most: u64::MAX }
     }
 
     /// A wire over pipes of its own.
     pub(super) fn pipes(reader: PipeReader, writer: PipeWriter) -> Self {
-        Wire { reader: BufReader::new(End::Own(reader.into())), writer: End::Own(writer.into()), last_call: 0 }
+        Wire {
+            reader: BufReader::new(End::Own(reader.into())),
+            writer: End::Own(writer.into()),
+            last_call: 0,
+            most: u64::MAX,
+        }
     }
 
     /// Lets go of the pipes: whoever still holds the wire hears nothing any more.
@@ -106,22 +116,60 @@ impl Wire {
     pub(super) fn receive(&mut self) -> Option<ToWorker> {
         let mut line = Vec::new();
         self.reader.read_until(b'\n', &mut line).ok()?;
-        serde_json::from_slice(&line).ok()
+        let frame: ToWorker = serde_json::from_slice(&line).ok()?;
+        match frame {
+            ToWorker::Text { id, length } => {
+                let length = usize::try_from(length).ok()?;
+                let mut text = Vec::new();
+                text.try_reserve_exact(length + 1).ok()?;
+                (&mut self.reader).take(length as u64 + 1).read_to_end(&mut text).ok()?;
+                text.pop().filter(|end| *end == b'\n' && text.len() == length)?;
+                Some(ToWorker::Reply { id, outcome: Outcome::Ok(Value::String(String::from_utf8(text).ok()?)) })
+            }
+            ToWorker::Hello { ref limits } => {
+                self.most = limits.reply_bytes;
+                Some(frame)
+            }
+            frame => Some(frame),
+        }
     }
 
     /// Sends a frame. A host that is gone is noticed when its next frame is read.
+    ///
+    /// In place of one that is larger than the host takes goes an error.
     pub(super) fn send(&mut self, frame: &FromWorker) {
-        if let Ok(mut line) = serde_json::to_vec(frame) {
-            line.push(b'\n');
-            let _ = self.writer.write_all(&line);
+        let instead = match self.try_send(frame) {
+            Ok(()) => return,
+            Err(error) if matches!(frame, FromWorker::Evaluated(_)) => FromWorker::Evaluated(Evaluated::Error(error)),
+            Err(error) => FromWorker::Failed { error },
+        };
+        let _ = self.try_send(&instead);
+    }
+
+    /// Sends a frame if the host takes it.
+    fn try_send(&mut self, frame: &FromWorker) -> Result<(), Error> {
+        let Ok(mut line) = serde_json::to_vec(frame) else { return Ok(()) };
+        line.push(b'\n');
+        // What is said of a source has no limit of its own.
+        let is_bounded = !matches!(frame, FromWorker::Inspected(_) | FromWorker::Parsed(_) | FromWorker::Completed(_));
+        let size = line.len() as u64;
+        if is_bounded && size > self.most.max(LEAST) || !is_modest(&line, self.most) {
+            let message = format!("the script sends {size} bytes at once, and {} are allowed", self.most);
+            return Err(Error::new(Code::InvalidInput, message)
+                .detail("size", size)
+                .detail("most", self.most)
+                .detail("limit", "script.limits.reply_bytes")
+                .hint("send less at once, or raise `script.limits.reply_bytes` in `nrv.toml`"));
         }
+        let _ = self.writer.write_all(&line);
+        Ok(())
     }
 
     /// Sends a frame with a number of its own and waits for the reply to it.
     fn ask(&mut self, frame: impl FnOnce(u64) -> FromWorker) -> Result<Value, Error> {
-        self.last_call += 1;
-        let id = self.last_call;
-        self.send(&frame(id));
+        let id = self.last_call + 1;
+        self.try_send(&frame(id))?;
+        self.last_call = id;
         match self.receive() {
             Some(ToWorker::Reply { id: answered, outcome }) if answered == id => match outcome {
                 Outcome::Ok(value) => Ok(value),
@@ -200,6 +248,7 @@ fn stop(frame: Option<&ToWorker>) -> Error {
             | ToWorker::Parse { .. }
             | ToWorker::Evaluate(_)
             | ToWorker::Complete { .. }
+            | ToWorker::Text { .. }
             | ToWorker::Reply { .. },
         ) => Error::new(Code::Internal, "the host sent a frame that does not belong here"),
     }

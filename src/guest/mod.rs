@@ -134,6 +134,7 @@ fn serve(wire: &SharedWire, limits: &Limits) -> Option<Engine> {
                 | ToWorker::Evaluate(_)
                 | ToWorker::Complete { .. }
                 | ToWorker::Reply { .. }
+                | ToWorker::Text { .. }
                 | ToWorker::Cancel {},
             )
             | None => return None,

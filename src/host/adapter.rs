@@ -62,6 +62,12 @@ impl StoredProposal {
         &self.id
     }
 
+    /// What it holds of files.
+    fn bytes(&self) -> u64 {
+        let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
+        after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
+    }
+
     pub(super) fn baseline(&self) -> &FileRef {
         &self.baseline
     }
@@ -116,12 +122,25 @@ impl Host<'_> {
         input: &Value,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let result = self.discover(position, tool, input, sink).map(|stored| {
+        let result = self.discover(position, tool, input, sink).and_then(|stored| {
+            self.check_held(&stored)?;
             let reply = stored.reply.clone();
             self.proposals.insert(stored.id.clone(), stored);
-            reply
+            Ok(reply)
         });
         self.tell_failure(position, tool, result, sink)
+    }
+
+    /// Open proposals are held in memory: all of them together are no more than what a run may write.
+    fn check_held(&self, new: &StoredProposal) -> Result<(), Error> {
+        let limits = self.policy.settings();
+        let most = limits.budget.bytes.max(limits.script.limits.reply_bytes);
+        let held: u64 = self.proposals.values().chain([new]).map(StoredProposal::bytes).sum();
+        if held <= most || self.proposals.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Code::InvalidInput, format!("the open proposals have {held} bytes together, not {most}"))
+            .hint("apply a proposal before others are made"))
     }
 
     /// `apply`: a proposal by its id, verified or undone.
@@ -227,7 +246,7 @@ impl Host<'_> {
         let proposal = {
             let options = &self.context.options;
             let ctx = dta::Context {
-                view: self.view(),
+                view: self.view().until(self.deadline.stop()),
                 threads: options.threads,
                 cancel: self.deadline.stop(),
                 progress: options.progress.0.as_ref(),
@@ -245,7 +264,7 @@ impl Host<'_> {
         let patch_sha256 = Sha256::of(&stored.patch.bytes);
         if patch.sha256 != patch_sha256 {
             // What stands there shows no secrets; the run could not go on with it.
-            self.folder.keep_reply(&stored.patch.bytes)?;
+            self.kept_bytes(&stored.patch.bytes)?;
         }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({
@@ -270,6 +289,7 @@ impl Host<'_> {
         let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
         let patch_path = format!("artifacts/{}-{tool}.patch", self.stem(position));
         let shown = self.shown_patch(&patch).into_owned();
+        self.room(shown.len() as u64)?;
         self.folder.write(&patch_path, &shown)?;
         let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
         stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
@@ -436,6 +456,7 @@ impl Host<'_> {
         let mut bytes =
             serde_json::to_vec_pretty(&content).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         bytes.push(b'\n');
+        self.room(bytes.len() as u64)?;
         self.folder.write(&path, &bytes)?;
         Ok(FileRef { path, sha256: Sha256::of(&bytes) })
     }

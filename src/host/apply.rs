@@ -42,7 +42,8 @@ impl Host<'_> {
         self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.context.options;
-            let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: self.deadline.stop() };
+            let stop = self.deadline.stop();
+            let ctx = apply::Context { view: self.view().until(stop), threads: options.threads, cancel: stop };
             apply::propose(&ctx, &request)
         };
         let mut proposed = proposed.map_err(|error| self.conceal(error))?;

@@ -16,10 +16,13 @@ use crate::{
     gate::{self, Domain, Subject, Text, Verdict},
     hash::Sha256,
     journal::{self, Journal, Target, Transaction},
-    ledger::{FileRef, Note, RunFolder, packed_form},
+    ledger::{FileRef, Note, RunFolder},
     lock::Wait,
     policy::Policy,
 };
+
+/// The name of a run's first transaction.
+const FIRST: &str = "t1";
 
 /// A transaction of the run, as far as undoing it needs to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +137,7 @@ impl Host<'_> {
         };
         let place = match &written {
             Some(file) => json!(file),
-            None => packed_form(&self.folder.keep_reply(&patch.bytes)?, patch.bytes.len()),
+            None => self.kept_bytes(&patch.bytes)?,
         };
         let files = self.packed(&patch.rows(), false)?;
         let data = json!({
@@ -184,6 +187,7 @@ impl Host<'_> {
         patch: &[u8],
         reply: Option<&Value>,
     ) -> Result<String, Error> {
+        self.room(patch.len() as u64)?;
         let name = self.next_transaction();
         if let Some(reply) = reply {
             let data = json!({"transaction": name, "reply": self.packed(reply, false)?});
@@ -221,6 +225,9 @@ impl Host<'_> {
 
     /// One transaction in this run's folder, fenced by its lease.
     fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<(), Error> {
+        if transaction.name == FIRST {
+            self.context.runs.sync_leases()?;
+        }
         let lease = self.lease.as_ref();
         let before_commit = || lease.map_or(Ok(()), |lease| lease.check());
         self.journal().apply(transaction, targets, &before_commit)

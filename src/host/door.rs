@@ -10,6 +10,7 @@ use crate::{
     clock::Stopwatch,
     error::{Code, Error},
     gate::{self, Decision, Subject, Verdict},
+    json,
 };
 
 impl Host<'_> {
@@ -22,25 +23,50 @@ impl Host<'_> {
         }
         self.note_seen()?;
         let watch = Stopwatch::start();
+        let (form, room) = self.form_of(&call)?;
         let verdict = self.judge_call(&call);
         self.reserved = Cost::default();
         self.reached_tree = false;
-        let result = match self.settle_call(position, &call, sink) {
+        let result = match room.and_then(|()| self.settle_call(position, &call, sink)) {
             Ok(None) => self.answer(position, &call, &verdict, sink),
             Ok(Some(reply)) => Ok(reply),
             // Another call than the one that the run died in: it is no answer to that, whatever it would come to.
             Err(error) if error.code() == Code::Diverged => return Err(error),
             Err(error) => Err(error),
         };
-        let result = reply::as_recorded(result.map_err(|error| self.cause(error)));
+        let result = result.and_then(|reply| self.bounded(reply)).map_err(|error| self.cause(error));
+        let result = reply::as_recorded(result);
         let mut cost = mem::take(&mut self.reserved);
         if result.is_err() && !self.reached_tree {
             self.budget.release(&cost);
             cost = Cost { demand: cost.demand, ..Cost::default() };
         }
         self.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
-        self.record_call(position, Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch })?;
-        result
+        self.record_call(position, Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch })?
+    }
+
+    /// Counts what a run keeps of a call until its end: all of it together is no more than what one call may send.
+    fn hold(&mut self, call: &Call) -> Result<(), Error> {
+        if !matches!(call, Call::CommitAdd { .. } | Call::GateConfirm { .. } | Call::RunMetric { .. }) {
+            return Ok(());
+        }
+        let most = self.policy.settings().script.limits.reply_bytes;
+        let held = self.held.saturating_add(json::weight(&reply::as_value(call)?));
+        if held > most {
+            let message = format!("commitments, confirmations and metrics of the run have {held} bytes, not {most}");
+            return Err(Error::new(Code::InvalidInput, message)
+                .detail("limit", "script.limits.reply_bytes")
+                .hint("make fewer of them, or shorter ones"));
+        }
+        self.held = held;
+        Ok(())
+    }
+
+    /// A reply that a script may be given.
+    fn bounded(&self, reply: Value) -> Result<Value, Error> {
+        let size = json::weight(&reply);
+        let most = self.policy.settings().script.limits.reply_bytes;
+        if size <= most { Ok(reply) } else { Err(too_large("the reply", size, most).hint(ASK_FOR_LESS)) }
     }
 
     /// What gates say of a call.
@@ -63,6 +89,8 @@ impl Host<'_> {
         self.check_cancelled()?;
         // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
         self.budget.reserve_call()?;
+        self.room(0)?;
+        self.hold(call)?;
         self.heed(verdict, sink)?;
         self.confirm_call(position, call, verdict, sink)?;
         self.tools.extend(used(call).map(str::to_owned));
@@ -183,6 +211,18 @@ impl Host<'_> {
 pub(super) fn used(call: &Call) -> Option<&str> {
     let asks = |call: &Call| matches!(call, Call::LlmCapabilities { .. }) || call.name().starts_with("dta.");
     call.tool().filter(|_| !asks(call))
+}
+
+/// What to do about a reply that is too large.
+const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";
+
+/// The error for something that does not fit into a reply.
+pub(super) fn too_large(what: &str, size: u64, most: u64) -> Error {
+    let message = format!("{what} has {size} bytes, and a reply may have {most}");
+    Error::new(Code::Unreadable, message)
+        .detail("size", size)
+        .detail("most", most)
+        .detail("limit", "script.limits.reply_bytes")
 }
 
 fn tell(sink: &mut dyn Sink, event: Event) -> Result<Value, Error> {

@@ -19,7 +19,7 @@ use crate::{
     journal::{self, Cleared},
     ledger::{FileRef, Note},
     path::RepoPath,
-    policy::Allowance,
+    policy::{self, Allowance},
     process::sandbox::{Bound, Confinement, Ended, Stream},
     text::{escape, shortened},
     workspace::{Globs, View, Workspace},
@@ -71,6 +71,15 @@ impl Host<'_> {
         self.keep(position, done, reply, sink)
     }
 
+    /// The policy of commands, with no more output than the record and a reply have room for.
+    fn exec_settings(&self) -> policy::Exec {
+        let mut settings = self.policy.settings().exec.clone();
+        // Of each of two streams, and what a reply shows of them must fit into it.
+        settings.stored = settings.stored.min(self.budget.room() / 2);
+        settings.output = settings.output.min(self.policy.settings().script.limits.reply_bytes / 4);
+        settings
+    }
+
     /// Runs the command on a view of the tree. The files that it may change stay locked.
     fn run_command(
         &mut self,
@@ -79,7 +88,7 @@ impl Host<'_> {
         (timeout_ms, allowance): (u64, &Allowance),
         sink: &mut dyn Sink,
     ) -> Result<Done, Error> {
-        let (overlay, settings) = (self.overlay.clone(), self.policy.settings().exec.clone());
+        let (overlay, settings) = (self.overlay.clone(), self.exec_settings());
         let permitted = self.policy.settings().paths.allow_protected.clone();
         let (stop, context) = (self.deadline.flag(), self.context);
         // A command that is made again when the run goes on does not write over what the record names.
@@ -130,6 +139,7 @@ impl Host<'_> {
         let done = prepared.run(&mut ready);
         let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
         let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
+        self.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
         self.note_ended(position, (&done, &set_id), &output)?;
         let Ended { status, duration_ms, .. } = done.ended;
         sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms });

@@ -1,22 +1,30 @@
 //! `nrv.files`: what a script sees of the tree.
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    io::{self, BufRead, BufReader, Read},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
-use super::Context;
+use super::{Context, context::check_stop, door::too_large};
 use crate::{
     call::Call,
     change::Content,
     error::{Code, Error},
+    json,
     path::{RepoPath, protected},
     policy::Policy,
     workspace::{Globs, Kind, Overlay, View, parallel_map},
 };
 
 /// How many hits one search may give.
-const MAX_HITS: usize = 100_000;
+const MAX_HITS: u64 = 100_000;
+
+/// A longer file is searched line by line.
+const HELD: u64 = 16 << 20;
 
 /// A tree, and what a policy lets a script see of it.
 #[derive(Clone, Copy)]
@@ -24,6 +32,10 @@ pub(super) struct Files<'a> {
     pub(super) context: &'a Context,
     pub(super) policy: &'a Policy,
     pub(super) overlay: &'a Overlay,
+    /// Bytes that a reply may have.
+    pub(super) most: u64,
+    /// Becomes true when everything has to stop.
+    pub(super) stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Files<'a> {
@@ -41,7 +53,8 @@ impl<'a> Files<'a> {
     }
 
     fn view(&self) -> View<'a> {
-        View::new(&self.context.workspace, self.overlay)
+        let view = View::new(&self.context.workspace, self.overlay);
+        self.stop.map_or(view, |stop| view.until(stop))
     }
 
     /// Checks that a script may read a path.
@@ -60,13 +73,32 @@ impl<'a> Files<'a> {
         let globs = unprotected(Globs::parse(patterns)?)?;
         let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
         paths.retain(|path| self.readable(path.as_str()).is_ok());
+        let size: u64 = paths.iter().map(|path| path.len() as u64 + json::LEAST).sum();
+        if size > self.most {
+            return Err(too_large("the list of files", size, self.most).hint("narrow the globs"));
+        }
         Ok(paths)
     }
 
     /// A file's text.
     pub(super) fn read_text(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
-        text_of(&path, self.view().read(&path)?.into_bytes())
+        match self.view().read_within(&path, self.most)? {
+            Some(content) => text_of(&path, content.into_bytes()),
+            None => Err(self.too_large(&path)),
+        }
+    }
+
+    /// The error for a file whose text is too large.
+    fn too_large(&self, path: &RepoPath) -> Error {
+        let size = match self.overlay.get(path) {
+            Some(content) => content.map(|content| content.bytes.len() as u64),
+            None => self.context.workspace.stat(path).ok().flatten().map(|found| found.length),
+        };
+        too_large(&format!("`{path}`"), size.unwrap_or_default(), self.most).detail("path", path.as_str()).hint(
+            "search it with `nrv.files.grep`, compare it by `nrv.files.sha256`, change it by an adapter, or raise \
+             `script.limits.reply_bytes` in `nrv.toml`",
+        )
     }
 
     /// The file that a text names, if it is the path of one that may be read.
@@ -121,25 +153,84 @@ impl<'a> Files<'a> {
                 .hint("back-references and look-around are not available, so that every search takes linear time")
         })?;
         let paths = self.glob(patterns)?;
-        let view = self.view();
-        let hits = parallel_map(self.context.options.threads, &paths, |path| -> Result<Vec<Value>, Error> {
-            let Ok(text) = text_of(path, view.read(path)?.into_bytes()) else { return Ok(Vec::new()) };
-            let hit = |(index, line): (usize, &str)| {
-                let found = regex.find(line)?;
-                let column = line[..found.start()].chars().count() + 1;
-                Some(json!({"path": path, "line": index + 1, "column": column, "text": line}))
-            };
-            Ok(text.lines().enumerate().filter_map(hit).collect())
-        });
+        let search = Search { files: self, regex, hits: AtomicU64::new(0), size: AtomicU64::new(0) };
+        let hits = parallel_map(self.context.options.threads, &paths, |path| search.file(path));
+        self.stop.map_or(Ok(()), check_stop)?;
+        if search.is_too_large() {
+            let message = format!("the search has more than {MAX_HITS} hits or {} bytes of them", self.most);
+            return Err(Error::new(Code::InvalidInput, message)
+                .detail("limit", "script.limits.reply_bytes")
+                .hint("narrow the glob or the regular expression"));
+        }
         let mut all = Vec::new();
         for hits in hits {
             all.extend(hits?);
-            if all.len() > MAX_HITS {
-                return Err(Error::new(Code::InvalidInput, format!("the search has more than {MAX_HITS} hits"))
-                    .hint("narrow the glob or the regular expression"));
-            }
         }
         Ok(all)
+    }
+}
+
+/// A search that goes on in many files at once, and ends in all of them when it has found too much.
+struct Search<'s, 'a> {
+    files: &'s Files<'a>,
+    regex: Regex,
+    hits: AtomicU64,
+    size: AtomicU64,
+}
+
+impl Search<'_, '_> {
+    fn is_too_large(&self) -> bool {
+        self.hits.load(Ordering::Relaxed) > MAX_HITS || self.size.load(Ordering::Relaxed) > self.files.most
+    }
+
+    /// The lines of a file that match; none if it is not UTF-8.
+    fn file(&self, path: &RepoPath) -> Result<Vec<Value>, Error> {
+        self.files.stop.map_or(Ok(()), check_stop)?;
+        if self.is_too_large() {
+            return Ok(Vec::new());
+        }
+        let view = self.files.view();
+        let Some(content) = view.read_within(path, HELD)? else { return self.long_file(path, view.reader(path)?) };
+        let Ok(text) = text_of(path, content.into_bytes()) else { return Ok(Vec::new()) };
+        let hits = text.lines().enumerate().map_while(|(index, line)| {
+            let hit = self.line(path, index, line);
+            (!self.is_too_large()).then_some(hit)
+        });
+        Ok(hits.flatten().collect())
+    }
+
+    /// The same of a file that is not held in memory.
+    fn long_file(&self, path: &RepoPath, reader: impl Read) -> Result<Vec<Value>, Error> {
+        let unread = |error: io::Error| match self.files.stop.map_or(Ok(()), check_stop) {
+            Ok(()) => Error::io(format!("`{path}` can't be read"), &error),
+            Err(stopped) => stopped,
+        };
+        let (mut reader, mut line, mut hits) = (BufReader::with_capacity(1 << 18, reader), Vec::new(), Vec::new());
+        for index in 0.. {
+            line.clear();
+            let most = self.files.most.saturating_add(1);
+            if reader.by_ref().take(most).read_until(b'\n', &mut line).map_err(unread)? == 0 || self.is_too_large() {
+                break;
+            }
+            if line.len() as u64 == most && line.last() != Some(&b'\n') {
+                let what = format!("line {} of `{path}`", index + 1);
+                return Err(too_large(&what, most, self.files.most)
+                    .detail("path", path.as_str())
+                    .hint("leave the file out with a glob that begins with `!`"));
+            }
+            let Ok(text) = str::from_utf8(&line) else { return Ok(Vec::new()) };
+            hits.extend(text.lines().next().and_then(|line| self.line(path, index, line)));
+        }
+        Ok(hits)
+    }
+
+    fn line(&self, path: &RepoPath, index: usize, line: &str) -> Option<Value> {
+        let found = self.regex.find(line)?;
+        let column = line[..found.start()].chars().count() + 1;
+        let hit = json!({"path": path, "line": index + 1, "column": column, "text": line});
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        self.size.fetch_add(json::weight(&hit), Ordering::Relaxed);
+        Some(hit)
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     error::{Code, Error},
     hash::Sha256,
+    journal,
     ledger::{FileRef, Head, Note, REPLIES, Record},
 };
 
@@ -165,6 +166,7 @@ impl Host<'_> {
     /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
     /// locks.
     pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
+        self.ends = true;
         // A run that goes on and comes to its end before what it did already has done something else.
         let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
@@ -186,6 +188,7 @@ impl Host<'_> {
         state: Option<State>,
         evaluated: &Evaluated,
     ) -> Result<Finished, Error> {
+        self.ends = true;
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, preview, patch) = match self.write_patch() {
             Ok((preview, patch)) => (outcome, preview, patch),
@@ -400,6 +403,8 @@ impl Host<'_> {
         };
         self.context.runs.add_head(&head)?;
         match self.lease.take() {
+            // What is still open is found by its lease, which is free now and stays.
+            Some(_) if !journal::open_transactions(self.folder.path())?.is_empty() => Ok(()),
             Some(lease) => lease.retire(),
             None => Ok(()),
         }

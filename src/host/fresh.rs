@@ -42,7 +42,7 @@ impl Host<'_> {
 
     /// Checks that every file that a proposal looked at is as it was.
     pub(super) fn check_fresh(&self, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
-        let view = self.view();
+        let view = self.view().until(self.deadline.stop());
         let pairs: Vec<_> = files.iter().zip(&seen.looks).collect();
         let changed = parallel_map(self.context.options.threads, &pairs, |(file, look)| {
             let now = self.context.workspace.look(&file.path).ok().flatten();
@@ -53,6 +53,7 @@ impl Host<'_> {
             let same = view.hash(&file.path).is_ok_and(|stamp| stamp.sha256 == file.sha256);
             (!same).then(|| file.path.to_string())
         });
+        self.check_cancelled()?;
         let changed: Vec<String> = changed.into_iter().flatten().collect();
         let Some(first) = changed.first() else { return Ok(()) };
         let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };

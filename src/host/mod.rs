@@ -112,7 +112,7 @@ pub use self::{
 use crate::{
     error::{Code, Error},
     gate::{GateResult, Rules},
-    ledger::{Chain, Note, RunFolder},
+    ledger::{Chain, Keeper, Note, RunFolder},
     lock::Lease,
     path::RepoPath,
     policy::Policy,
@@ -131,6 +131,12 @@ pub struct Host<'a> {
     seed: u64,
     folder: RunFolder,
     chain: Chain,
+    /// The pack of what is too large for events.
+    keeper: Keeper,
+    /// Bytes of calls that are kept until the run ends.
+    held: u64,
+    /// True once the run is ending, which is recorded in any case.
+    ends: bool,
     lease: Option<Lease>,
     budget: Budget,
     /// Tells whatever works for the run when to stop.
@@ -204,7 +210,10 @@ impl Host<'_> {
 
     /// The same for an event in which there can be no secret any more.
     fn note_as_is(&mut self, note: Note) -> Result<(), Error> {
-        self.chain.append(self.context.options.clock.now(), note).map(drop).map_err(unrecorded)
+        let before = self.chain.length();
+        self.chain.append(self.context.options.clock.now(), note).map_err(unrecorded)?;
+        self.budget.count_record(self.chain.length() - before);
+        Ok(())
     }
 
     /// Waits until the record is on the disk.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Host, adapter::approved, files::Files, reply::as_value};
+use super::{Host, adapter::approved, door::too_large, files::Files, reply::as_value};
 use crate::{
     call::Parts,
     error::Error,
@@ -17,7 +17,16 @@ impl Files<'_> {
     pub(super) fn compose(&self, parts: &Parts) -> Result<Composed, Error> {
         let adapters = approved(self.context, self.policy);
         let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
-        prompt::compose(parts, &names, &mut |path| self.read_text(path))
+        let mut size = 0;
+        prompt::compose(parts, &names, &mut |path| {
+            let text = self.read_text(path)?;
+            // One file may be named many times.
+            size += text.len() as u64;
+            if size > self.most {
+                return Err(too_large("the prompt", size, self.most).hint("leave parts out, or use shorter ones"));
+            }
+            Ok(text)
+        })
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Round {
 /// `stale_preimage` names the files that somebody else changed meanwhile, `record_damaged` a journal or pre-image that is
 /// not what was written; everything else is recovered by then.
 pub fn recover(context: &Context) -> Result<Vec<Recovery>, Error> {
-    let Round { recoveries, failures } = recover_all(context)?;
+    let Round { recoveries, failures } = look_at(context, false)?;
     if let Some(error) = failures.into_iter().next() {
         return Err(error);
     }
@@ -60,17 +60,29 @@ pub fn recover(context: &Context) -> Result<Vec<Recovery>, Error> {
     Ok(recoveries)
 }
 
+/// Recovers the runs that died, which are among those that have a lease: none begins without one, and none gives it up with
+/// a transaction open. Every record is looked at only where leases may be missing.
 pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
+    look_at(context, context.runs.knows_leases())
+}
+
+fn look_at(context: &Context, are_known: bool) -> Result<Round, Error> {
     let mut round = Round::default();
     if !context.runs.path().join("locks").exists() {
-        return Ok(round);
+        if context.runs.list()?.is_empty() {
+            return Ok(round);
+        }
+        // Records without leases: copied from elsewhere, or cleared by hand.
+        context.runs.prepare()?;
     }
     let locks = context.locks();
-    for id in context.runs.list()? {
-        let folder = context.runs.open(&id)?;
-        let open = !journal::open_transactions(folder.path())?.is_empty();
+    let ids = if are_known { locks.runs()? } else { context.runs.list()? };
+    for id in ids {
+        context.check_cancelled()?;
+        // The lease of a run whose record was removed says nothing.
+        let Some(folder) = context.runs.find(&id) else { continue };
         // A lease that is left behind is of a run that died, or of one that is going on.
-        if !open && !locks.has_file(&id) {
+        if !locks.has_file(&id) && journal::open_transactions(folder.path())?.is_empty() {
             continue;
         }
         let Some(lease) = locks.lease(&id)? else { continue };
@@ -78,6 +90,10 @@ pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
             Ok(recovery) => round.recoveries.push(recovery),
             Err(error) => round.failures.push(error),
         }
+    }
+    // Whatever was open has its lease now.
+    if !context.runs.knows_leases() {
+        context.runs.trust_leases()?;
     }
     Ok(round)
 }

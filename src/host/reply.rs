@@ -1,20 +1,20 @@
 //! How calls and their replies are recorded, and what of a record is compared between runs.
 
-use std::{path::Path, sync::LazyLock};
+use std::{io, path::Path, sync::LazyLock};
 
 use regex::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position, budget::Cost, exec, position, start::Origin};
+use super::{Host, Position, budget::Cost, exec, position, start::Origin, unrecorded};
 use crate::{
     call::Call,
     clock::Stopwatch,
     error::{Code, Error},
     gate::{Verdict, secrets},
-    hash::Sha256,
+    hash::Hasher,
     json,
-    ledger::{Note, Pack, Record, RunFolder, named, packed_form},
+    ledger::{Note, Pack, Permit, Record, RunFolder, named, packed_form},
     llm::Transcript,
 };
 
@@ -27,8 +27,10 @@ const CONTENTS: &[&str] = &["files", "patches", "plan", "text", "unified_diff", 
 /// A call and what was said to it.
 pub(super) struct Answered<'a> {
     pub(super) call: &'a Call,
+    /// The call as the record has it.
+    pub(super) form: Recorded,
     pub(super) verdict: &'a Verdict,
-    pub(super) result: &'a Result<Value, Error>,
+    pub(super) result: Result<Value, Error>,
     /// What it took of the budgets.
     pub(super) cost: &'a Cost,
     /// Started when the call arrived.
@@ -108,23 +110,30 @@ impl Host<'_> {
         self.note(Note { position: position.to_string(), kind: "intent", data, ..Note::default() })
     }
 
-    /// Records a call with what was decided and replied.
-    pub(super) fn record_call(&mut self, position: &Position, answered: Answered<'_>) -> Result<(), Error> {
-        let Answered { call, verdict, result, cost, watch } = answered;
-        let Recorded { name, args } = self.recorded(call)?;
-        let is_content = replies_with_contents(call);
+    /// A call as a record has it, and why it can't be answered if there is no room for what it sends.
+    pub(super) fn form_of(&self, call: &Call) -> Result<(Recorded, Result<(), Error>), Error> {
+        match self.recorded(call) {
+            Ok(form) => Ok((form, Ok(()))),
+            Err(error) if gives_up(&error) => Ok((recorded_form(call, self.rules.secrets())?, Err(error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Records a call with what was decided and replied; what it is told then.
+    ///
+    /// If there is no room for the reply, or the user does not want to wait until it is recorded, that is the answer.
+    pub(super) fn record_call(
+        &mut self,
+        position: &Position,
+        answered: Answered<'_>,
+    ) -> Result<Result<Value, Error>, Error> {
+        let Answered { call, form, verdict, result, cost, watch } = answered;
         let mut volatile = json!({"duration_ms": watch.elapsed_ms()});
-        let mut cost = cost.describe();
-        let outcome = match result {
-            // How long a command or a model took is of this time only.
-            Ok(reply) if matches!(call, Call::ExecRun(_) | Call::LlmStream(_)) => {
-                let (stable, apart) = exec::parted(reply);
-                volatile["reply"] = apart;
-                json!({"reply": self.packed(&stable, is_content)?})
-            }
-            Ok(reply) => json!({"reply": self.packed(reply, is_content)?}),
-            Err(error) => self.recorded_error(error)?,
+        let (outcome, result) = match self.recorded_outcome(call, &result, &mut volatile) {
+            Err(error) if gives_up(&error) => (self.recorded_error(&error)?, Err(error)),
+            outcome => (outcome?, result),
         };
+        let mut cost = cost.describe();
         if matches!(call, Call::ExecRun(_))
             && let Some(time) = cost.as_mut().and_then(|cost| cost.as_object_mut()?.remove_entry("exec_ms"))
         {
@@ -133,15 +142,37 @@ impl Host<'_> {
         }
         let told: Vec<_> = verdict.remarks().collect();
         let told = self.redacted(json!(told));
+        let Recorded { name, args } = form;
         let mut data = json!({"call": name, "args": args, "decision": verdict.decision, "results": told});
         if let Some(cost) = cost {
             data["cost"] = cost;
         }
         if let (Value::Object(data), Value::Object(outcome)) = (&mut data, outcome) {
-            data.extend(remarks(call, result)?);
+            data.extend(remarks(call, &result)?);
             data.extend(outcome);
         }
-        self.note_as_is(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })
+        self.note_as_is(Note { position: position.to_string(), kind: "call", data, volatile, ..Note::default() })?;
+        Ok(result)
+    }
+
+    /// What a record says that was replied.
+    fn recorded_outcome(
+        &self,
+        call: &Call,
+        result: &Result<Value, Error>,
+        volatile: &mut Value,
+    ) -> Result<Value, Error> {
+        let is_content = replies_with_contents(call);
+        match result {
+            // How long a command or a model took is of this time only.
+            Ok(reply) if matches!(call, Call::ExecRun(_) | Call::LlmStream(_)) => {
+                let (stable, apart) = exec::parted(reply);
+                volatile["reply"] = apart;
+                Ok(json!({"reply": self.packed(&stable, is_content)?}))
+            }
+            Ok(reply) => Ok(json!({"reply": self.packed(reply, is_content)?})),
+            Err(error) => self.recorded_error(error),
+        }
     }
 
     /// An error without secrets, and where it is told exactly.
@@ -151,7 +182,9 @@ impl Host<'_> {
         if shown == exact {
             return Ok(json!({"error": shown}));
         }
-        Ok(json!({"error": shown, "error_exact": self.packed(&exact, true)?}))
+        // Why a call has no answer is recorded in any case.
+        let kept = pack_with(&exact, true, self.rules.secrets(), &|value| self.kept(value, Permit::ALL))?;
+        Ok(json!({"error": shown, "error_exact": kept}))
     }
 
     /// A call as a record has it; what does not stand there itself is kept in the pack.
@@ -161,9 +194,46 @@ impl Host<'_> {
 
     /// The value itself if it is short and shows no secret, else its name after it was put into the pack.
     pub(super) fn packed(&self, value: &Value, always: bool) -> Result<Value, Error> {
-        let keep = |text: &str| self.folder.keep_reply(text.as_bytes());
-        pack_with(value, always, self.rules.secrets(), &keep)
+        let (room, go_on) = (|bytes| self.room(bytes), || self.go_on());
+        let permit = Permit { room: &room, go_on: &go_on };
+        pack_with(value, always, self.rules.secrets(), &|value| self.kept(value, permit))
     }
+
+    /// Counts bytes that are about to be recorded; an error if there is no room for them, unless the run is ending.
+    pub(super) fn room(&self, bytes: u64) -> Result<(), Error> {
+        if self.ends {
+            self.budget.count_record(bytes);
+            return Ok(());
+        }
+        self.budget.reserve_record(bytes)
+    }
+
+    /// An error if what takes long is to be left, unless the run is ending.
+    fn go_on(&self) -> Result<(), Error> {
+        if self.ends { Ok(()) } else { self.check_cancelled() }
+    }
+
+    /// Puts a value into the pack; its name.
+    fn kept(&self, value: &Value, permit: Permit<'_>) -> Result<Value, Error> {
+        self.keeper.keep_value(value, permit).map_err(unkept)
+    }
+
+    /// Puts some content into the pack; its name.
+    pub(super) fn kept_bytes(&self, content: &[u8]) -> Result<Value, Error> {
+        let (room, go_on) = (|bytes| self.room(bytes), || self.go_on());
+        let hash = self.keeper.keep_within(content, Permit { room: &room, go_on: &go_on }).map_err(unkept)?;
+        Ok(packed_form(&hash, content.len()))
+    }
+}
+
+/// True for an error that says that something is not recorded, and that the run ends for that.
+fn gives_up(error: &Error) -> bool {
+    matches!(error.code(), Code::BudgetExhausted | Code::Cancelled)
+}
+
+/// What can't be written must not go on.
+fn unkept(error: Error) -> Error {
+    if gives_up(&error) { error } else { unrecorded(error) }
 }
 
 /// What of a reply stands in the record itself, also where all of it is only in the pack.
@@ -196,12 +266,19 @@ fn answered_by(reply: &Value) -> Value {
 
 /// A call as a record would have it. Nothing is kept.
 pub(super) fn recorded_form(call: &Call, rules: &secrets::Rules) -> Result<Recorded, Error> {
-    recorded(call, &mut |value, always| pack_with(value, always, rules, &|text| Ok(Sha256::of(text.as_bytes()))))
+    recorded(call, &mut |value, always| packed_value(value, always, rules))
 }
 
 /// A value as a record would have it. Nothing is kept.
 pub(super) fn packed_value(value: &Value, always: bool, rules: &secrets::Rules) -> Result<Value, Error> {
-    pack_with(value, always, rules, &|text| Ok(Sha256::of(text.as_bytes())))
+    pack_with(value, always, rules, &|value| {
+        let mut hasher = io::BufWriter::with_capacity(1 << 16, Hasher::default());
+        let written = json::canonical_into(value, &mut hasher)?;
+        let hasher = written.and_then(|()| hasher.into_inner().map_err(io::IntoInnerError::into_error));
+        let hasher = hasher.map_err(|error| Error::io("a value can't be hashed", &error))?;
+        let (hash, length) = hasher.finish();
+        Ok(packed_form(&hash, usize::try_from(length).unwrap_or(usize::MAX)))
+    })
 }
 
 /// True for the calls whose replies are contents of files, which never stand in the events, however short they are.
@@ -225,14 +302,19 @@ fn pack_with(
     value: &Value,
     always: bool,
     rules: &secrets::Rules,
-    keep: &dyn Fn(&str) -> Result<Sha256, Error>,
+    keep: &dyn Fn(&Value) -> Result<Value, Error>,
 ) -> Result<Value, Error> {
     let value = json::exact(value);
-    let text = json::canonical_value(&value)?;
-    if !always && text.len() <= INLINE && named(&value).is_none() && !secrets::shows_secret(&value, rules) {
+    if !always && is_short(&value)? && named(&value).is_none() && !secrets::shows_secret(&value, rules) {
         return Ok(value.into_owned());
     }
-    Ok(packed_form(&keep(&text)?, text.len()))
+    keep(&value)
+}
+
+/// True if a value may stand in an event.
+fn is_short(value: &Value) -> Result<bool, Error> {
+    // What is as large as that in memory need not be written to be measured.
+    Ok(json::weight(value) <= 64 * INLINE as u64 && json::canonical_value(value)?.len() <= INLINE)
 }
 
 /// A run's records as they are compared between runs: by position, without times, run ids, machine paths and chain hashes.

@@ -26,7 +26,7 @@ use crate::{
     error::{Code, Error},
     gate::Rules,
     journal,
-    ledger::{self, Chain, Note, RunFolder},
+    ledger::{self, Chain, Keeper, Note, RunFolder},
     lock::Lease,
     policy::Policy,
     workspace::Overlay,
@@ -127,7 +127,6 @@ impl<'a> Host<'a> {
     ) -> Result<(Self, Policy), Error> {
         let Opened { folder, lease, started, past } = opened;
         let prepared = prepare(&started, current, yes).and_then(|prepared| {
-            folder.mend_pack()?;
             let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
             Ok((prepared, kept, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?, past.spent()?))
         });
@@ -142,6 +141,9 @@ impl<'a> Host<'a> {
             origin: started.asked.origin(),
             seed: started.seed,
             chain,
+            keeper: Keeper::new(&folder),
+            held: 0,
+            ends: false,
             folder,
             lease: Some(lease),
             deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),
@@ -170,6 +172,7 @@ impl<'a> Host<'a> {
             waits: false,
             watch: Stopwatch::start(),
         };
+        host.budget.count_record(host.folder.own_bytes()?);
         host.take_in(spent);
         host.count_requests();
         Ok((host, recorded))
@@ -403,6 +406,7 @@ fn open(context: &Context, run: &str, sink: &mut dyn Sink) -> Result<Opened, Err
         return Err(failures.remove(0));
     }
     let Some(lease) = locks.lease(folder.id())? else { return Err(still_going_on(&folder, None)) };
+    context.runs.sync_leases()?;
     match examine(context, &folder) {
         Ok((started, past)) => Ok(Opened { folder, lease, started, past }),
         Err(error) => lease.retire().and(Err(error)),

@@ -122,7 +122,9 @@ fn remove(context: &Context, folder: &RunFolder, head: Option<&Head>, dry_run: b
     // Whoever holds the lease is the only one who may recover or resume the run.
     let Some(lease) = context.locks().lease(id)? else { return Ok(false) };
     if !may_go()? {
-        return lease.retire().map(|()| false);
+        // A lease that stays leads to what is open.
+        let is_open = !journal::open_transactions(folder.path())?.is_empty();
+        return if is_open { Ok(false) } else { lease.retire().map(|()| false) };
     }
     context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head.clone() })?;
     folder.remove()?;

@@ -116,7 +116,9 @@ impl Reading<'_> {
     }
 
     fn files<'a>(&'a self, overlay: &'a Overlay) -> Files<'a> {
-        Files { context: self.context, policy: self.policy, overlay }
+        let stop = Some(&*self.context.options.cancel);
+        // What an earlier version gave a script may be larger than a reply may be now.
+        Files { context: self.context, policy: self.policy, overlay, most: u64::MAX, stop }
     }
 
     fn read_again(&self, overlay: &Overlay, record: &Record, call: &Call) -> Result<Value, Error> {

@@ -22,7 +22,7 @@ use crate::{
     error::{Code, Error},
     frame::Isolation,
     hash::Sha256,
-    ledger::{Chain, FileRef, Note},
+    ledger::{Chain, FileRef, Keeper, Note},
     policy::{OnFailure, Policy},
     workspace::{Globs, Overlay},
 };
@@ -207,6 +207,9 @@ impl<'a> Host<'a> {
             origin: request.asked.origin(),
             seed: request.seed,
             chain: Chain::open(&folder)?,
+            keeper: Keeper::new(&folder),
+            held: 0,
+            ends: false,
             folder,
             lease,
             deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),

@@ -8,7 +8,7 @@ use crate::{
     error::{Code, Error},
     gate::secrets,
     hash::Sha256,
-    ledger::{RunFolder, named, packed_form},
+    ledger::{Keeper, RunFolder, named, packed_form},
     policy::{self, Policy},
 };
 
@@ -65,7 +65,7 @@ impl Started {
         secrets::redact_json(&mut shown, rules);
         if shown != exact {
             let text = exact.to_string();
-            shown["exact"] = packed_form(&folder.keep_reply(text.as_bytes())?, text.len());
+            shown["exact"] = packed_form(&Keeper::new(folder).keep(text.as_bytes())?, text.len());
         }
         let text = serde_json::to_vec_pretty(&shown).map_err(internal)?;
         folder.write(RUN_FILE, &text)?;

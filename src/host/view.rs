@@ -30,6 +30,12 @@ impl Host<'_> {
 
     /// What a script sees of it.
     pub(super) fn files(&self) -> Files<'_> {
-        Files { context: self.context, policy: &self.policy, overlay: &self.overlay }
+        Files {
+            context: self.context,
+            policy: &self.policy,
+            overlay: &self.overlay,
+            most: self.policy.settings().script.limits.reply_bytes,
+            stop: Some(self.deadline.stop()),
+        }
     }
 }

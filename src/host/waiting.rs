@@ -88,7 +88,9 @@ impl Host<'_> {
             return Ok(patch);
         }
         if let Some(path) = &path {
-            self.folder.write(path, &self.shown_patch(&subject.patch))?;
+            let shown = self.shown_patch(&subject.patch);
+            self.room(shown.len() as u64)?;
+            self.folder.write(path, &shown)?;
         }
         let files = [bound.file()].into_iter().chain(path).collect();
         self.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;

@@ -14,6 +14,7 @@ mod probe;
 mod recovery;
 mod set_id;
 mod set_up;
+mod space;
 #[cfg(test)]
 mod tests;
 mod transaction;

@@ -71,6 +71,10 @@ impl Journal<'_> {
         let devices = self.check_all(transaction, targets)?;
         let own = entry::device(self.run_folder)?;
         let mut apart = devices.into_iter().flatten().any(|device| device != own);
+        // What is brought back was paid for when it was replaced, and has to be tried in any case.
+        if !transaction.undoes {
+            super::space::check(self, transaction, targets, apart)?;
+        }
         loop {
             let intent = self.intend(transaction, targets, apart)?;
             let files = self.files(transaction.name);

@@ -3,7 +3,10 @@
 //! Without contents only hashes of files go along. What comes in is not trusted: only regular files with the names that records
 //! have, up to a limit, and nothing takes its place before its chain and head are verified.
 
-use std::io::{Read, Write};
+use std::{
+    collections::BTreeSet,
+    io::{Read, Write},
+};
 
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
@@ -147,10 +150,17 @@ fn read_about(entry: &mut tar::Entry<'_, impl Read>) -> Result<About, Error> {
     if entry.path_bytes().as_ref() != EXPORT.as_bytes() || entry.size() > MAX_ABOUT {
         return Err(no_export("it does not begin with `export.json`"));
     }
-    let about: About = serde_json::from_reader(entry.take(MAX_ABOUT)).map_err(|error| no_export(&error.to_string()))?;
-    if about.format != FORMAT {
-        return Err(no_export(&format!("its form is {}, and this version reads {FORMAT}", about.format)));
+    let about: Value = serde_json::from_reader(entry.take(MAX_ABOUT)).map_err(|error| no_export(&error.to_string()))?;
+    // Of a later form nothing else is known.
+    match about["format"].as_u64() {
+        Some(format) if format == u64::from(FORMAT) => {}
+        Some(format) => {
+            let message = format!("the export has the form {format}, and this version reads {FORMAT}");
+            return Err(Error::new(Code::InvalidInput, message).hint("import it with the version of nrv that wrote it"));
+        }
+        None => return Err(no_export("it does not say which form it has")),
     }
+    let about: About = serde_json::from_value(about).map_err(|error| no_export(&error.to_string()))?;
     if !is_run_id(&about.run) || about.head.run != about.run {
         return Err(no_export("it names no run"));
     }
@@ -232,9 +242,23 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     let report = verify_against(staged, Some(&about.head), !about.contents, 1)?;
     match (report.findings.first(), report.seal) {
         (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
-        (None, Seal::Sealed) => Ok(()),
+        (None, Seal::Sealed) => drop_unnamed(staged),
         (None, Seal::Unsealed | Seal::Broken) => Err(damaged("does not end where its head says".to_owned())),
     }
+}
+
+/// Removes the files that no record vouches for. A call that failed may have left one; anybody could have added another.
+fn drop_unnamed(staged: &RunFolder) -> Result<(), Error> {
+    let mut named: BTreeSet<String> = ["run.json", super::EVENTS, super::REPLIES].map(str::to_owned).into();
+    for file in staged.records()?.into_iter().flat_map(|record| record.files) {
+        if let Some(pack) = file.path.strip_suffix("/manifest.json").filter(|_| file.path.starts_with("packs/")) {
+            let manifest: Value = serde_json::from_slice(&staged.read(&file.path)?).unwrap_or_default();
+            let files = manifest["entries"].as_array().map_or(0, Vec::len);
+            named.extend((0..files).map(|index| format!("{pack}/pre/{index}")));
+        }
+        named.insert(file.path);
+    }
+    staged.files()?.iter().filter(|name| !named.contains(*name)).try_for_each(|name| staged.remove_file(name))
 }
 
 fn no_export(why: &str) -> Error {

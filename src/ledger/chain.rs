@@ -161,6 +161,11 @@ impl Chain {
         Ok(())
     }
 
+    /// The bytes of all records.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The number and hash of the last record.
     pub fn tip(&self) -> (u64, &str) {
         (self.seq, &self.last)

@@ -12,6 +12,7 @@ use std::{
         fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
@@ -21,10 +22,21 @@ use crate::{
     path::protected::RUNS,
 };
 
+/// The form of `.runs` that this version reads and writes. Where nothing says which it is, it is the first.
+const FORMAT: u64 = 1;
+
+/// The file that says which form `.runs` has.
+const FORMAT_FILE: &str = "format";
+
+/// Says that every run with an open transaction has a lease; below `locks`, with which it goes.
+const LEASES: &str = "locks/complete";
+
 /// The folder of all records of a workspace, `.runs`.
 #[derive(Clone, Debug)]
 pub struct Runs {
     folder: PathBuf,
+    /// Set once the form is known to be one that can be read.
+    is_readable: Arc<OnceLock<()>>,
 }
 
 /// The folder of one run's record. Nothing but paths: whoever writes holds the run's lease.
@@ -49,7 +61,52 @@ pub fn run_id(now_ms: u64, salt: &str) -> String {
 impl Runs {
     /// The records of a workspace; nothing is made yet.
     pub fn of(root: &Path) -> Self {
-        Runs { folder: root.join(RUNS) }
+        Runs { folder: root.join(RUNS), is_readable: Arc::default() }
+    }
+
+    /// An error if a later version has given the folder another form. Nothing in it is read or written then.
+    pub(super) fn check_format(&self) -> Result<(), Error> {
+        if self.is_readable.get().is_some() {
+            return Ok(());
+        }
+        let bytes = read_if_there(&self.folder.join(FORMAT_FILE))?;
+        let text = bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        match text.trim() {
+            "" => {}
+            text if text.parse().is_ok_and(|format: u64| (1..=FORMAT).contains(&format)) => {}
+            text => {
+                let shown: String = text.chars().take(20).collect();
+                let message =
+                    format!("`{RUNS}` has the format `{}`, and this version reads {FORMAT}", shown.escape_debug());
+                return Err(Error::new(Code::InvalidInput, message)
+                    .detail("format", shown)
+                    .detail("reads", FORMAT)
+                    .hint("use the version of nrv that wrote it, or move the folder away to begin anew"));
+            }
+        }
+        let _ = self.is_readable.set(());
+        Ok(())
+    }
+
+    /// True if only runs with a lease can have died or have something open.
+    pub fn knows_leases(&self) -> bool {
+        self.folder.join(LEASES).exists()
+    }
+
+    /// From now on only runs with a lease are looked at, since all others were.
+    pub fn trust_leases(&self) -> Result<(), Error> {
+        write_file(&self.folder.join(LEASES), &[b""])
+    }
+
+    /// Waits until the leases are on the disk: what is open after a loss of power has to have one.
+    pub fn sync_leases(&self) -> Result<(), Error> {
+        let path = self.folder.join("locks");
+        File::open(&path).and_then(|folder| folder.sync_all()).map_err(|error| failed(&path, &error))
+    }
+
+    /// The run of exactly that id; none if there is no record of it.
+    pub fn find(&self, id: &str) -> Option<RunFolder> {
+        self.known(id)
     }
 
     /// The folder's path.
@@ -63,7 +120,12 @@ impl Runs {
             return Err(Error::new(Code::Io, format!("`{RUNS}` is not a folder of its own"))
                 .hint("remove the link or file of that name"));
         }
+        self.check_format()?;
         make_folder(&self.folder)?;
+        let format = self.folder.join(FORMAT_FILE);
+        if !format.exists() {
+            write_file(&format, &[format!("{FORMAT}\n").as_bytes()])?;
+        }
         let ignore = self.folder.join(".gitignore");
         if !ignore.exists() {
             write_file(&ignore, &[b"*\n"])?;
@@ -117,6 +179,7 @@ impl Runs {
 
     /// The folder of a run; an id may be shortened as long as it fits one run only, and `last` is the latest run.
     pub fn open(&self, id: &str) -> Result<RunFolder, Error> {
+        self.check_format()?;
         // Whoever walks through all runs must not list them again for each.
         if let Some(run) = self.known(id) {
             return Ok(run);
@@ -149,6 +212,7 @@ impl Runs {
 
     /// The ids of all runs, sorted: oldest first, as far as the clock never went backwards.
     pub fn list(&self) -> Result<Vec<String>, Error> {
+        self.check_format()?;
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
@@ -283,6 +347,18 @@ impl RunFolder {
         Ok(size)
     }
 
+    /// The bytes of its files but of pre-images, which were the user's.
+    pub fn own_bytes(&self) -> Result<u64, Error> {
+        let mut bytes = 0;
+        for name in self.files()? {
+            if !matches!(name.split('/').collect::<Vec<_>>().as_slice(), ["packs", _, "pre", _]) {
+                let path = self.folder.join(name);
+                bytes += fs::symlink_metadata(&path).map_err(|error| failed(&path, &error))?.len();
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Writes a new record file from a reader, `limit` bytes at most; how many there were. One that exists is an error.
     pub(super) fn write_new(&self, name: &str, reader: &mut dyn Read, limit: u64) -> Result<u64, Error> {
         let path = self.folder.join(name);
@@ -318,6 +394,12 @@ impl RunFolder {
         fs::remove_dir_all(&self.folder).map_err(|error| failed(&self.folder, &error))
     }
 
+    /// Removes a record file.
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        fs::remove_file(&path).map_err(|error| failed(&path, &error))
+    }
+
     /// Removes a folder of the record with everything in it; it may be gone already.
     pub fn remove_folder(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join(name);
@@ -325,6 +407,14 @@ impl RunFolder {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, &error)),
             _ => Ok(()),
         }
+    }
+
+    /// Opens a record file for writing at any place; it is made if it is missing.
+    pub(super) fn open_to_write(&self, name: &str) -> Result<File, Error> {
+        let path = self.folder.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.open(&path).map_err(|error| failed(&path, &error))
     }
 
     /// Opens a record file for appending; it is made if it is missing.
@@ -389,6 +479,27 @@ mod tests {
         a.write("artifacts/x.json", b"{}").unwrap();
         assert_eq!(a.read("artifacts/x.json").unwrap(), b"{}");
         assert_eq!(fs::read_to_string(runs.path().join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn records_of_a_later_format_are_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Runs::of(folder.path()).create(0, 1).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join(".runs/format")).unwrap(), "1\n");
+        for later in ["2\n", "1.5", "x", "99999999999999999999999"] {
+            fs::write(folder.path().join(".runs/format"), later).unwrap();
+            let runs = Runs::of(folder.path());
+            for error in [
+                runs.list().unwrap_err(),
+                runs.open(run.id()).unwrap_err(),
+                runs.create(1, 1).unwrap_err(),
+                runs.heads().unwrap_err(),
+            ] {
+                assert!(error.message().contains("this version reads 1"), "{error}");
+            }
+        }
+        fs::remove_file(folder.path().join(".runs/format")).unwrap();
+        assert_eq!(Runs::of(folder.path()).list().unwrap(), [run.id()]);
     }
 
     #[test]

@@ -114,6 +114,7 @@ impl Runs {
 
     /// The latest head of a run, and whether a later line of it is none.
     pub(super) fn heads_of(&self, run: &str) -> Result<HeadsOf, Error> {
+        self.check_format()?;
         let bytes = read_if_there(&self.path().join(HEADS))?.unwrap_or_default();
         let finder = memchr::memmem::Finder::new(run.as_bytes());
         let mut found = HeadsOf::default();
@@ -130,6 +131,7 @@ impl Runs {
 
     /// The latest head of every run that stopped, for whoever looks at all of them.
     pub fn heads(&self) -> Result<BTreeMap<String, Head>, Error> {
+        self.check_format()?;
         let bytes = read_if_there(&self.path().join(HEADS))?.unwrap_or_default();
         let heads = bytes.split(|byte| *byte == b'\n').filter_map(Head::read);
         Ok(heads.map(|head| (head.run.clone(), head)).collect())

@@ -5,24 +5,24 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{BufReader, Read, Seek, SeekFrom, Write},
+    io::{self, BufReader, Read},
     os::unix::fs::FileExt,
 };
 
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
 use super::RunFolder;
 use crate::{
     error::{Code, Error},
-    hash::Sha256,
+    hash::{Hasher, Sha256},
 };
 
-/// Content beyond this is kept as it is: compressing it would take longer than most work that it is part of.
+/// Content beyond this is read piece by piece.
 const LARGE: usize = 1 << 20;
 
 /// What stands before each content.
-const HEAD: usize = 36;
+pub(super) const HEAD: usize = 36;
 
 /// The pack's file in a run's folder.
 pub const REPLIES: &str = "packs/replies";
@@ -31,27 +31,12 @@ pub const REPLIES: &str = "packs/replies";
 #[derive(Debug, Default)]
 pub struct Pack {
     file: Option<File>,
-    places: BTreeMap<Sha256, (u64, usize)>,
+    pub(super) places: BTreeMap<Sha256, (u64, usize)>,
     /// Where the last whole frame ends.
-    length: u64,
+    pub(super) length: u64,
 }
 
 impl RunFolder {
-    /// Keeps some content under its hash. Keeping it twice costs space, nothing else.
-    pub fn keep_reply(&self, content: &[u8]) -> Result<Sha256, Error> {
-        let failed = |error: std::io::Error| Error::io("a reply can't be recorded", &error);
-        let hash = Sha256::of(content);
-        let level = if content.len() > LARGE { Compression::none() } else { Compression::fast() };
-        let mut encoder = ZlibEncoder::new(Vec::new(), level);
-        encoder.write_all(content).map_err(failed)?;
-        let packed = encoder.finish().map_err(failed)?;
-        let length = u32::try_from(packed.len())
-            .map_err(|_| Error::new(Code::InvalidInput, "a reply is too large to be recorded"))?;
-        let frame = [hash.as_bytes().as_slice(), &length.to_le_bytes(), &packed].concat();
-        self.append_to(REPLIES)?.write_all(&frame).map_err(failed)?;
-        Ok(hash)
-    }
-
     /// The pack as it is now; an empty one if there is none. A frame that a crash cut off is passed over.
     pub fn pack(&self) -> Result<Pack, Error> {
         let Some(file) = self.open_file(REPLIES)? else { return Ok(Pack::default()) };
@@ -64,6 +49,7 @@ impl RunFolder {
             reader.read_exact(&mut head).map_err(failed)?;
             let length = head[32..].iter().rev().fold(0, |acc, byte| acc << 8 | usize::from(*byte));
             let start = pack.length + HEAD as u64;
+            // One that is longer than the file was cut off, or was not finished.
             if end - start < length as u64 {
                 break;
             }
@@ -77,41 +63,83 @@ impl RunFolder {
         pack.file = Some(file);
         Ok(pack)
     }
-
-    /// Cuts away what a crash left of a frame, so that the next one follows the last whole one.
-    pub fn mend_pack(&self) -> Result<(), Error> {
-        let pack = self.pack()?;
-        if pack.file.is_none() {
-            return Ok(());
-        }
-        let mut file = self.append_to(REPLIES)?;
-        let failed = |error: std::io::Error| Error::io("the pack of replies can't be mended", &error);
-        if file.seek(SeekFrom::End(0)).map_err(failed)? > pack.length {
-            file.set_len(pack.length).map_err(failed)?;
-        }
-        Ok(())
-    }
 }
 
 impl Pack {
     /// The content that was kept under a hash; `record_damaged` if it is not there or not what it was.
     pub fn get(&self, hash: &Sha256) -> Result<Vec<u8>, Error> {
-        let damaged = |why: &str| Error::new(Code::RecordDamaged, format!("the reply {} {why}", hash.short()));
-        let (Some(file), Some((start, length))) = (&self.file, self.places.get(hash)) else {
-            return Err(damaged("is missing").hint("a record that was exported without contents holds no replies"));
-        };
-        let mut packed = vec![0; *length];
-        file.read_exact_at(&mut packed, *start).map_err(|_| damaged("can't be read"))?;
+        let mut reader = self.reader(hash)?;
         let mut content = Vec::new();
-        ZlibDecoder::new(packed.as_slice()).read_to_end(&mut content).map_err(|_| damaged("can't be unpacked"))?;
-        if Sha256::of(&content) == *hash { Ok(content) } else { Err(damaged("was altered")) }
+        reader.read_to_end(&mut content).map_err(|_| damaged(hash, "can't be unpacked"))?;
+        if reader.seen() == *hash { Ok(content) } else { Err(damaged(hash, "was altered")) }
     }
 
     /// The value that stands in a record, or that what stands there names.
     pub fn value(&self, recorded: &Value) -> Result<Value, Error> {
         let Some(hash) = named(recorded) else { return Ok(recorded.clone()) };
-        serde_json::from_slice(&self.get(&hash)?)
-            .map_err(|error| Error::new(Code::RecordDamaged, format!("a reply is no JSON: {error}")))
+        let no_json = |error| Error::new(Code::RecordDamaged, format!("a reply is no JSON: {error}"));
+        if self.places.get(&hash).is_none_or(|(_, length)| *length <= LARGE / 8) {
+            return serde_json::from_slice(&self.get(&hash)?).map_err(no_json);
+        }
+        // As JSON it may be several times as large as the value.
+        let mut reader = self.reader(&hash)?;
+        let value = serde_json::from_reader(BufReader::with_capacity(1 << 16, &mut reader));
+        io::copy(&mut reader, &mut io::sink()).map_err(|_| damaged(&hash, "can't be unpacked"))?;
+        if reader.seen() == hash { value.map_err(no_json) } else { Err(damaged(&hash, "was altered")) }
+    }
+
+    /// Gives a content piece by piece. It is not what it was until its hash has been compared.
+    fn reader(&self, hash: &Sha256) -> Result<Hashed<ZlibDecoder<BufReader<Part<'_>>>>, Error> {
+        let (Some(file), Some((start, length))) = (&self.file, self.places.get(hash)) else {
+            return Err(
+                damaged(hash, "is missing").hint("a record that was exported without contents holds no replies")
+            );
+        };
+        let part = Part { file, at: *start, left: *length };
+        let buffer = BufReader::with_capacity((*length).clamp(1, 1 << 16), part);
+        Ok(Hashed { reader: ZlibDecoder::new(buffer), hasher: Hasher::default() })
+    }
+}
+
+fn damaged(hash: &Sha256, why: &str) -> Error {
+    Error::new(Code::RecordDamaged, format!("the reply {} {why}", hash.short()))
+}
+
+/// A part of a file.
+struct Part<'a> {
+    file: &'a File,
+    at: u64,
+    left: usize,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(self.left);
+        let n = self.file.read_at(&mut buffer[..most], self.at)?;
+        self.at += n as u64;
+        self.left -= n;
+        Ok(n)
+    }
+}
+
+/// A reader that hashes what it gives.
+struct Hashed<R> {
+    reader: R,
+    hasher: Hasher,
+}
+
+impl<R> Hashed<R> {
+    /// The hash of all that was read.
+    fn seen(self) -> Sha256 {
+        self.hasher.finish().0
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        io::Write::write_all(&mut self.hasher, &buffer[..n])?;
+        Ok(n)
     }
 }
 
@@ -132,16 +160,17 @@ pub fn named(recorded: &Value) -> Option<Sha256> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Runs;
+    use crate::ledger::{Keeper, Runs};
 
     #[test]
     fn replies_come_back_by_hash() {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         assert_eq!(run.pack().unwrap().get(&Sha256::of(b"one")).unwrap_err().code(), Code::RecordDamaged);
-        let one = run.keep_reply(b"one").unwrap();
-        let large = run.keep_reply(&vec![7; LARGE + 1]).unwrap();
-        let two = run.keep_reply(&vec![7; 100_000]).unwrap();
+        let keeper = Keeper::new(&run);
+        let one = keeper.keep(b"one").unwrap();
+        let large = keeper.keep(&vec![7; LARGE + 1]).unwrap();
+        let two = keeper.keep(&vec![7; 100_000]).unwrap();
         let pack = run.pack().unwrap();
         assert_eq!(pack.get(&large).unwrap(), vec![7; LARGE + 1]);
         assert_eq!(pack.get(&one).unwrap(), b"one");
@@ -150,24 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_was_cut_off_hides_none_that_follow() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = Runs::of(folder.path()).create(0, 1).unwrap();
-        run.mend_pack().unwrap();
-        let one = run.keep_reply(b"one").unwrap();
-        run.append_to(REPLIES).unwrap().write_all(&[9; HEAD + 3]).unwrap();
-        assert_eq!(run.pack().unwrap().get(&one).unwrap(), b"one");
-        run.mend_pack().unwrap();
-        let two = run.keep_reply(b"two").unwrap();
-        assert_eq!(run.pack().unwrap().get(&two).unwrap(), b"two");
-    }
-
-    #[test]
     fn a_recorded_value_stands_for_itself_or_names_a_content() {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let value = json!({"a": [1, null]});
-        let hash = run.keep_reply(value.to_string().as_bytes()).unwrap();
+        let hash = Keeper::new(&run).keep(value.to_string().as_bytes()).unwrap();
         let pack = run.pack().unwrap();
         assert_eq!(pack.value(&packed_form(&hash, 14)).unwrap(), value);
         for plain in [json!(1), json!({"sha256": hash}), json!({"sha256": "x", "length": 1})] {

@@ -58,6 +58,8 @@ pub struct BudgetCeiling {
     pub tokens: Option<u64>,
     /// Money, in millionths.
     pub cost: Option<u64>,
+    /// Bytes that the record takes.
+    pub record: Option<u64>,
 }
 
 impl Ceiling {
@@ -102,7 +104,7 @@ impl Ceiling {
 }
 
 impl BudgetCeiling {
-    fn fields(&mut self) -> [(&'static str, &mut Option<u64>); 8] {
+    fn fields(&mut self) -> [(&'static str, &mut Option<u64>); 9] {
         [
             ("calls", &mut self.calls),
             ("files", &mut self.files),
@@ -111,6 +113,7 @@ impl BudgetCeiling {
             ("wall_s", &mut self.wall_s),
             ("exec_s", &mut self.exec_s),
             ("tokens", &mut self.tokens),
+            ("record", &mut self.record),
             ("cost", &mut self.cost),
         ]
     }
@@ -168,9 +171,9 @@ impl Policy {
 }
 
 /// In the order of [`BudgetCeiling::fields`], without the last, which may be without a limit.
-fn budgets(budget: &mut Budget) -> [&mut u64; 7] {
-    let Budget { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, cost: _ } = budget;
-    [calls, files, diff_lines, bytes, wall_s, exec_s, tokens]
+fn budgets(budget: &mut Budget) -> [&mut u64; 8] {
+    let Budget { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, record, cost: _ } = budget;
+    [calls, files, diff_lines, bytes, wall_s, exec_s, tokens, record]
 }
 
 fn table<'a>(header: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Error> {
@@ -311,8 +314,17 @@ mod tests {
         let mut fields: Vec<&str> = ceiling.fields().iter().map(|(name, _)| *name).collect();
         fields.sort_unstable();
         assert_eq!(fields, key::children("budget").collect::<Vec<_>>());
-        let mut budget =
-            Budget { calls: 1, files: 2, diff_lines: 3, bytes: 4, wall_s: 5, exec_s: 6, tokens: 7, cost: Some(8) };
+        let mut budget = Budget {
+            calls: 1,
+            files: 2,
+            diff_lines: 3,
+            bytes: 4,
+            wall_s: 5,
+            exec_s: 6,
+            tokens: 7,
+            cost: Some(8),
+            record: 9,
+        };
         let json = serde_json::to_value(&budget).unwrap();
         for ((name, _), value) in ceiling.fields().iter().zip(budgets(&mut budget)) {
             assert_eq!(json[*name], *value, "{name}");

@@ -167,6 +167,11 @@ pub(super) const KEYS: &[Key] = &[
     key("budget.diff_lines", Form::Count(0), "Lines that a run may change in all, added and removed together."),
     key("budget.exec_s", Form::Count(0), "Seconds that programs which a run starts may take in all."),
     key("budget.files", Form::Count(0), "Files that a run may change."),
+    key(
+        "budget.record",
+        Form::Size,
+        "Bytes that a run's record may take, without pre-images; its end is always recorded.",
+    ),
     key("budget.tokens", Form::Count(0), "Tokens of language models that a run may use."),
     key("budget.wall_s", Form::Count(0), "Seconds that a run may take from start to end."),
     key(
@@ -442,6 +447,7 @@ pub(super) const KEYS: &[Key] = &[
     key("script.limits.map", Form::Count(1), "Entries of a map; without it, only memory bounds it."),
     key("script.limits.memory", Form::Size, "Memory of a script's process beyond what it starts with."),
     key("script.limits.operations", Form::Count(1), "Operations of the script engine in all."),
+    key("script.limits.reply_bytes", Form::Size, "Bytes that a call may send, and that its reply may have."),
     key("script.limits.string", Form::Count(1), "Bytes of a text; without it, only memory bounds it."),
 ];
 

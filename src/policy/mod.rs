@@ -22,7 +22,7 @@ mod strictest;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::{
     ceiling::{BudgetCeiling, Ceiling},
@@ -50,6 +50,9 @@ use crate::{
 
 /// The name of the policy's file, in the workspace's root.
 pub const FILE: &str = "nrv.toml";
+
+/// Keys that came after records were made which name the hash of a policy: their table as a JSON pointer, and their name.
+const LATER: &[(&str, &str)] = &[("/budget", "record"), ("/script/limits", "reply_bytes")];
 
 /// Settings with their compiled globs, and where each setting comes from.
 #[derive(Clone, Debug)]
@@ -394,6 +397,15 @@ fn refused(file: &str, line: Option<&usize>, key: &str, why: &str) -> Error {
 }
 
 fn hash(settings: &Settings, ceilings: &[[&[String]; 5]]) -> Result<Sha256, Error> {
+    let (mut settings, defaults) = (json!(settings), json!(Settings::default()));
+    for (table, key) in LATER {
+        // Without its default the policies of older records keep the hash that stands there.
+        if let Some(Value::Object(found)) = settings.pointer_mut(table)
+            && found.get(*key) == defaults.pointer(table).and_then(|table| table.get(*key))
+        {
+            found.remove(*key);
+        }
+    }
     json::sha256(&json!({"settings": settings, "ceilings": ceilings}))
 }
 
@@ -429,6 +441,19 @@ mod tests {
         assert_ne!(hash("[adapters]\napproved = []"), hash(""));
         assert_ne!(hash("[[exec.allow]]\nprefix = ['a']"), hash("[[exec.allow]]\nprefix = ['b']"));
         assert_ne!(hash("commitments = [{description = 'a', assertion = {file_exists = 'b'}}]"), hash(""));
+    }
+
+    #[test]
+    fn a_key_that_came_later_leaves_the_hash_of_older_policies_alone() {
+        let mut settings = json!(Settings::default());
+        for (table, key) in LATER {
+            let table = settings.pointer_mut(table).and_then(Value::as_object_mut).unwrap();
+            assert!(table.remove(*key).is_some(), "{key}");
+        }
+        let without = json::sha256(&json!({"settings": settings, "ceilings": []})).unwrap();
+        assert_eq!(Policy::default().sha256(), without);
+        let other = Policy::parse("[script.limits]\nreply_bytes = '1MiB'", FILE).unwrap();
+        assert_ne!(other.sha256(), without);
     }
 
     #[test]

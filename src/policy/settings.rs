@@ -353,6 +353,16 @@ pub struct Budget {
     pub tokens: u64,
     /// Money, in millionths; none: no limit.
     pub cost: Option<u64>,
+    /// Bytes that the record takes, without what files were before.
+    #[serde(default = "Budget::record")]
+    pub record: u64,
+}
+
+impl Budget {
+    /// The bytes of a record where nobody says otherwise.
+    const fn record() -> u64 {
+        1 << 30
+    }
 }
 
 impl Default for Budget {
@@ -366,6 +376,7 @@ impl Default for Budget {
             exec_s: 1800,
             tokens: 200_000,
             cost: None,
+            record: Budget::record(),
         }
     }
 }
@@ -543,6 +554,7 @@ impl Default for Script {
             string: None,
             array: None,
             map: None,
+            reply_bytes: Limits::reply_bytes(),
         };
         Script { limits }
     }

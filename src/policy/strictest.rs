@@ -228,6 +228,7 @@ fn budget(one: &Budget, other: &Budget) -> Budget {
         exec_s: one.exec_s.min(other.exec_s),
         tokens: one.tokens.min(other.tokens),
         cost: smaller(one.cost, other.cost),
+        record: one.record.min(other.record),
     }
 }
 
@@ -240,6 +241,7 @@ fn limits(one: &Limits, other: &Limits) -> Limits {
         string: smaller(one.string, other.string),
         array: smaller(one.array, other.array),
         map: smaller(one.map, other.map),
+        reply_bytes: one.reply_bytes.min(other.reply_bytes),
     }
 }
 

@@ -17,7 +17,8 @@ pub(super) fn of(material: &Material<'_>) -> Vec<Spent> {
         let used = used.get(name.as_str()).copied().unwrap_or(0.0);
         Some(Spent { name: name.clone(), used, limit: limit.as_f64()? })
     };
-    let mut all: Vec<Spent> = limits.filter_map(spent).collect();
+    // How large a record is, it does not say of itself.
+    let mut all: Vec<Spent> = limits.filter(|(name, _)| *name != "record").filter_map(spent).collect();
     let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
     all.sort_by_key(|spent| rank(&spent.name));
     all

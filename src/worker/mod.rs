@@ -6,7 +6,11 @@
 mod queue;
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, BufWriter, Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -20,12 +24,19 @@ use crate::{
     clock::Stopwatch,
     error::{Code, Error, Location},
     frame::{
-        Completion, Evaluated, FromWorker, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, ToWorker,
+        Completion, Evaluated, FromWorker, Input, Inspection, Isolation, LONG, Limits, Outcome, Parsed, RunRequest,
+        ToWorker,
     },
 };
 
-/// The largest frame.
+/// The largest frame until limits are known.
 const MAX_FRAME: u64 = 256 << 20;
+
+/// What a frame may have beside a call.
+const SLACK: u64 = 1 << 20;
+
+/// The largest frame is never smaller: an inspection has no limit of its own.
+const LEAST_FRAME: u64 = 16 << 20;
 
 /// How often a wish to stop is looked for while nothing arrives.
 const TICK: Duration = Duration::from_millis(20);
@@ -44,6 +55,8 @@ pub type Stop<'a> = &'a dyn Fn() -> Option<Error>;
 pub struct Session {
     frames: Receiver<Incoming>,
     writer: Box<dyn Write + Send>,
+    /// The largest frame that is taken.
+    most: Arc<AtomicU64>,
 }
 
 /// What the script does, one after another.
@@ -110,12 +123,16 @@ impl Session {
     /// Begins a conversation; a thread reads from `reader` until it ends.
     pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
         let (queue, frames) = Queue::new();
-        std::thread::spawn(move || receive(BufReader::new(reader), &queue));
-        Session { frames, writer: Box::new(writer) }
+        let most = Arc::new(AtomicU64::new(MAX_FRAME));
+        let bound = Arc::clone(&most);
+        std::thread::spawn(move || receive(BufReader::new(reader), &queue, &bound));
+        Session { frames, writer: Box::new(writer), most }
     }
 
     /// Tells the worker its limits and hears what confines it.
     pub fn hello(&mut self, limits: &Limits, stop: Stop<'_>) -> Result<Isolation, Ended> {
+        let most = limits.reply_bytes.saturating_add(SLACK).clamp(LEAST_FRAME, u64::MAX - 1);
+        self.most.store(most, Ordering::Relaxed);
         self.send(&ToWorker::Hello { limits: limits.clone() })?;
         match self.frame(stop)? {
             FromWorker::Ready { isolation } => Ok(isolation),
@@ -188,13 +205,23 @@ impl Session {
 
     /// Answers a call.
     pub fn reply(&mut self, id: u64, outcome: Outcome) -> Result<(), Ended> {
-        self.send(&ToWorker::Reply { id, outcome })
+        match outcome {
+            Outcome::Ok(Value::String(text)) if text.len() > LONG => {
+                self.send(&ToWorker::Text { id, length: text.len() as u64 })?;
+                let parts = [text.as_bytes(), b"\n"];
+                parts.iter().try_for_each(|part| self.writer.write_all(part)).map_err(|_| Ended::Closed)
+            }
+            outcome => self.send(&ToWorker::Reply { id, outcome }),
+        }
     }
 
     fn send(&mut self, frame: &ToWorker) -> Result<(), Ended> {
-        let mut line = serde_json::to_vec(frame).map_err(|error| Ended::Malformed(error.to_string()))?;
-        line.push(b'\n');
-        self.writer.write_all(&line).and_then(|()| self.writer.flush()).map_err(|_| Ended::Closed)
+        let mut out = BufWriter::with_capacity(1 << 16, &mut self.writer);
+        match serde_json::to_writer(&mut out, frame) {
+            Err(error) if !error.is_io() => return Err(Ended::Malformed(error.to_string())),
+            written => written.map_err(|_| Ended::Closed)?,
+        }
+        out.write_all(b"\n").and_then(|()| out.flush()).map_err(|_| Ended::Closed)
     }
 
     fn receive(&self) -> Result<Incoming, RecvTimeoutError> {
@@ -211,7 +238,7 @@ impl Session {
     fn frame(&mut self, stop: Stop<'_>) -> Result<FromWorker, Ended> {
         loop {
             match self.receive() {
-                Ok(incoming) => match (incoming.frame(), stop()) {
+                Ok(incoming) => match (incoming.frame(self.most.load(Ordering::Relaxed)), stop()) {
                     (Err(why), _) => return Err(Ended::Malformed(why)),
                     (Ok(FromWorker::Evaluated(_)), Some(reason)) => return Err(Ended::Paused(Box::new(reason))),
                     (Ok(_), Some(reason)) => return Err(self.stop(reason)),
@@ -233,7 +260,7 @@ impl Session {
         if self.send(&ToWorker::Cancel {}).is_ok() {
             // What still arrives is dropped: the script is stopped, whatever it says.
             while let Some(left) = GRACE.checked_sub(watch.elapsed()) {
-                match self.frames.recv_timeout(left).map(|incoming| incoming.frame()) {
+                match self.frames.recv_timeout(left).map(|incoming| incoming.frame(MAX_FRAME)) {
                     Ok(Ok(FromWorker::Evaluated(_))) => return Ended::Paused(Box::new(reason)),
                     Ok(Ok(frame)) if !matches!(frame, FromWorker::Failed { .. }) => {}
                     _ => break,
@@ -276,16 +303,19 @@ fn unexpected(frame: &FromWorker) -> Ended {
 }
 
 /// Reads frames until the pipe ends, one is too large, or nobody listens.
-fn receive(mut reader: impl BufRead, queue: &Queue) {
+fn receive(mut reader: impl BufRead, queue: &Queue, most: &AtomicU64) {
     loop {
         let mut line = Vec::new();
-        match (&mut reader).take(MAX_FRAME + 1).read_until(b'\n', &mut line) {
+        // A frame may only begin once the limit is known that holds for it: the worker waits for it.
+        let Ok([_, ..]) = reader.fill_buf() else { return };
+        let most = most.load(Ordering::Relaxed);
+        match (&mut reader).take(most + 1).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
         line.shrink_to_fit();
-        if line.len() as u64 > MAX_FRAME {
-            queue.refuse(format!("a frame is larger than {MAX_FRAME} bytes"));
+        if line.len() as u64 > most {
+            queue.refuse(format!("a frame is larger than {most} bytes"));
             return;
         }
         // Without its end, the process died while it wrote.

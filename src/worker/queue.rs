@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
 
-use crate::frame::FromWorker;
+use crate::frame::{FromWorker, is_modest};
 
 /// Bytes that may wait to be taken; then the worker is held up by its pipe. A larger frame waits alone.
 const MAX_WAITING: usize = 64 << 20;
@@ -64,9 +64,13 @@ impl Queue {
 }
 
 impl Incoming {
-    /// The frame, or why it is none.
-    pub(super) fn frame(self) -> Result<FromWorker, String> {
-        serde_json::from_slice(&self.line?).map_err(|error| error.to_string())
+    /// The frame, which may need as much memory as one of so many bytes, or why it is none.
+    pub(super) fn frame(self, most: u64) -> Result<FromWorker, String> {
+        let line = self.line?;
+        if !is_modest(&line, most) {
+            return Err("it holds more values than a frame may".to_owned());
+        }
+        serde_json::from_slice(&line).map_err(|error| error.to_string())
     }
 }
 
@@ -92,7 +96,7 @@ mod tests {
         let (queue, frames) = Queue::new();
         assert!(queue.add(vec![b' '; MAX_WAITING + 1]));
         let adding = std::thread::spawn(move || queue.add(vec![b' ']));
-        assert!(frames.recv().unwrap().frame().is_err());
+        assert!(frames.recv().unwrap().frame(1 << 30).is_err());
         assert!(adding.join().unwrap() && frames.recv().is_ok());
     }
 

@@ -16,6 +16,7 @@ use std::{
     io::Read,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::{
@@ -46,6 +47,9 @@ const MAX_HASHED: u64 = 64 << 30;
 
 /// How much memory is asked for before anything is read.
 const MAX_RESERVED: u64 = 1 << 20;
+
+/// Becomes true when whatever takes long has to stop; none: nothing stops it.
+type Stop<'a> = Option<&'a AtomicBool>;
 
 /// A folder that runs work in.
 #[derive(Debug)]
@@ -190,15 +194,25 @@ impl Workspace {
     /// As [`Workspace::read`], but a symbolic link at the path itself is returned as such: its target, with the mode of a link.
     /// Links on the way are refused all the same.
     pub fn read_entry(&self, path: &RepoPath) -> Result<Content, Error> {
-        match self.read(path) {
+        self.read_entry_until(path, None)
+    }
+
+    fn read_entry_until(&self, path: &RepoPath, stop: Stop<'_>) -> Result<Content, Error> {
+        let read =
+            self.read_until(path, MAX_READ, stop).and_then(|found| found.ok_or_else(|| too_large(path, MAX_READ)));
+        match read {
             Err(error) if error.code() == Code::InvalidPath => self.read_link(path)?.ok_or(error),
-            result => result,
+            read => read.map(|(content, _)| content),
         }
     }
 
     /// As [`Workspace::hash`], but a symbolic link at the path itself is an entry of its own.
     pub fn stamp_entry(&self, path: &RepoPath) -> Result<Stamp, Error> {
-        match self.hash(path) {
+        self.stamp_entry_until(path, None)
+    }
+
+    fn stamp_entry_until(&self, path: &RepoPath, stop: Stop<'_>) -> Result<Stamp, Error> {
+        match self.hash_until(path, stop) {
             Err(error) if error.code() == Code::InvalidPath => {
                 self.read_link(path)?.map(|link| link.stamp()).ok_or(error)
             }
@@ -220,22 +234,40 @@ impl Workspace {
     ///
     /// A file of more than a gibibyte is `unreadable`: its length may be a hole that no memory holds.
     pub fn read_with_metadata(&self, path: &RepoPath) -> Result<(Content, Metadata), Error> {
+        self.read_until(path, MAX_READ, None)?.ok_or_else(|| too_large(path, MAX_READ))
+    }
+
+    fn read_until(&self, path: &RepoPath, limit: u64, stop: Stop<'_>) -> Result<Option<(Content, Metadata)>, Error> {
         let mut bytes = Vec::new();
-        match self.read_bytes(path, MAX_READ, &mut bytes)? {
-            Some(metadata) => Ok((Content::new(bytes, metadata.mode), metadata)),
-            None => Err(too_large(path, MAX_READ)),
-        }
+        let metadata = self.read_bytes(path, limit.min(MAX_READ), &mut bytes, stop)?;
+        Ok(metadata.map(|metadata| (Content::new(bytes, metadata.mode), metadata)))
     }
 
     /// A regular file's bytes into a buffer that is used again, with their hash and the file's mode; none if the file has more
     /// than `limit` bytes.
     pub fn read_into(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
-        let metadata = self.read_bytes(path, limit.min(MAX_READ), bytes)?;
+        self.read_into_until(path, limit, bytes, None)
+    }
+
+    fn read_into_until(
+        &self,
+        path: &RepoPath,
+        limit: u64,
+        bytes: &mut Vec<u8>,
+        stop: Stop<'_>,
+    ) -> Result<Option<Stamp>, Error> {
+        let metadata = self.read_bytes(path, limit.min(MAX_READ), bytes, stop)?;
         let stamp = |found: Metadata| Stamp { sha256: Sha256::of(bytes), mode: found.mode, length: bytes.len() as u64 };
         Ok(metadata.map(stamp))
     }
 
-    fn read_bytes(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Metadata>, Error> {
+    fn read_bytes(
+        &self,
+        path: &RepoPath,
+        limit: u64,
+        bytes: &mut Vec<u8>,
+        stop: Stop<'_>,
+    ) -> Result<Option<Metadata>, Error> {
         bytes.clear();
         let (file, metadata) = self.open_file(path)?;
         if metadata.length > limit {
@@ -244,17 +276,22 @@ impl Workspace {
         // One byte more tells the end of the file without another question.
         let expected = usize::try_from((metadata.length + 1).min(MAX_RESERVED)).unwrap_or(0);
         bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
-        fill(&file, (metadata.length, limit), bytes).map_err(|error| unread(path, &error))?;
+        fill(&file, (metadata.length, limit), bytes, stop).map_err(|error| unread(path, &error, stop))?;
         Ok((bytes.len() as u64 <= limit).then_some(metadata))
     }
 
     /// A regular file's hash, mode and length. The file is not held in memory.
     pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
+        self.hash_until(path, None)
+    }
+
+    fn hash_until(&self, path: &RepoPath, stop: Stop<'_>) -> Result<Stamp, Error> {
         let (file, metadata) = self.open_file(path)?;
         if metadata.length > MAX_HASHED {
             return Err(too_large(path, MAX_HASHED));
         }
-        let (sha256, length) = Sha256::of_reader(file.take(MAX_HASHED + 1)).map_err(|error| unread(path, &error))?;
+        let file = Until { reader: file.take(MAX_HASHED + 1), stop };
+        let (sha256, length) = Sha256::of_reader(file).map_err(|error| unread(path, &error, stop))?;
         if length > MAX_HASHED {
             return Err(too_large(path, MAX_HASHED));
         }
@@ -304,7 +341,7 @@ fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Owned
 
 /// Reads to the end of a file, and little further than a limit. One question is enough for a file that is as long as it was
 /// measured: there was room for more, and no more came.
-fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>) -> std::io::Result<()> {
+fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>, stop: Stop<'_>) -> std::io::Result<()> {
     if let Ok(n) = rustix::io::read(file, rustix::buffer::spare_capacity(bytes))
         && n as u64 == length
         && bytes.len() < bytes.capacity()
@@ -312,7 +349,28 @@ fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>) -> std::i
         return Ok(());
     }
     // It may have grown or shrunk since then.
-    file.take((limit + 1).saturating_sub(bytes.len() as u64)).read_to_end(bytes).map(|_| ())
+    let rest = file.take((limit + 1).saturating_sub(bytes.len() as u64));
+    Until { reader: rest, stop }.read_to_end(bytes).map(|_| ())
+}
+
+/// A reader that fails once everything has to stop.
+struct Until<'a, R> {
+    reader: R,
+    stop: Stop<'a>,
+}
+
+impl<R: Read> Read for Until<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if is_stopped(self.stop) { Err(std::io::Error::other("stopped")) } else { self.reader.read(buffer) }
+    }
+}
+
+fn is_stopped(stop: Stop<'_>) -> bool {
+    stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+}
+
+fn stopped() -> Error {
+    Error::new(Code::Cancelled, "the run was cancelled")
 }
 
 fn too_large(path: &RepoPath, limit: u64) -> Error {
@@ -322,7 +380,10 @@ fn too_large(path: &RepoPath, limit: u64) -> Error {
         .hint("leave it out with a glob that begins with `!`")
 }
 
-fn unread(path: &RepoPath, error: &std::io::Error) -> Error {
+fn unread(path: &RepoPath, error: &std::io::Error, stop: Stop<'_>) -> Error {
+    if is_stopped(stop) {
+        return stopped();
+    }
     Error::io(format!("`{path}` can't be read"), error)
 }
 

@@ -1,8 +1,12 @@
 //! The tree as a run sees it: what is on disk, with what a dry run proposes laid over it.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{Cursor, Read},
+    sync::atomic::AtomicBool,
+};
 
-use super::{Globs, Listing, Workspace, is_link};
+use super::{Globs, Listing, MAX_READ, Stop, Until, Workspace, is_link, too_large};
 use crate::{
     change::{ChangeSet, Content, Stamp},
     error::{Code, Error},
@@ -52,23 +56,32 @@ impl Overlay {
 pub struct View<'a> {
     workspace: &'a Workspace,
     overlay: &'a Overlay,
+    stop: Stop<'a>,
 }
 
 impl<'a> View<'a> {
     /// The workspace as it would be with the overlay applied.
     pub fn new(workspace: &'a Workspace, overlay: &'a Overlay) -> Self {
-        View { workspace, overlay }
+        View { workspace, overlay, stop: None }
+    }
+
+    /// The same view, of which nothing more is read once `stop` is true: that is `cancelled`.
+    #[must_use]
+    pub fn until(self, stop: &'a AtomicBool) -> Self {
+        View { stop: Some(stop), ..self }
     }
 
     /// As [`Workspace::list`], with proposed files and without those whose removal is proposed.
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
         let is_file = |content: Option<&Content>| content.is_some_and(|content| !content.is_link());
-        Ok(self.overlaid(self.workspace.list(globs, threads)?, globs, is_file))
+        Ok(self.overlaid(self.workspace.list_until(globs, threads, self.stop)?, globs, is_file))
     }
 
     /// As [`Workspace::list_entries`], with what is proposed and without that whose removal is proposed.
     pub fn list_entries(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
-        Ok(self.overlaid(self.workspace.list_entries(globs, threads)?, globs, |content| content.is_some()))
+        Ok(self.overlaid(self.workspace.list_entries_until(globs, threads, self.stop)?, globs, |content| {
+            content.is_some()
+        }))
     }
 
     /// A listing with what lies over it, as far as that is wanted.
@@ -90,7 +103,27 @@ impl<'a> View<'a> {
             Some(_) => self
                 .read_entry(path)
                 .and_then(|content| if content.is_link() { Err(is_link(path)) } else { Ok(content) }),
-            None => self.workspace.read(path),
+            None => self.read_within(path, MAX_READ)?.ok_or_else(|| too_large(path, MAX_READ)),
+        }
+    }
+
+    /// As [`View::read`]; none if there are more than `most` bytes.
+    pub fn read_within(&self, path: &RepoPath, most: u64) -> Result<Option<Content>, Error> {
+        match self.overlay.get(path) {
+            Some(Some(content)) if content.bytes.len() as u64 > most => Ok(None),
+            Some(_) => self.read(path).map(Some),
+            None => Ok(self.workspace.read_until(path, most, self.stop)?.map(|(content, _)| content)),
+        }
+    }
+
+    /// A file's bytes one after another, for what is too large to be held.
+    pub fn reader(&self, path: &RepoPath) -> Result<Box<dyn Read + 'a>, Error> {
+        match self.overlay.get(path) {
+            Some(_) => Ok(Box::new(Cursor::new(self.read(path)?.into_bytes()))),
+            None => {
+                let (file, _) = self.workspace.open_file(path)?;
+                Ok(Box::new(Until { reader: file, stop: self.stop }))
+            }
         }
     }
 
@@ -99,7 +132,7 @@ impl<'a> View<'a> {
         match self.overlay.get(path) {
             Some(Some(content)) => Ok(content.clone()),
             Some(None) => Err(Error::new(Code::NotFound, format!("`{path}` does not exist"))),
-            None => self.workspace.read_entry(path),
+            None => self.workspace.read_entry_until(path, self.stop),
         }
     }
 
@@ -112,7 +145,7 @@ impl<'a> View<'a> {
                 bytes.extend_from_slice(&content.bytes);
                 Ok((bytes.len() as u64 <= limit).then(|| content.stamp()))
             }
-            None => self.workspace.read_into(path, limit, bytes),
+            None => self.workspace.read_into_until(path, limit, bytes, self.stop),
         }
     }
 
@@ -120,7 +153,7 @@ impl<'a> View<'a> {
     pub fn hash(&self, path: &RepoPath) -> Result<Stamp, Error> {
         match self.overlay.get(path) {
             Some(_) => self.read(path).map(|content| content.stamp()),
-            None => self.workspace.hash(path),
+            None => self.workspace.hash_until(path, self.stop),
         }
     }
 
@@ -128,7 +161,7 @@ impl<'a> View<'a> {
     pub fn stamp_entry(&self, path: &RepoPath) -> Result<Stamp, Error> {
         match self.overlay.get(path) {
             Some(_) => self.read_entry(path).map(|content| content.stamp()),
-            None => self.workspace.stamp_entry(path),
+            None => self.workspace.stamp_entry_until(path, self.stop),
         }
     }
 

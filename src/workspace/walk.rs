@@ -10,7 +10,7 @@ use std::{
 
 use ignore::{WalkBuilder, WalkState};
 
-use super::{Globs, Workspace};
+use super::{Globs, Stop, Workspace, is_stopped, stopped};
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
@@ -37,26 +37,44 @@ impl Workspace {
     /// Links are not followed, `.git` and `.runs` are not entered. A folder that can't be read is an error: a listing
     /// that leaves something out would be taken for the whole.
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
-        self.list_of(globs, threads, |kind| kind.is_file())
+        self.list_until(globs, threads, None)
     }
 
     /// As [`Workspace::list`], with the symbolic links that match.
     pub fn list_entries(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
-        self.list_of(globs, threads, |kind| kind.is_file() || kind.is_symlink())
+        self.list_entries_until(globs, threads, None)
     }
 
-    fn list_of(&self, globs: &Globs, threads: usize, is_wanted: fn(FileType) -> bool) -> Result<Listing, Error> {
+    pub(super) fn list_until(&self, globs: &Globs, threads: usize, stop: Stop<'_>) -> Result<Listing, Error> {
+        self.list_of(globs, threads, |kind| kind.is_file(), stop)
+    }
+
+    pub(super) fn list_entries_until(&self, globs: &Globs, threads: usize, stop: Stop<'_>) -> Result<Listing, Error> {
+        self.list_of(globs, threads, |kind| kind.is_file() || kind.is_symlink(), stop)
+    }
+
+    fn list_of(
+        &self,
+        globs: &Globs,
+        threads: usize,
+        is_wanted: fn(FileType) -> bool,
+        stop: Stop<'_>,
+    ) -> Result<Listing, Error> {
         let (sender, receiver) = mpsc::channel();
         let walker = self.walker(globs, threads);
         walker.build_parallel().run(|| {
             let sender = sender.clone();
             Box::new(move |entry| match self.judge(globs, entry, is_wanted) {
+                _ if is_stopped(stop) => WalkState::Quit,
                 // The receiver outlives the walk, so that sending can't fail.
                 Some(found) => sender.send(found).map_or(WalkState::Quit, |()| WalkState::Continue),
                 None => WalkState::Continue,
             })
         });
         drop(sender);
+        if is_stopped(stop) {
+            return Err(stopped());
+        }
         let mut listing = Listing::default();
         let mut failures = Vec::new();
         for found in receiver {

@@ -150,6 +150,35 @@ fn an_export_that_was_altered_is_not_taken_in() {
 }
 
 #[test]
+fn a_file_that_no_record_names_is_not_taken_in() {
+    let (site, run, _) = exported(true);
+    let mut files = unpacked(&site);
+    for name in ["artifacts/added.txt", "packs/t1/pre/99", "packs/t9/pre/0", "dta/x.json", "confirmations/c1.json"] {
+        files.push((name.to_owned(), b"added".to_vec()));
+    }
+    packed(&site, &files, tar::EntryType::Regular);
+    forget(&site);
+    site.nrv(&["runs", "import", "run.nrv-run"]).exits(0).says(&run);
+    assert!(site.path(&format!(".runs/{run}/packs/t1/pre/0")).exists());
+    let is_added = |path: &std::path::PathBuf| fs::read(path).is_ok_and(|bytes| bytes == b"added");
+    assert_eq!(site.recorded("**/*").iter().filter(|path| is_added(path)).count(), 0);
+    site.nrv(&["runs", "verify", &run]).exits(0);
+    site.nrv(&["rollback", &run, "--allow-dirty"]).exits(0);
+}
+
+#[test]
+fn an_export_of_a_later_form_is_refused_by_name() {
+    let (site, _, _) = exported(false);
+    let mut files = unpacked(&site);
+    let mut about: Value = serde_json::from_slice(&files[0].1).unwrap();
+    (about["format"], about["new"]) = (json!(2), json!(true));
+    files[0].1 = serde_json::to_vec(&about).unwrap();
+    packed(&site, &files, tar::EntryType::Regular);
+    forget(&site);
+    site.nrv(&["runs", "import", "run.nrv-run"]).exits(1).says("the form 2");
+}
+
+#[test]
 fn an_export_that_is_cut_off_is_not_taken_in() {
     let (site, ..) = exported(true);
     forget(&site);

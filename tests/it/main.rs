@@ -7,6 +7,7 @@ mod approvals;
 mod archive;
 mod attempt;
 mod attest;
+mod bounds;
 mod budgets;
 mod cancel;
 mod cases;

@@ -53,7 +53,16 @@ impl Link for Fake {
 
 fn limits() -> Limits {
     let (string, array, map) = (None, None, None);
-    Limits { operations: 1_000_000, memory: 1 << 30, cpu_s: 10, call_depth: 16, string, array, map }
+    Limits {
+        operations: 1_000_000,
+        memory: 1 << 30,
+        cpu_s: 10,
+        call_depth: 16,
+        string,
+        array,
+        map,
+        reply_bytes: 1 << 20,
+    }
 }
 
 fn request(sources: &[(&str, &str)]) -> RunRequest {

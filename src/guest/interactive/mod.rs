@@ -50,7 +50,14 @@ pub(super) fn serve(request: &RunRequest, limits: &Limits, wire: &SharedWire) ->
             }
             // The text that it was meant for has ended already.
             Some(ToWorker::Cancel {}) => continue,
-            Some(ToWorker::Hello { .. } | ToWorker::Run(_) | ToWorker::Interact(_) | ToWorker::Reply { .. }) | None => {
+            Some(
+                ToWorker::Hello { .. }
+                | ToWorker::Run(_)
+                | ToWorker::Interact(_)
+                | ToWorker::Reply { .. }
+                | ToWorker::Text { .. },
+            )
+            | None => {
                 break;
             }
         };

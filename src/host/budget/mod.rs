@@ -5,7 +5,10 @@ mod wall;
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use serde_json::{Map, Value, json};
@@ -28,6 +31,8 @@ pub(super) struct Budget {
     spent: Mutex<Spent>,
     rates: Arc<Mutex<Rates>>,
     wall: Arc<Wall>,
+    /// Bytes of the record.
+    record: AtomicU64,
 }
 
 /// What may be used only so often in a minute, wherever it is used.
@@ -136,7 +141,25 @@ impl Spent {
 impl Budget {
     pub(super) fn new(limits: policy::Budget) -> Self {
         let wall = Arc::new(Wall::new(limits.wall_s));
-        Budget { limits, spent: Mutex::default(), rates: Arc::default(), wall }
+        Budget { limits, spent: Mutex::default(), rates: Arc::default(), wall, record: AtomicU64::new(0) }
+    }
+
+    /// Reserves room in the record.
+    pub(super) fn reserve_record(&self, bytes: u64) -> Result<(), Error> {
+        let used = self.record.fetch_add(bytes, Ordering::Relaxed);
+        admit("record", used, bytes, self.limits.record).map(drop).inspect_err(|_| {
+            self.record.fetch_sub(bytes, Ordering::Relaxed);
+        })
+    }
+
+    /// Counts what is recorded whatever there is room for.
+    pub(super) fn count_record(&self, bytes: u64) {
+        self.record.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of the record that may still be written.
+    pub(super) fn room(&self) -> u64 {
+        self.limits.record.saturating_sub(self.record.load(Ordering::Relaxed))
     }
 
     /// Takes in what the run had spent before it went on, and the milliseconds that it had taken; what it adds. Whether that
@@ -158,6 +181,7 @@ impl Budget {
     pub(super) fn under(&self, limits: policy::Budget) -> Self {
         let budget = Budget::new(limits);
         budget.spent().clone_from(&self.spent());
+        budget.count_record(self.record.load(Ordering::Relaxed));
         budget
     }
 

@@ -128,9 +128,9 @@ impl Host<'_> {
         if let Some(told) = self.broken_off(position, &call)? {
             let cost = Cost { demand: self.take_in_lost(position), ..Cost::default() };
             let result = self.budget.reserve_call().map(|()| told.value());
-            let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
-            self.record_call(position, answered)?;
-            result?;
+            let form = self.recorded(&call)?;
+            let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+            self.record_call(position, answered)??;
             return Ok(self.models.streams.add(Open::Told(Told(told.into_events()))));
         }
         match self.begin_stream(position, &call, &verdict, sink) {
@@ -152,9 +152,9 @@ impl Host<'_> {
                 self.waits = WAITING.contains(&error.code());
                 let result = Err(error);
                 let cost = std::mem::take(&mut self.reserved);
-                let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
-                self.record_call(position, answered)?;
-                result.map(|_: Value| 0)
+                let form = self.form_of(&call)?.0;
+                let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+                self.record_call(position, answered)?.map(|_: Value| 0)
             }
         }
     }
@@ -233,8 +233,9 @@ impl Host<'_> {
             let transcript = flight.closed(taken);
             let cost = Cost { demand, ..Cost::default() };
             let result = Ok(transcript.value());
-            let answered = Answered { call: &call, verdict: &verdict, result: &result, cost: &cost, watch };
-            self.record_call(&position, answered)?;
+            let form = self.form_of(&call)?.0;
+            let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+            self.record_call(&position, answered)??;
         }
         Ok(())
     }

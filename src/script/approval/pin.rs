@@ -156,7 +156,7 @@ fn verb(permission: &str) -> &str {
 }
 
 fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
-    let BudgetCeiling { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, cost } = budget;
+    let BudgetCeiling { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, cost, record } = budget;
     let all = [
         ("bytes", bytes),
         ("calls", calls),
@@ -164,6 +164,7 @@ fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
         ("diff_lines", diff_lines),
         ("exec_s", exec_s),
         ("files", files),
+        ("record", record),
         ("tokens", tokens),
         ("wall_s", wall_s),
     ];

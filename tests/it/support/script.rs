@@ -40,7 +40,16 @@ pub(crate) struct Ran {
 /// The limits of tests: low, so that reaching them is fast in a debug build.
 pub(crate) fn limits() -> Limits {
     let (string, array, map) = (None, None, None);
-    Limits { operations: 300_000, memory: 256 << 20, cpu_s: 10, call_depth: 32, string, array, map }
+    Limits {
+        operations: 300_000,
+        memory: 256 << 20,
+        cpu_s: 10,
+        call_depth: 32,
+        string,
+        array,
+        map,
+        reply_bytes: 64 << 20,
+    }
 }
 
 /// The binary under test.

@@ -1,0 +1,198 @@
+//! What a run takes of memory and of the disk has a bound, and is left when the user wants it.
+#![expect(clippy::disallowed_methods, reason = "tests build trees")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    fs::{self, File},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+
+use crate::support::site::{Site, wait_until};
+
+/// Text that does not become smaller, and another one for each number.
+fn noise(number: u64, length: usize) -> Vec<u8> {
+    let mut state = number;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        b'0' + (state >> 58) as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+/// The bytes of the packs of replies.
+fn replies(site: &Site) -> u64 {
+    site.recorded("*/packs/replies").iter().map(|path| fs::metadata(path).unwrap().len()).sum()
+}
+
+#[test]
+fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
+    let site = Site::empty();
+    File::create(site.path("zeros.bin")).unwrap().set_len(300 << 20).unwrap();
+    site.script(
+        "read.rhai",
+        "let e = (); try { nrv.files.read(\"zeros.bin\"); } catch (thrown) { e = thrown; }\n\
+         nrv.gate.require(e.code == \"unreadable\" && e.details.size == 314572800 && e.details.most == 67108864, `${e}`);\n\
+         nrv.files.sha256(\"zeros.bin\")",
+    );
+    site.nrv(&["run", "read.rhai"]).exits(0);
+    assert_eq!(replies(&site), 0);
+    site.script("prompt.rhai", "nrv.files.read(\"zeros.bin\")");
+    site.nrv(&["run", "prompt.rhai"]).exits(1).says("script.limits.reply_bytes").says("314572800");
+}
+
+#[test]
+fn a_long_text_of_control_characters_arrives_whole_and_takes_little_room() {
+    let site = Site::empty();
+    File::create(site.path("zeros.bin")).unwrap().set_len(8 << 20).unwrap();
+    site.script("read.rhai", "nrv.files.read(\"zeros.bin\").len()");
+    let ran = site.nrv(&["run", "read.rhai", "--json"]).exits(0);
+    assert_eq!(ran.json()["result"], 8 << 20);
+    assert!(replies(&site) < 1 << 20, "{}", replies(&site));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn what_is_read_many_times_is_recorded_once() {
+    let site = Site::empty();
+    site.write("text.txt", noise(1, 3 << 20));
+    site.script("read.rhai", "for i in 0..20 { nrv.files.read(\"text.txt\"); } 1");
+    site.nrv(&["run", "read.rhai"]).exits(0);
+    assert!(replies(&site) < 4 << 20, "{}", replies(&site));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn a_record_that_reaches_its_budget_ends_the_run_and_is_sealed() {
+    let site = Site::empty().policy("[budget]\nrecord = \"2MiB\"\n");
+    (0..9).for_each(|n| site.write(&format!("{n}.txt"), noise(n, 3 << 19)));
+    site.script("read.rhai", "for i in 0..9 { try { nrv.files.read(`${i}.txt`); } catch { } } 1");
+    let ran = site.nrv(&["run", "read.rhai", "--json"]).exits(6);
+    assert_eq!(ran.json()["error"]["details"]["budget"], "record");
+    assert!(replies(&site) < 3 << 20, "{}", replies(&site));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn a_long_file_is_searched_line_by_line() {
+    let site = Site::empty();
+    let mut text = noise(1, 1 << 20);
+    text.push(b'\n');
+    let mut text = text.repeat(20);
+    text.extend_from_slice("näher needle\r\n\nlast needle".as_bytes());
+    site.write("long.txt", &text);
+    text.push(0xff);
+    site.write("binary.txt", &text);
+    site.script("find.rhai", "nrv.files.grep(\"needle\", \"*.txt\")");
+    let ran = site.nrv(&["run", "find.rhai", "--json"]).exits(0);
+    let expected = serde_json::json!([
+        {"path": "long.txt", "line": 21, "column": 7, "text": "näher needle"},
+        {"path": "long.txt", "line": 23, "column": 6, "text": "last needle"},
+    ]);
+    assert_eq!(ran.json()["result"], expected);
+}
+
+#[test]
+fn what_a_script_sends_at_once_has_a_bound_that_it_is_told() {
+    let site = Site::empty().policy("[script.limits]\nreply_bytes = \"1MiB\"\n");
+    site.script(
+        "send.rhai",
+        "let long = \"x\"; long.pad(2000000, \"x\");\n\
+         let many = []; many.pad(600000, 0);\n\
+         for value in [long, many] {\n\
+         let e = (); try { nrv.ui.show(value); } catch (thrown) { e = thrown; }\n\
+         nrv.gate.require(e.code == \"invalid_input\" && e.details.limit == \"script.limits.reply_bytes\", `${e}`);\n\
+         }\n\
+         long",
+    );
+    site.nrv(&["run", "send.rhai"]).exits(1).says("at once");
+}
+
+#[test]
+fn a_signal_ends_what_takes_long() {
+    let site = Site::empty();
+    File::create(site.path("endless.bin")).unwrap().set_len(60 << 30).unwrap();
+    for call in ["nrv.files.sha256(\"endless.bin\")", "nrv.files.stat(\"endless.bin\")"] {
+        site.script("long.rhai", call);
+        let runs = site.recorded("*/events.jsonl").len();
+        let mut running = site.start(&["run", "long.rhai"]);
+        wait_until("the run begins", || {
+            let events = site.recorded("*/events.jsonl");
+            events.len() > runs && fs::read_to_string(events.last().unwrap()).unwrap().contains("worker_started")
+        });
+        assert!(!running.has_ended());
+        running.signal(Signal::TERM);
+        let told = Instant::now();
+        running.end().exits(130);
+        assert!(told.elapsed() < Duration::from_secs(5), "{call}: {:?}", told.elapsed());
+        site.nrv(&["runs", "verify", "last"]).exits(0);
+    }
+}
+
+#[test]
+fn only_runs_with_a_lease_are_looked_at_when_another_begins() {
+    let site = Site::empty();
+    site.script("one.rhai", "1");
+    site.nrv(&["run", "one.rhai"]).exits(0);
+    let old = site.last_run();
+    // A transaction of which nothing can be read: whoever looks at it says so.
+    fs::write(old.join("journal/t1.json"), "no journal").unwrap();
+    let quiet = site.nrv(&["run", "one.rhai"]).exits(0);
+    assert!(!quiet.stderr.contains("can't be recovered"), "{quiet:?}");
+    // Without the leases nothing is known.
+    fs::remove_dir_all(site.path(".runs/locks")).unwrap();
+    site.nrv(&["run", "one.rhai"]).exits(0).says("can't be recovered");
+    // It has a lease since then.
+    site.nrv(&["run", "one.rhai"]).exits(0).says("can't be recovered");
+    fs::remove_file(old.join("journal/t1.json")).unwrap();
+    site.nrv(&["recover"]).exits(0);
+}
+
+#[test]
+fn records_of_a_later_version_are_refused_and_left_alone() {
+    let site = Site::empty();
+    site.script("one.rhai", "1");
+    site.nrv(&["run", "one.rhai"]).exits(0);
+    site.write(".runs/format", "2\n");
+    let before = site.recorded("**/*");
+    for arguments in
+        [&["run", "one.rhai"][..], &["runs", "list"], &["runs", "show", "last"], &["recover"], &["runs", "gc"]]
+    {
+        site.nrv(arguments).exits(1).says("this version reads 1");
+    }
+    assert_eq!(site.recorded("**/*"), before);
+    fs::remove_file(site.path(".runs/format")).unwrap();
+    site.nrv(&["runs", "list"]).exits(0);
+}
+
+#[test]
+fn a_change_for_which_there_is_no_room_is_refused_before_it_is_written() {
+    let site = Site::empty();
+    fs::create_dir(site.path("small")).unwrap();
+    let small = site.path("small");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m", "none"]).arg(&small).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        println!("skipped: no file system can be mounted here");
+        return;
+    }
+    let root = small.to_str().unwrap().to_owned();
+    fs::write(small.join("old.txt"), "old\n").unwrap();
+    fs::write(
+        small.join("write.rhai"),
+        "const WORKFLOW = #{ name: \"w\", permissions: #{ write: [\"**\"] } };\n\
+         let text = \"0123456789abcde\\n\"; while text.len() < 3000000 { text += text; }\n\
+         nrv.apply.create(\"new.txt\", text);",
+    )
+    .unwrap();
+    let ran = site.nrv(&["--root", &root, "run", "write.rhai", "--yes", "--json"]);
+    let left = small.join("new.txt").exists();
+    Command::new("umount").arg(&small).status().unwrap();
+    assert_eq!(ran.json()["error"]["code"], "io", "{ran:?}");
+    assert!(ran.json()["error"]["details"]["needed"].as_u64() > ran.json()["error"]["details"]["free"].as_u64());
+    assert!(!left);
+}
