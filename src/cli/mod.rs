@@ -71,7 +71,11 @@ use crate::{
 /// Runs the command that the arguments ask for.
 #[expect(clippy::disallowed_methods, reason = "this is where the arguments come in")]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(std::env::args_os()) {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = gate::watched(&args) {
+        return ExitCode::from(code);
+    }
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             let printed = error.print();

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks for a clean stop, the second ends the process, and recovery cleans up after it.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks for a clean stop, the second ends the process, and recovery cleans up after it.
 
 use std::{
     io::{IsTerminal, Write},
@@ -11,7 +11,7 @@ use std::{
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
     iterator::Signals,
     low_level::emulate_default_handler,
@@ -20,8 +20,17 @@ use signal_hook::{
 use super::meter::Meter;
 use crate::error::Error;
 
-/// What ends a run early.
-const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+/// What ends a run early. A terminal that goes away sends `SIGHUP`.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Those of them that count. What is ignored when the program starts stays so: that is how `nohup` works, and a shell's `trap ''`.
+fn heeded() -> Vec<i32> {
+    #[expect(clippy::disallowed_methods, reason = "nothing but the kernel says which signals are ignored")]
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let is_ignored = |signal: i32| ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1);
+    SIGNALS.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(*signal)).collect()
+}
 
 const CANCELLING: &str = "Cancelling. A second time stops at once; `nrv recover` then undoes what was begun.";
 
@@ -79,10 +88,11 @@ fn listen_with(
     let failed = |error: std::io::Error| Error::io("signals can't be listened to", &error);
     // While the thread talks it may be held up, by a terminal that stands still; a signal must end the process even then.
     let busy = Arc::new(AtomicBool::new(false));
-    for signal in SIGNALS {
-        flag::register_conditional_default(signal, Arc::clone(&busy)).map_err(failed)?;
+    let heeded = heeded();
+    for signal in &heeded {
+        flag::register_conditional_default(*signal, Arc::clone(&busy)).map_err(failed)?;
     }
-    let mut signals = Signals::new(SIGNALS).map_err(failed)?;
+    let mut signals = Signals::new(&heeded).map_err(failed)?;
     let (cancel, meter) = (Arc::clone(cancel), Arc::clone(meter));
     let listen = move || {
         for signal in signals.forever() {

@@ -6,6 +6,7 @@
 
 mod capture;
 mod child;
+pub mod guard;
 mod kernel;
 pub mod lockdown;
 mod pager;

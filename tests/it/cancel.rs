@@ -1,7 +1,11 @@
-//! Ctrl-C and SIGTERM at every moment: the tree is as before, never between; the record is closed; the exit code is 130.
+//! Ctrl-C, SIGTERM and SIGHUP at every moment: the tree is as before, never between; the record is closed; the exit code is 130.
+#![expect(clippy::disallowed_methods, reason = "tests run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Command, Stdio},
+};
 
 use rustix::process::Signal;
 
@@ -34,12 +38,28 @@ fn signalled_at(site: &Site, signal: Signal, words: &[&str]) -> Ran {
 fn a_signal_while_pages_are_looked_at_or_verified_leaves_everything_as_it_was() {
     let site = Site::new(600);
     let before = site.tree();
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         for words in [&["dta_started"][..], &["dta_progress", "verify"]] {
             let ran = cancelled(&site, &before, signalled_at(&site, signal, words)).says("Cancelling");
             assert!(ran.stdout.contains("\"state\":\"cancelled\""), "{ran:?}");
         }
     }
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_when_nrv_starts_stays_ignored() {
+    let site = Site::new(100);
+    let mut command = Command::new("sh");
+    let nrv = env!("CARGO_BIN_EXE_nrv");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", nrv]).args(MIGRATE).arg("--events");
+    site.tame(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running(command.spawn().unwrap());
+    let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("dta_started")));
+    running.signal(Signal::HUP);
+    let last = lines.last().unwrap_or_default();
+    assert!(last.contains("\"state\":\"done\""), "{last}");
+    running.end().exits(0);
 }
 
 #[test]

@@ -31,7 +31,14 @@ pub(in crate::cli) struct GateArguments {
 impl GateArguments {
     /// True for the hook, of which every failure has to block.
     pub(in crate::cli) fn is_hook(&self) -> bool {
-        matches!(self.command, Some(Gate::Hook))
+        matches!(self.command, Some(Gate::Hook { .. }))
+    }
+}
+
+impl GateArguments {
+    /// True for the hook in the process that another one of nrv watches.
+    pub(super) fn is_guarded(&self) -> bool {
+        matches!(self.command, Some(Gate::Hook { guarded: true }))
     }
 }
 
@@ -57,7 +64,11 @@ pub(super) enum Gate {
     #[command(after_help = "Example:
   echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Bash\",
          \"tool_input\": {\"command\": \"git push --force\"}}' | nrv gate hook")]
-    Hook,
+    Hook {
+        /// Answer here, since another process of nrv waits for it
+        #[arg(long, hide = true)]
+        guarded: bool,
+    },
 }
 
 /// What is explained.

@@ -1,7 +1,11 @@
 //! `nrv gate hook`: a coding agent asks before it uses a tool. Whatever goes wrong here blocks, since an agent takes every exit code
 //! but that for leave to go on.
+//!
+//! Where memory or processor time is limited, a signal could end the process before it answers: then another one does the work, and
+//! this one blocks if that dies.
 
 use std::{
+    ffi::OsString,
     io::Write,
     panic::{self, AssertUnwindSafe},
 };
@@ -18,8 +22,12 @@ use crate::{
         hook::{BLOCK, Question, Reply},
     },
     path::RepoPath,
+    process::guard,
     text,
 };
+
+/// The hidden flag of the process that does the work.
+const GUARDED: &str = "--guarded";
 
 /// Answers one question on stdin; `open` opens the workspace. Gives the exit code.
 pub(in crate::cli) fn hook(
@@ -27,6 +35,9 @@ pub(in crate::cli) fn hook(
     arguments: &GateArguments,
     out: &mut Output,
 ) -> u8 {
+    if arguments.is_guarded() {
+        guard::end_with_parent();
+    }
     let answered = panic::catch_unwind(AssertUnwindSafe(|| open().and_then(|here| answer(&here, arguments))));
     let result = answered.unwrap_or_else(|panic| {
         let words = text::of_panic(panic.as_ref());
@@ -53,6 +64,32 @@ pub(in crate::cli) fn hook(
             BLOCK
         }
     }
+}
+
+/// Lets another process answer if these are the arguments of the hook and a limit could end this one; none otherwise.
+///
+/// This comes before all else, since arguments that are parsed take memory, too. However the other process ends, the exit code is
+/// one that agents know.
+pub(in crate::cli) fn watched(args: &[OsString]) -> Option<u8> {
+    let is_hook = args.last().is_some_and(|last| last == "hook") && args.iter().any(|word| word == "gate");
+    if !is_hook || args.iter().any(|word| word == "--") || !guard::is_limited() {
+        return None;
+    }
+    let args: Vec<OsString> = args.iter().skip(1).cloned().chain([GUARDED.into()]).collect();
+    let why = match guard::again(&args, std::env::vars_os()) {
+        Ok(Some(0)) => return Some(0),
+        Ok(Some(code)) if code == i32::from(BLOCK) => return Some(BLOCK),
+        Ok(Some(code)) => format!("the process that judges it ended with status {code}"),
+        Ok(None) => "a signal ended the process that judges it".to_owned(),
+        Err(error) => format!("the process that judges it can't be started: {error}"),
+    };
+    // Whoever reads this may not be there.
+    let _ = writeln!(
+        std::io::stderr(),
+        "nrv: the call is blocked, because it could not be judged: {why}\n\
+         Memory or processor time is limited here (`ulimit -a`): give the hook more."
+    );
+    Some(BLOCK)
 }
 
 fn write(line: &str) -> std::io::Result<()> {

@@ -11,7 +11,10 @@ use std::io::{BufRead, Read};
 use serde_json::{Value, json};
 
 use self::arguments::{CommandArguments, Explained, Gate, ToolArguments};
-pub(super) use self::{arguments::GateArguments, hook::hook};
+pub(super) use self::{
+    arguments::GateArguments,
+    hook::{hook, watched},
+};
 use super::{Here, output::Output, run::parse_json};
 use crate::{
     error::{Code, Error},
@@ -53,7 +56,7 @@ pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> 
         Some(Gate::Tool(tool)) => tool_subject(here, tool, |subject| conclude(bench.decide(subject), out)),
         Some(Gate::Edit(edit)) => edit::judge(here, &bench, edit, out),
         Some(Gate::Explain { subject }) => explain(here, &bench, subject, out),
-        Some(Gate::Hook) => Err(Error::new(Code::Internal, "the hook is answered elsewhere")),
+        Some(Gate::Hook { .. }) => Err(Error::new(Code::Internal, "the hook is answered elsewhere")),
     }
 }
 

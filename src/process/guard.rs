@@ -1,0 +1,31 @@
+//! This program once more, in a process of its own, for work of which somebody has to say how it ended even if the process dies.
+
+use std::{ffi::OsString, io, process::Command};
+
+use rustix::process::{Resource, Signal, getrlimit, set_parent_process_death_signal};
+
+/// True if a limit of this process ends it by a signal when it is reached, or by an abort where memory can't be had.
+pub fn is_limited() -> bool {
+    [Resource::As, Resource::Data, Resource::Cpu].into_iter().any(|limit| getrlimit(limit).current.is_some())
+}
+
+/// Runs this program with these arguments, and with the streams and the environment of this process; the exit code, none if a
+/// signal ended it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that starts the program itself with what it was given"
+)]
+pub fn again(
+    args: &[OsString],
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> io::Result<Option<i32>> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(args).env_clear().envs(environment);
+    command.status().map(|status| status.code())
+}
+
+/// Makes this process end with the one that started it.
+pub fn end_with_parent() {
+    // Where that can't be had, the process ends when it has answered.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
