@@ -358,10 +358,7 @@ impl Host<'_> {
         (pack, first): (Option<String>, usize),
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        self.verify_committed(position, stored, pack, sink).map_err(|error| match self.undo(first) {
-            Ok(()) => error.detail("undone", true),
-            Err(undo) => undo.detail("cause", error.message()),
-        })
+        self.verify_committed(position, stored, pack, sink).map_err(|error| self.undo_unverified(first, error))
     }
 
     fn verify_committed(

@@ -170,10 +170,7 @@ impl Host<'_> {
             let data = json!({"transaction": transaction, "files": proposed.changes.len()});
             self.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })
         });
-        checked.map_err(|error| match self.undo(first) {
-            Ok(()) => error.detail("undone", true),
-            Err(undo) => undo.detail("cause", error.message()),
-        })
+        checked.map_err(|error| self.undo_unverified(first, error))
     }
 
     /// Compares what is on the disk with what was to be written.

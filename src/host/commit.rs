@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     Host, Position, Recovery, Sink,
     attempt::{Aside, PUT_BACK, SET_ASIDE, names},
+    outcome::unverified,
     patch::Patch,
 };
 use crate::{
@@ -265,6 +266,38 @@ impl Host<'_> {
     pub(super) fn undo(&mut self, from: usize) -> Result<(), Error> {
         self.undone += self.take_back(from, &Reason::Failed)?;
         Ok(())
+    }
+
+    /// Undoes what could not be verified; the error, with what came of that. If it can't be undone, it stands, and the run can't be done.
+    pub(super) fn undo_unverified(&mut self, from: usize, error: Error) -> Error {
+        match self.undo(from) {
+            Ok(()) => error.detail("undone", true),
+            Err(undo) => {
+                let standing = self.transactions.get(from..).unwrap_or_default();
+                self.unproven.extend(standing.iter().map(|one| one.transaction.clone()));
+                undo.detail("cause", error.message())
+            }
+        }
+    }
+
+    /// An error if a change stands that was not verified, whatever became of the error that said so.
+    pub(super) fn refuse_unproven(&mut self) -> Result<(), Error> {
+        // What a former session could not verify stands in the record.
+        if self.past.is_some() && !self.transactions.is_empty() {
+            self.sync()?;
+            self.unproven = unverified(&self.folder.records()?);
+        }
+        let standing = self.transactions.iter().filter(|one| self.unproven.contains(&one.transaction));
+        let files: Vec<_> = standing.flat_map(|one| &one.entries).map(|entry| entry.path.to_string()).collect();
+        let Some(first) = files.first() else { return Ok(()) };
+        let more = match files.len() - 1 {
+            0 => String::new(),
+            n => format!(" (and {n} more)"),
+        };
+        let message = format!("the change of `{first}`{more} was not verified and could not be undone");
+        Err(Error::new(Code::UndoRefused, message)
+            .detail("files", files)
+            .hint("look at the files; `nrv runs show` says what the verifier found"))
     }
 
     /// Takes the run's transactions from this one on back, in one transaction of their own; how many files that are.

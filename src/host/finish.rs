@@ -172,6 +172,7 @@ impl Host<'_> {
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
         let goes_on = outcome.as_ref().is_err_and(|error| self.goes_on(error));
         let outcome = if goes_on { outcome } else { self.close_streams().and_then(|()| self.leave_attempts(outcome)) };
+        let outcome = outcome.and_then(|result| self.refuse_unproven().map(|()| result));
         let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)

@@ -159,6 +159,8 @@ pub struct Host<'a> {
     /// What has to hold for it to be done.
     commitments: Vec<Pledge>,
     transactions: Vec<Committed>,
+    /// Those of them that were not verified, and could not be undone.
+    unproven: std::collections::BTreeSet<String>,
     /// The attempts that are open, and what became of the others.
     attempts: Attempts,
     transaction_count: u64,

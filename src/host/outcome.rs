@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Context, State, retention::kept_until};
+use super::{Context, State, attempt::SET_ASIDE, retention::kept_until};
 use crate::{
     clock,
     error::{Code, Error},
@@ -77,6 +77,8 @@ const LOOKED_AT: &[&str] = &[
     r#""kind":"committed""#,
     r#""kind":"checked""#,
     r#""kind":"dta_verified""#,
+    r#""kind":"undoing""#,
+    r#""kind":"attempt_set_aside""#,
     r#""kind":"undone""#,
     r#""kind":"revoked""#,
 ];
@@ -111,7 +113,7 @@ fn of_record(context: &Context, folder: &RunFolder, lock: Option<Holder>) -> Ove
         files_changed: count("files_changed").unwrap_or_else(|| changed_files(&records)),
         exit_code: count("exit_code"),
         duration_ms: ended.and_then(|record| record.volatile["duration_ms"].as_u64()),
-        unverified: is_unverified(&records),
+        unverified: !unverified(&records).is_empty(),
         kept_until: kept_until(context, folder.id()).map(clock::rfc3339),
         lock,
     }
@@ -129,10 +131,37 @@ fn changed_files(records: &[Record]) -> u64 {
     files.values().filter(|(before, after)| before != after).count() as u64
 }
 
-/// True if the last change was not followed by a verification or by its undoing.
-fn is_unverified(records: &[Record]) -> bool {
-    let last = |kind: &str| records.iter().rfind(|record| record.kind == kind).map_or(0, |record| record.seq);
-    last("committed") > last("dta_verified").max(last("checked")).max(last("undone")).max(last("revoked"))
+/// The transactions that stand and that nothing has verified.
+pub(super) fn unverified(records: &[Record]) -> BTreeSet<String> {
+    let mut open: BTreeMap<String, &str> = BTreeMap::new();
+    let mut about: BTreeMap<&str, &Value> = BTreeMap::new();
+    for record in records {
+        let (data, position) = (&record.data, record.position.as_str());
+        let name = data["transaction"].as_str().unwrap_or_default();
+        match record.kind.as_str() {
+            "committed" => {
+                open.insert(name.to_owned(), position);
+            }
+            "checked" => {
+                open.remove(name);
+            }
+            // What a preview would come to says nothing of what was written.
+            "dta_verified" if data["output"]["verifier"]["passed"] == true && data["output"]["phase"] == "verify" => {
+                open.retain(|_, at| *at != position);
+            }
+            "revoked" => open.retain(|known, at| known != name && *at != position),
+            "undoing" | SET_ASIDE => {
+                about.insert(name, &data["of"]);
+            }
+            "undone" => match about.get(name).and_then(|of| of.as_array()) {
+                Some(of) => open.retain(|name, _| !of.iter().any(|one| one == name.as_str())),
+                // An older record does not say what was undone.
+                None => open.clear(),
+            },
+            _ => {}
+        }
+    }
+    open.into_keys().collect()
 }
 
 fn subject(asked: &Value) -> String {
@@ -207,4 +236,35 @@ pub fn summary(record: &Record) -> String {
         );
     }
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(kind: &str, position: &str, data: Value) -> Record {
+        let row = json!({"seq": 0, "at": "", "position": position, "kind": kind, "data": data, "files": [], "volatile": {},
+            "prev": "0".repeat(64), "hash": "0".repeat(64)});
+        serde_json::from_value(row).unwrap()
+    }
+
+    #[test]
+    fn a_change_counts_as_verified_only_if_its_own_verifier_passed() {
+        let committed = |name: &str, at: &str| record("committed", at, json!({"transaction": name, "entries": []}));
+        let verified = |at: &str, passed: bool| {
+            record("dta_verified", at, json!({"output": {"phase": "verify", "verifier": {"passed": passed}}}))
+        };
+        let checked = |name: &str, at: &str| record("checked", at, json!({"transaction": name}));
+        let left = |records: &[Record]| unverified(records).into_iter().collect::<Vec<_>>();
+        assert!(left(&[committed("t1", "1"), verified("1", true)]).is_empty());
+        assert_eq!(left(&[committed("t1", "1"), verified("1", false)]), ["t1"]);
+        let later = [committed("t1", "1"), verified("1", false), committed("t2", "2"), checked("t2", "2")];
+        assert_eq!(left(&later), ["t1"], "what is verified later says nothing of it");
+        let undoing = record("undoing", "", json!({"transaction": "t2", "of": ["t1"]}));
+        let undone = record("undone", "", json!({"transaction": "t2", "entries": []}));
+        assert!(left(&[committed("t1", "1"), verified("1", false), undoing, undone.clone()]).is_empty());
+        assert!(left(&[committed("t1", "1"), undone]).is_empty());
+    }
 }

@@ -162,6 +162,7 @@ impl<'a> Host<'a> {
             confirmations: kept.0,
             commitments: kept.1,
             transactions,
+            unproven: std::collections::BTreeSet::new(),
             transaction_count,
             undone: 0,
             set_aside: 0,

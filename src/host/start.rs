@@ -227,6 +227,7 @@ impl<'a> Host<'a> {
             confirmations: Confirmations::default(),
             commitments: Vec::new(),
             transactions: Vec::new(),
+            unproven: std::collections::BTreeSet::new(),
             attempts: Attempts::default(),
             transaction_count: 0,
             undone: 0,

@@ -277,6 +277,31 @@ fn a_change_that_its_verifier_rejects_is_undone() {
 }
 
 #[test]
+fn a_change_that_failed_its_verifier_and_could_not_be_undone_is_not_verified_whatever_comes_later() {
+    let site = Site::new(60);
+    let caught = "try { links.apply(proposal); } catch (e) { nrv.ui.step(e.code); } nrv.apply.create(\"site/later.txt\", \"x\\n\");";
+    site.script("held.rhai", &held_script("", "", "1").replace("links.apply(proposal);", caught));
+    let before = site.tree();
+    for _ in 0..25 {
+        let running = stopped_in_transaction(&site, &["run", "held.rhai", "--yes"], || site.reset(&before));
+        let moved = |path: &&String| path.ends_with(".html") && String::from_utf8_lossy(&site.read(path)).contains(NEW);
+        let Some(done) = before.keys().find(moved) else {
+            running.signal(Signal::CONT);
+            running.end();
+            site.reset(&before);
+            continue;
+        };
+        site.write(done, "edited behind the run's back");
+        running.signal(Signal::CONT);
+        running.end().exits(5).says("• undo_refused").says("was not verified and could not be undone");
+        let run = &site.runs()[0];
+        assert_eq!((&run["state"], &run["unverified"]), (&"undo_refused".into(), &true.into()), "{run}");
+        return;
+    }
+    panic!("no page was ever changed when the process stopped");
+}
+
+#[test]
 fn a_failed_run_does_not_undo_over_later_work() {
     let site = Site::new(8).policy(PATIENT);
     site.script("held.rhai", &held_script("", "wait_for(\"go\");", "throw \"no\";"));
