@@ -179,8 +179,27 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
         out.say(&evaluation.sentence());
     }
-    if finished.patch_redacted {
-        out.say("The patch shows marks in place of secrets, so that nothing can apply it.");
-    }
+    tell_withheld(&finished.withheld, out);
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
+}
+
+/// Why nothing can apply a dry run's patch, and what would permit what it adds.
+fn tell_withheld(withheld: &[Value], out: &mut Output) {
+    const TOLD: usize = 20;
+    if withheld.is_empty() {
+        return;
+    }
+    out.say("The patch adds secrets, and shows marks in their place, so that nothing can apply it:");
+    let word = |value: &Value| escape(value.as_str().unwrap_or_default());
+    for one in withheld.iter().take(TOLD) {
+        let place = match one["line"].as_u64() {
+            Some(line) => format!("{}:{line}", word(&one["path"])),
+            None => format!("the name of {}", word(&one["path"])),
+        };
+        let (rule, allow) = (word(&one["rule"]), word(&one["allow"]));
+        out.say(&format!("  {place}: rule `{rule}`; `gates.secrets.allow = [{allow}]` in `nrv.toml` permits it"));
+    }
+    if let Some(more) = withheld.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        out.say(&format!("  … and {more} more"));
+    }
 }

@@ -28,6 +28,7 @@ mod whole_file;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::secret_texts::allowance;
 pub use self::{
     explain::{Explained, explain},
     rules::Rules,

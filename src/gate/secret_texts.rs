@@ -2,7 +2,7 @@
 //!
 //! What a text held before is not new. A finding names rule, place and the beginning of a hash, never a character of the secret.
 
-use std::collections::BTreeMap;
+use serde_json::json;
 
 use super::{
     Decision, Finding, Gate, Place, Rules, Subject,
@@ -40,38 +40,35 @@ impl Gate for SecretTexts {
             let found = new(text, rules);
             found.into_iter().map(|found| finding(found, text, usual, policy)).collect::<Vec<_>>()
         };
-        Some(subject.texts()?.iter().flat_map(|text| judge(text)).collect())
+        let texts = subject.texts()?;
+        let names = texts.iter().flat_map(|text| {
+            secrets::in_name(text.place.as_deref().filter(|_| is_new(text)), rules.secrets())
+                .into_iter()
+                .map(|found| name_finding(found, usual, policy))
+        });
+        Some(names.chain(texts.iter().flat_map(|text| judge(text))).collect())
     }
+}
+
+/// True for a file of which nothing was there before, as far as the text shows it.
+fn is_new(text: &Text<'_>) -> bool {
+    text.is_file && text.before.is_empty()
 }
 
 /// What is found in a text that it did not hold before.
 fn new(text: &Text<'_>, rules: &Rules) -> Vec<Found> {
     let path = text.place.as_deref().filter(|_| text.is_file);
-    let scan = |bytes: &[u8]| secrets::scan(bytes, path, rules.secrets());
-    let mut found = scan(&text.after);
+    let mut found = secrets::added(&text.before, &text.after, path, rules.secrets());
     if found.is_empty()
         && !text.is_file
         && text.after.len() <= NAMED
         && let Some(name) = &text.place
     {
-        let named = [name.as_bytes(), b" = \"", &text.after, b"\""].concat();
-        found = scan(&named);
+        let named = |value: &[u8]| [name.as_bytes(), b" = \"", value, b"\""].concat();
+        let before = if text.before.is_empty() { Vec::new() } else { named(&text.before) };
+        found = secrets::added(&before, &named(&text.after), path, rules.secrets());
         found.iter_mut().for_each(|found| found.column = 1);
     }
-    if found.is_empty() || text.before.is_empty() {
-        return found;
-    }
-    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for old in scan(&text.before) {
-        *known.entry((old.rule, old.sha256_prefix)).or_default() += 1;
-    }
-    found.retain(|one| match known.get_mut(&(one.rule.clone(), one.sha256_prefix.clone())) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            false
-        }
-        Some(_) | None => true,
-    });
     found
 }
 
@@ -104,7 +101,9 @@ fn finding(found: Found, text: &Text<'_>, usual: Decision, policy: &Policy) -> F
         code: Code::Blocked,
         remediation: format!(
             "take it from the environment or a secret store, and replace it if anybody has seen it; if it is none, \
-             write `nrv:allow-secret {rule}` on its line or allow it in `gates.secrets.allow`"
+             write `{} {rule}` on its line or add `{}` to `gates.secrets.allow` in `nrv.toml`",
+            secrets::ALLOW,
+            allowance(&rule, repo_path.as_ref(), &hash)
         ),
         rule,
         reason,
@@ -112,9 +111,44 @@ fn finding(found: Found, text: &Text<'_>, usual: Decision, policy: &Policy) -> F
     }
 }
 
+/// A finding in the name of a file that is new. The name is not shown.
+fn name_finding(found: Found, usual: Decision, policy: &Policy) -> Finding {
+    let Found { rule, sha256_prefix: hash, .. } = found;
+    let what = format!("a secret in the name of a new file (rule `{rule}`, hash {hash})");
+    let (decision, reason) = match policy.secret_allowance(&rule, None, &hash) {
+        Some(by) => (Decision::Allow, format!("{what} is allowed by {by}")),
+        None => (usual, what),
+    };
+    Finding {
+        decision,
+        code: Code::Blocked,
+        remediation: format!(
+            "name the file otherwise, since names are shown in listings and records; if it is none, add `{}` to \
+             `gates.secrets.allow` in `nrv.toml`",
+            allowance(&rule, None, &hash)
+        ),
+        rule,
+        reason,
+        place: None,
+    }
+}
+
+/// The row of `gates.secrets.allow` that permits a finding and nothing else.
+pub(crate) fn allowance(rule: &str, path: Option<&RepoPath>, hash: &str) -> String {
+    let path = path.map(|path| format!("path = {}, ", toml_string(path))).unwrap_or_default();
+    format!("{{ rule = \"{rule}\", {path}hash = \"{hash}\" }}")
+}
+
+/// A path as a glob of its own in a TOML string.
+fn toml_string(path: &str) -> String {
+    let special = |c: char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '!' | '\\');
+    let glob: String = path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
+    json!(escape(&glob)).to_string()
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::super::{Edit, evaluate_edit, evaluate_tool_use};
     use super::*;

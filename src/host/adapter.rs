@@ -288,7 +288,7 @@ impl Host<'_> {
         let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
         let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
         let patch_path = format!("artifacts/{}-{tool}.patch", self.stem(position));
-        let shown = self.shown_patch(&patch).into_owned();
+        let shown = self.kept_patch(&patch).0.into_owned();
         self.room(shown.len() as u64)?;
         self.folder.write(&patch_path, &shown)?;
         let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };

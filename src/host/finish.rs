@@ -77,6 +77,10 @@ pub struct Finished {
     /// True if that patch has lost secrets, so that nothing can apply it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patch_redacted: bool,
+    /// The secrets that the change adds, for which its patch is not whole: `path`, `line`, `rule`, and the row of
+    /// `gates.secrets.allow` that would permit it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Value>,
     /// What a dry run would have asked.
     pub would_ask: Vec<Value>,
     /// What it committed to, and what was seen of that.
@@ -91,6 +95,14 @@ pub struct Finished {
     /// What a dry run would change, of which a plan is made.
     #[serde(skip)]
     pub preview: Option<Preview>,
+}
+
+/// What a dry run came to, where its patch stands, and what is withheld of that.
+#[derive(Default)]
+struct Written {
+    preview: Option<Preview>,
+    patch: Option<FileRef>,
+    withheld: Vec<Value>,
 }
 
 fn is_zero(n: &usize) -> bool {
@@ -191,9 +203,9 @@ impl Host<'_> {
     ) -> Result<Finished, Error> {
         self.ends = true;
         // A run ends with a sealed record, whether or not its patch can be rendered again.
-        let (outcome, preview, patch) = match self.write_patch() {
-            Ok((preview, patch)) => (outcome, preview, patch),
-            Err(error) => (outcome.and(Err(error)), None, None),
+        let (outcome, Written { preview, patch, withheld }) = match self.write_patch() {
+            Ok(written) => (outcome, written),
+            Err(error) => (outcome.and(Err(error)), Written::default()),
         };
         let state = state.unwrap_or_else(|| self.state_of(&outcome));
         let outcome = match state {
@@ -222,10 +234,8 @@ impl Host<'_> {
             undone: self.undone,
             set_aside: self.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
-            patch_redacted: match (&preview, &patch) {
-                (Some(preview), Some(patch)) => Sha256::of(&preview.patch.bytes) != patch.sha256,
-                _ => false,
-            },
+            patch_redacted: !withheld.is_empty(),
+            withheld,
             would_ask: self.confirmations.would_ask().to_vec(),
             commitments: self.told_commitments(),
             evaluations: evaluated.evaluations.clone(),
@@ -349,17 +359,17 @@ impl Host<'_> {
         entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
     }
 
-    /// What a dry run came to, and where its patch stands.
-    fn write_patch(&mut self) -> Result<(Option<Preview>, Option<FileRef>), Error> {
+    /// What a dry run came to, where its patch stands, and what is withheld of that.
+    fn write_patch(&mut self) -> Result<Written, Error> {
         if !self.flags.dry_run {
-            return Ok((None, None));
+            return Ok(Written::default());
         }
         let preview = self.all_previewed()?;
         let path = "artifacts/run.patch";
-        let shown = self.shown_patch(&preview.patch);
-        self.folder.write(path, &shown)?;
-        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&shown) };
-        Ok((Some(preview), Some(patch)))
+        let (kept, withheld) = self.kept_patch(&preview.patch);
+        self.folder.write(path, &kept)?;
+        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
+        Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
     }
 
     fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {

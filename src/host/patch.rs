@@ -69,7 +69,7 @@ impl Patch {
     /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.
     pub(super) fn texts(&self) -> Vec<Text<'_>> {
         let text = |(part, stat): (&[u8], &'_ Stat)| {
-            let (before, after) = sides(part);
+            let Sides { before, after, .. } = Sides::of(part);
             Text {
                 place: Some(stat.path.to_string().into()),
                 is_file: true,
@@ -98,39 +98,68 @@ fn written(diff: &Value) -> Option<(&str, Stat)> {
     Some((text, Stat { path, lines: file.size() }))
 }
 
-/// What a part of a patch shows of the file before and after. Lines of the latter have the numbers that they have in the file.
-fn sides(part: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let (mut before, mut after) = (Vec::new(), Vec::new());
-    let mut in_hunk = false;
-    let mut next = 1;
-    for line in part.split_inclusive(|byte| *byte == b'\n') {
-        match line {
-            [b'@', b'@', ..] => {
-                in_hunk = true;
-                while next < first_line(line) {
-                    after.push(b'\n');
-                    next += 1;
-                }
-            }
-            [b'+', rest @ ..] if in_hunk => {
-                after.extend_from_slice(rest);
-                next += 1;
-            }
-            [b'-', rest @ ..] if in_hunk => before.extend_from_slice(rest),
-            [b' ', rest @ ..] if in_hunk => {
-                before.extend_from_slice(rest);
-                after.extend_from_slice(rest);
-                next += 1;
-            }
-            _ => {}
-        }
-    }
-    (before, after)
+/// What a part of a patch shows of its file.
+#[derive(Debug, Default)]
+pub(super) struct Sides {
+    /// The lines of before. Lines have the numbers that they have in the file; the others are empty.
+    pub(super) before: Vec<u8>,
+    /// The lines of after, likewise.
+    pub(super) after: Vec<u8>,
+    /// Where lines of `after` begin there and in the part.
+    places: Vec<(usize, usize)>,
 }
 
-/// The number of the first line of a hunk in the post-image, from its head `@@ -1,2 +3,4 @@`.
-fn first_line(head: &[u8]) -> u64 {
-    let number = head.split(|byte| *byte == b'+').nth(1).unwrap_or_default();
+impl Sides {
+    /// Reads a part.
+    pub(super) fn of(part: &[u8]) -> Self {
+        let mut sides = Sides::default();
+        let mut in_hunk = false;
+        let (mut old, mut new, mut at) = (1, 1, 0);
+        for line in part.split_inclusive(|byte| *byte == b'\n') {
+            let (is_old, is_new) = match line.first() {
+                Some(b'@') if line.starts_with(b"@@") => {
+                    in_hunk = true;
+                    fill(&mut sides.before, &mut old, first_line(line, b'-'));
+                    fill(&mut sides.after, &mut new, first_line(line, b'+'));
+                    (false, false)
+                }
+                Some(b'+') => (false, in_hunk),
+                Some(b'-') => (in_hunk, false),
+                Some(b' ') => (in_hunk, in_hunk),
+                _ => (false, false),
+            };
+            if is_old {
+                sides.before.extend_from_slice(&line[1..]);
+                old += 1;
+            }
+            if is_new {
+                sides.places.push((sides.after.len(), at + 1));
+                sides.after.extend_from_slice(&line[1..]);
+                new += 1;
+            }
+            at += line.len();
+        }
+        sides
+    }
+
+    /// Where a byte of `after` stands in the part.
+    pub(super) fn in_part(&self, at: usize) -> usize {
+        let line = self.places.partition_point(|(after, _)| *after <= at);
+        line.checked_sub(1).map_or(0, |line| self.places[line].1 + (at - self.places[line].0))
+    }
+}
+
+/// Appends empty lines until the next one has a number.
+fn fill(side: &mut Vec<u8>, next: &mut u64, number: u64) {
+    while *next < number {
+        side.push(b'\n');
+        *next += 1;
+    }
+}
+
+/// The number of the first line of a hunk on the side of that sign, from its head `@@ -1,2 +3,4 @@`.
+fn first_line(head: &[u8], sign: u8) -> u64 {
+    let number = head.split(|byte| *byte == sign).nth(1).unwrap_or_default();
     let digits: Vec<u8> = number.iter().copied().take_while(u8::is_ascii_digit).collect();
     String::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(1)
 }
@@ -212,8 +241,10 @@ mod tests {
     #[test]
     fn a_part_shows_both_sides_and_the_numbers_of_lines() {
         let part = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -3,2 +3,3 @@\n three\n-four\n+FOUR\n+and\n@@ -9 +10 @@ fn\n-++x\n+--y\n";
-        let (before, after) = sides(part);
-        assert_eq!(String::from_utf8(before).unwrap(), "three\nfour\n++x\n");
-        assert_eq!(String::from_utf8(after).unwrap(), "\n\nthree\nFOUR\nand\n\n\n\n\n--y\n");
+        let sides = Sides::of(part);
+        assert_eq!(sides.in_part(sides.after.len() - 2), part.len() - 2);
+        assert_eq!(&part[sides.in_part(8)..][..4], b"FOUR");
+        assert_eq!(String::from_utf8(sides.before).unwrap(), "\n\nthree\nfour\n\n\n\n\n++x\n");
+        assert_eq!(String::from_utf8(sides.after).unwrap(), "\n\nthree\nFOUR\nand\n\n\n\n\n--y\n");
     }
 }

@@ -1,19 +1,41 @@
 //! What a run writes outside of its packs holds no secrets: they are replaced by their rule and the beginning of their hash.
 //!
-//! Packs hold exact bytes, since undoing needs them, and can be entered by their owner only.
+//! Packs hold exact bytes, since undoing needs them, and can be entered by their owner only. So does a patch among the artefacts,
+//! unless its change adds a secret: what the workspace's files hold already is no news to whoever may read the patch.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Host, patch::Patch};
-use crate::{gate::secrets, ledger::Note};
+use super::{
+    Host,
+    patch::{Patch, Sides},
+};
+use crate::{
+    gate::{self, secrets},
+    ledger::Note,
+    path::RepoPath,
+};
 
 /// Records of paths and hashes alone, from which changes are undone: they stand as they are.
 const EXACT: &[&str] = &["committed", "undone", "undone_after_crash", "revoked"];
 
 /// What stands before a line of a patch that has lost a secret.
 const BROKEN: &[u8] = b"[redacted] ";
+
+/// A secret that a patch has lost, or would have to lose.
+struct Lost {
+    at: Range<usize>,
+    mark: String,
+}
+
+/// What is withheld of one file's part.
+#[derive(Default)]
+struct Withheld {
+    lost: Vec<Lost>,
+    /// What was found, for people.
+    told: Vec<Value>,
+}
 
 impl Host<'_> {
     /// A value without secrets.
@@ -30,38 +52,102 @@ impl Host<'_> {
         Note { data: self.redacted(note.data), ..note }
     }
 
-    /// A patch as it is kept beside the record, without the secrets that nobody has allowed.
+    /// A patch as it is kept beside the record: exact, but without the secrets that the change adds and that nobody has allowed.
     ///
     /// What has lost one would make other contents than those that were proposed. So a mark stands before its line as well, where
-    /// no diff has one: whatever reads the patch refuses it.
-    pub(super) fn shown_patch<'p>(&self, patch: &'p Patch) -> Cow<'p, [u8]> {
-        let mut shown = Vec::new();
-        let mut copied = 0;
+    /// no diff has one: whatever reads the patch refuses it. What was withheld is told with the second value.
+    pub(super) fn kept_patch<'p>(&self, patch: &'p Patch) -> (Cow<'p, [u8]>, Vec<Value>) {
+        let mut told = Vec::new();
+        let mut lost = Vec::new();
         let mut at = 0;
-        let line_of = |place: usize| memchr::memrchr(b'\n', &patch.bytes[..place]).map_or(0, |feed| feed + 1);
         for (part, stat) in patch.parts() {
-            for found in secrets::scan(part, Some(&stat.path), self.rules.secrets()) {
-                let allowed = found.allowed_by.is_some()
-                    || self.policy.secret_allowance(&found.rule, Some(&stat.path), &found.sha256_prefix).is_some();
-                if !allowed && at + found.start >= copied {
-                    let (start, mark) = (at + found.start, secrets::mark(&found));
-                    let line = line_of(start);
-                    if line >= copied {
-                        shown.extend_from_slice(&patch.bytes[copied..line]);
-                        shown.extend_from_slice(BROKEN);
-                        copied = line;
-                    }
-                    shown.extend_from_slice(&patch.bytes[copied..start]);
-                    shown.extend_from_slice(mark.as_bytes());
-                    copied = at + found.end;
-                }
-            }
+            let withheld = self.withheld(part, &stat.path);
+            told.extend(withheld.told);
+            lost.extend(withheld.lost.into_iter().map(|one| one.moved(at)));
             at += part.len();
         }
-        if copied == 0 {
-            return Cow::Borrowed(&patch.bytes);
-        }
-        shown.extend_from_slice(&patch.bytes[copied..]);
-        Cow::Owned(shown)
+        (without(&patch.bytes, &lost), told)
     }
+
+    /// A patch as people are shown it: without any secret that nobody has allowed, whether the change adds it or not.
+    pub(super) fn shown_patch<'p>(&self, patch: &'p Patch) -> Cow<'p, [u8]> {
+        let mut lost = Vec::new();
+        let mut at = 0;
+        for (part, stat) in patch.parts() {
+            lost.extend(self.secrets_of(part, &stat.path).into_iter().map(|one| one.moved(at)));
+            at += part.len();
+        }
+        without(&patch.bytes, &lost)
+    }
+
+    /// What has to be withheld of a part: nothing, unless the change adds a secret; then every secret of the part.
+    fn withheld(&self, part: &[u8], path: &RepoPath) -> Withheld {
+        let sides = Sides::of(part);
+        let mut withheld = Withheld::default();
+        let mut added = secrets::added(&sides.before, &sides.after, Some(path), self.rules.secrets());
+        added.retain(|found| !self.is_allowed(found, path));
+        let mut named = secrets::in_name(Some(path.as_str()).filter(|_| sides.before.is_empty()), self.rules.secrets());
+        named.retain(|found| self.policy.secret_allowance(&found.rule, None, &found.sha256_prefix).is_none());
+        for found in &added {
+            let allow = gate::allowance(&found.rule, Some(path), &found.sha256_prefix);
+            withheld.told.push(json!({"path": path, "line": found.line, "rule": found.rule, "allow": allow}));
+            // Its lines in the part may stand apart: lines that go lie between those that come.
+            let at = sides.in_part(found.start)..sides.in_part(found.end.saturating_sub(1)) + 1;
+            withheld.lost.push(Lost { at, mark: secrets::mark(found) });
+        }
+        for found in &named {
+            let allow = gate::allowance(&found.rule, None, &found.sha256_prefix);
+            withheld.told.push(json!({"path": path, "rule": found.rule, "allow": allow}));
+        }
+        if !withheld.told.is_empty() {
+            withheld.lost.extend(self.secrets_of(part, path));
+            withheld.lost.sort_by_key(|lost| (lost.at.start, std::cmp::Reverse(lost.at.end)));
+        }
+        withheld
+    }
+
+    /// All secrets of a part that nobody has allowed.
+    fn secrets_of(&self, part: &[u8], path: &RepoPath) -> Vec<Lost> {
+        let found = secrets::scan(part, Some(path), self.rules.secrets());
+        let found = found.into_iter().filter(|found| !self.is_allowed(found, path));
+        found.map(|found| Lost { at: found.start..found.end, mark: secrets::mark(&found) }).collect()
+    }
+
+    fn is_allowed(&self, found: &secrets::Found, path: &RepoPath) -> bool {
+        let by_policy = || self.policy.secret_allowance(&found.rule, Some(path), &found.sha256_prefix);
+        found.allowed_by.is_some() || by_policy().is_some()
+    }
+}
+
+impl Lost {
+    fn moved(self, by: usize) -> Self {
+        Lost { at: self.at.start + by..self.at.end + by, ..self }
+    }
+}
+
+/// Bytes with marks in place of what is lost, which is sorted; what overlaps is one.
+fn without<'p>(bytes: &'p [u8], lost: &[Lost]) -> Cow<'p, [u8]> {
+    let mut shown = Vec::new();
+    let mut copied = 0;
+    let line_of = |place: usize| memchr::memrchr(b'\n', &bytes[..place]).map_or(0, |feed| feed + 1);
+    for Lost { at, mark } in lost {
+        if at.start < copied {
+            copied = copied.max(at.end);
+            continue;
+        }
+        let line = line_of(at.start);
+        if line >= copied {
+            shown.extend_from_slice(&bytes[copied..line]);
+            shown.extend_from_slice(BROKEN);
+            copied = line;
+        }
+        shown.extend_from_slice(&bytes[copied..at.start]);
+        shown.extend_from_slice(mark.as_bytes());
+        copied = at.end;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(bytes);
+    }
+    shown.extend_from_slice(&bytes[copied..]);
+    Cow::Owned(shown)
 }

@@ -88,7 +88,7 @@ impl Host<'_> {
             return Ok(patch);
         }
         if let Some(path) = &path {
-            let shown = self.shown_patch(&subject.patch);
+            let (shown, _) = self.kept_patch(&subject.patch);
             self.room(shown.len() as u64)?;
             self.folder.write(path, &shown)?;
         }

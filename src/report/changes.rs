@@ -179,7 +179,8 @@ impl Gathered<'_, '_> {
     fn change(&mut self, path: String, position: &str, fate: Fate, part: Option<&[u8]>) -> Change {
         let shown = part.map(|part| patch::read(&self.material.shown(part), &mut self.room)).unwrap_or_default();
         Change {
-            path,
+            // A name may hold a secret as well.
+            path: self.material.shown(path.as_bytes()),
             position: position.to_owned(),
             transaction: None,
             fate,

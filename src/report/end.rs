@@ -66,6 +66,7 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         set_aside: usize::try_from(number("set_aside")).unwrap_or(usize::MAX),
         patch: None,
         patch_redacted: false,
+        withheld: Vec::new(),
         would_ask: Vec::new(),
         commitments: Vec::new(),
         evaluations: Vec::new(),

@@ -6,6 +6,7 @@
 //! A search goes once over the bytes for the words of all rules. Only where such a word stands is anything else tried,
 //! on a bounded number of bytes, so the time grows with the length of the text and with nothing else.
 
+mod added;
 mod assignment;
 mod describe;
 mod find;
@@ -22,6 +23,7 @@ mod text;
 mod vocabulary;
 
 pub use self::{
+    added::{added, in_name},
     describe::{Described, describe},
     redact::{mark, redact, redact_json, shows_secret},
     rules::{OwnRule, Rules},

@@ -1,0 +1,65 @@
+//! Which secrets a text has gained over the one that it replaces.
+
+use std::collections::BTreeMap;
+
+use super::{Found, Rules, scan};
+
+/// The secrets of a text that the one before did not hold, or not as often.
+///
+/// What stood there before is known to whoever can read it, under whatever name it stands now: a value that is not there more often
+/// than it was is not new, even if only its new name makes it a secret.
+pub fn added(before: &[u8], after: &[u8], path: Option<&str>, rules: &Rules) -> Vec<Found> {
+    let found = scan(after, path, rules);
+    if found.is_empty() || before.is_empty() { found } else { without_known(found, before, after, (path, rules)) }
+}
+
+/// The findings of `after` without those that `before` accounts for.
+fn without_known(
+    mut found: Vec<Found>,
+    before: &[u8],
+    after: &[u8],
+    (path, rules): (Option<&str>, &Rules),
+) -> Vec<Found> {
+    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for old in scan(before, path, rules) {
+        *known.entry((old.rule, old.sha256_prefix)).or_default() += 1;
+    }
+    found.retain(|one| match known.get_mut(&(one.rule.clone(), one.sha256_prefix.clone())) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        Some(_) | None => true,
+    });
+    let mut grown: BTreeMap<String, bool> = BTreeMap::new();
+    found.retain(|one| {
+        let value = &after[one.start..one.end];
+        let times = |text: &[u8]| memchr::memmem::find_iter(text, value).count();
+        *grown.entry(one.sha256_prefix.clone()).or_insert_with(|| times(after) > times(before))
+    });
+    found
+}
+
+/// The secrets that a file's name shows.
+pub fn in_name(path: Option<&str>, rules: &Rules) -> Vec<Found> {
+    path.map(|path| scan(path.as_bytes(), None, rules)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules_of(before: &str, after: &str) -> Vec<String> {
+        let found = added(before.as_bytes(), after.as_bytes(), Some("a.yml"), Rules::built_in());
+        found.into_iter().map(|found| found.rule).collect()
+    }
+
+    #[test]
+    fn a_value_that_was_there_under_another_name_is_not_new() {
+        let (plain, named) = ("greeting: kJ8#mQ2!vXz9\n", "password: kJ8#mQ2!vXz9\n");
+        assert_eq!(rules_of("", named).len(), 1);
+        assert!(rules_of(plain, named).is_empty() && rules_of(named, named).is_empty());
+        assert_eq!(rules_of(named, &[named, named].concat()).len(), 1, "a copy is new");
+        assert_eq!(rules_of("greeting: other\n", named).len(), 1);
+    }
+}
