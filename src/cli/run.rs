@@ -171,7 +171,10 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     }
     for asked in &finished.would_ask {
         let label = asked["label"].as_str().unwrap_or_default();
-        out.say(&format!("Would ask: {}.", escape(label)));
+        out.say(&match asked["refused"] == true {
+            true => format!("Would be refused, since nobody is asked here: {}.", escape(label)),
+            false => format!("Would ask: {}.", escape(label)),
+        });
     }
     if let Some(sentence) = count_sentence(&finished.commitments) {
         out.say(&sentence);

@@ -120,7 +120,7 @@ impl Host<'_> {
                 shown: subject.clone(),
                 patch: Patch::of_plan(subject).unwrap_or_default(),
                 files: Vec::new(),
-                empty: false,
+                empty: is_empty_plan(subject),
             }),
         }
     }
@@ -228,10 +228,10 @@ impl Host<'_> {
         }
         let mode = self.policy.settings().confirm.mode;
         if self.flags.dry_run {
-            if mode == ConfirmMode::Never && !grants(&self.policy.settings().confirm, &label, subject.kind) {
-                return Err(self.refused(&label, mode));
-            }
-            self.confirmations.note_would_ask(&label, &subject.id);
+            // A dry run asks nobody, so that nobody has to be there. What would be refused is said.
+            let confirm = &self.policy.settings().confirm;
+            let refused = mode == ConfirmMode::Never && !grants(confirm, &label, subject.kind);
+            self.confirmations.note_would_ask(&label, &subject.id, refused);
             return Ok(None);
         }
         let bound = self.bind(&subject, position)?;
@@ -392,6 +392,11 @@ fn asks(verdict: &Verdict) -> Option<String> {
         n => format!(" (and {n} more)"),
     };
     Some(format!("{}: {}{more}", result.gate_name, result.reason))
+}
+
+/// True for a plan without diffs: there is nothing to decide.
+fn is_empty_plan(value: &Value) -> bool {
+    value.get("diffs").and_then(Value::as_array).is_some_and(Vec::is_empty)
 }
 
 /// True if the script's approval grants it. What gates object to is no part of everything: it has to be named.

@@ -258,9 +258,13 @@ impl Confirmations {
         self.all.contains(kind)
     }
 
-    /// Notes what would be asked if this were no dry run.
-    pub(super) fn note_would_ask(&mut self, label: &str, subject: &str) {
-        self.would_ask.push(json!({"label": label, "subject": subject}));
+    /// Notes what would be asked if this were no dry run, and that it would be refused if nobody is asked then.
+    pub(super) fn note_would_ask(&mut self, label: &str, subject: &str, refused: bool) {
+        let mut question = json!({"label": label, "subject": subject});
+        if refused {
+            question["refused"] = json!(true);
+        }
+        self.would_ask.push(question);
     }
 
     /// Takes a subject of a dry run as confirmed.

@@ -368,7 +368,7 @@ impl Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget {
-            calls: 10_000,
+            calls: 50_000,
             files: 5000,
             diff_lines: 50_000,
             bytes: 256 << 20,

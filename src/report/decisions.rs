@@ -95,5 +95,9 @@ fn asked(material: &Material<'_>, id: &str, record: &Record) -> Confirmation {
 /// What a dry run would have asked.
 pub(super) fn would_ask(material: &Material<'_>) -> Vec<String> {
     let asked = material.ended()["would_ask"].as_array().into_iter().flatten();
-    asked.map(|question| text(&question["label"])).collect()
+    let label = |question: &Value| match question["refused"] == true {
+        true => format!("{} (nobody is asked here, so that it would be refused)", text(&question["label"])),
+        false => text(&question["label"]),
+    };
+    asked.map(label).collect()
 }

@@ -69,7 +69,7 @@ fn a_finished_run_is_told_with_its_counts_diffs_and_the_way_back() {
             "review the links",
             "site/a/p0.html",
             "hashes match",
-            "10,000",
+            "50,000",
         ],
     );
     tells(&site, &[&format!("nrv rollback {run}"), &format!("nrv runs verify {run}"), &format!("nrv replay {run}")]);
