@@ -1,22 +1,79 @@
 //! Text of unknown origin, made safe to be shown.
 
-use std::any::Any;
+use std::{any::Any, sync::LazyLock};
+
+use regex::Regex;
 
 /// How many characters of a foreign text an error quotes.
 const QUOTED: usize = 400;
 
-/// The text with control and bidirectional characters written as escapes, so that it can't move a cursor or reorder what
-/// a person reads. Line feeds are escaped too, tabs are not; show lines one by one.
+/// Characters that nobody sees or that deceive: controls, what reorders or joins text, fillers, variation selectors, tags, line and
+/// paragraph separators, and what is for private use or has no meaning yet.
+static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{2800}]")
+        .expect("it is a regex")
+});
+
+/// Pictures, which may be put together and whose look may be chosen.
+static PICTURE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}]").expect("it is a regex"));
+
+/// Chooses the colourful look of a picture.
+const COLOURFUL: char = '\u{fe0f}';
+
+/// Joins two pictures into one.
+const JOINER: char = '\u{200d}';
+
+/// The text with characters that nobody sees, or that deceive, written as escapes, so that it can't move a cursor, reorder or hide
+/// anything. Line feeds are escaped too, tabs are not; show lines one by one.
+///
+/// Within an emoji, one variation selector and single joiners stay: there they hide nothing.
 pub fn escape(text: &str) -> String {
+    if text.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte)) {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c != '\t' && (c.is_control() || is_bidirectional(c)) {
-            shown.extend(c.escape_unicode())
+    let mut before = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let stays = c == '\t' || !is_hidden(c) || before.is_some_and(|before| is_in_picture(before, c, rest.as_str()));
+        if stays {
+            shown.push(c);
         } else {
-            shown.push(c)
+            shown.extend(c.escape_unicode());
+        }
+        before = Some(c).filter(|_| stays);
+    }
+    shown
+}
+
+/// JSON with such characters written as JSON's escapes, so that it means the same.
+pub fn escape_in_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && is_hidden(c) {
+            let mut units = [0; 2];
+            shown.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(c);
         }
     }
     shown
+}
+
+/// True for a character that nobody sees, or that changes how others are shown.
+pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_control() } else { HIDDEN.is_match(c.encode_utf8(&mut [0; 4])) }
+}
+
+/// True if a hidden character belongs to the emoji around it.
+fn is_in_picture(before: char, c: char, after: &str) -> bool {
+    let is_picture = |c: char| !c.is_ascii() && PICTURE.is_match(c.encode_utf8(&mut [0; 4]));
+    match c {
+        COLOURFUL => is_picture(before),
+        JOINER => (is_picture(before) || before == COLOURFUL) && after.chars().next().is_some_and(is_picture),
+        _ => false,
+    }
 }
 
 /// The beginning of a text, with a sign that it goes on.
@@ -43,10 +100,6 @@ pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
 }
 
-fn is_bidirectional(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +112,27 @@ mod tests {
     #[test]
     fn what_could_deceive_a_reader_is_visible() {
         assert_eq!(escape("a\u{1b}[2Jb\u{202e}c ü"), "a\\u{1b}[2Jb\\u{202e}c ü");
+        let hidden = "\u{7f}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{2028}\
+            \u{2029}\u{202e}\u{2060}\u{2065}\u{2066}\u{2800}\u{3164}\u{e000}\u{fdd0}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{fffe}\u{1d173}\u{e0001}\
+            \u{e0041}\u{e0100}\u{f0000}\u{10fffd}\u{378}";
+        for c in hidden.chars() {
+            assert_eq!(escape(&format!("a{c}b")), format!("a{}b", c.escape_unicode()));
+            let json = escape_in_json(&serde_json::json!(format!("a{c}")).to_string());
+            assert!(json.is_ascii(), "{json}");
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), format!("a{c}"));
+        }
+        let plain = "tab\tß ñ 日本語 العربية हिन्दी e\u{301} • − → │ 1.5\u{a0}€ ✓ 😀";
+        assert_eq!(escape(plain), plain);
+    }
+
+    #[test]
+    fn an_emoji_stays_whole_and_hides_nothing() {
+        for whole in ["⚠\u{fe0f} a", "❤\u{fe0f}\u{200d}🔥", "👩🏽\u{200d}💻", "👨\u{200d}👩\u{200d}👧"]
+        {
+            assert_eq!(escape(whole), whole);
+        }
+        assert_eq!(escape("⚠\u{fe0f}\u{fe0f}"), "⚠\u{fe0f}\\u{fe0f}");
+        assert_eq!(escape("👩\u{200d}x\u{200d}👩"), "👩\\u{200d}x\\u{200d}👩");
+        assert_eq!(escape("😀\u{fe01}\u{e0061}"), "😀\\u{fe01}\\u{e0061}");
     }
 }

@@ -9,6 +9,7 @@ mod approve;
 mod arguments;
 mod attest;
 mod check;
+mod ci;
 mod commands;
 mod docs;
 mod doctor;
@@ -217,6 +218,7 @@ impl Here {
         };
         let advance = Arc::clone(&meter);
         let environment = environment();
+        ci::know(&environment);
         let options = with_trust(Options {
             threads,
             network: Way::of(&environment),

@@ -19,7 +19,7 @@ use crate::{
     error::{Code, Error},
     host::Question,
     script::diagnostic,
-    text::escape,
+    text::{escape, escape_in_json},
 };
 
 /// For whom stdout is.
@@ -93,6 +93,10 @@ impl Output {
         std::io::stdout().is_terminal() && !self.is_json()
     }
 
+    fn stdout_is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
     /// True if a person can be asked.
     pub(super) fn can_ask(&self) -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -110,7 +114,7 @@ impl Output {
 
     /// Text to stdout, as it is.
     pub(super) fn data(&mut self, text: &str) {
-        let text = redact::text(text);
+        let text = redact::shown(text);
         let text = text.as_ref();
         // A stream that takes colours out writes what is between them piece by piece.
         let plain = match self.stdout.current_choice() {
@@ -126,6 +130,11 @@ impl Output {
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
         self.note(written);
+    }
+
+    /// Bytes of others to stdout: as they are, unless a service would take a part of them for a command.
+    pub(super) fn foreign(&mut self, bytes: &[u8]) {
+        self.bytes(&ci::bytes(bytes));
     }
 
     /// Why stdout does not have all that was written to it, told once.
@@ -155,7 +164,8 @@ impl Output {
             None => serde_json::to_string_pretty(value),
         };
         let text = text.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
-        self.line(&text);
+        let text = ci::json(text);
+        self.line(&if self.stdout_is_terminal() { escape_in_json(&text) } else { text });
     }
 
     /// A JSON document on a line of its own to stdout, written at once and whole.
@@ -177,17 +187,17 @@ impl Output {
 
     /// A warning to stderr.
     pub(super) fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.stderr, "{}: {}", "warning".yellow().bold(), redact::text(text));
+        let _ = writeln!(self.stderr, "{}: {}", "warning".yellow().bold(), redact::shown(text));
     }
 
     /// Text to stderr without a line feed, for questions.
     pub(super) fn prompt(&mut self, text: &str) {
-        let _ = write!(self.stderr, "{}", redact::text(text)).and_then(|()| self.stderr.flush());
+        let _ = write!(self.stderr, "{}", redact::shown(text)).and_then(|()| self.stderr.flush());
     }
 
     /// A text as stderr would get it: without secrets, and with colours only where they are wanted.
     pub(super) fn for_stderr(&self, text: &str) -> String {
-        let text = redact::text(text);
+        let text = redact::shown(text);
         match self.stderr.current_choice() {
             ColorChoice::Never => strip_str(&text).to_string(),
             ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => text.into_owned(),
@@ -208,7 +218,7 @@ impl Output {
     /// What is likely not meant so in a script, on stderr.
     pub(super) fn warn_of(&mut self, warning: &Error) {
         let text = diagnostic::render_warning(warning, &self.sources, self.colors());
-        let _ = writeln!(self.stderr, "{}", redact::text(text.trim_end()));
+        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
     }
 
     /// True if stderr is to have colours.
@@ -246,10 +256,10 @@ fn is_about(error: &Error, name: &str) -> bool {
 
 /// A JSON document as one line, without secrets.
 pub(super) fn json_line(value: &impl Serialize) -> String {
-    match redact::value(value) {
+    ci::json(match redact::value(value) {
         Some(value) => exact_line(&value),
         None => exact_line(value),
-    }
+    })
 }
 
 /// A JSON document as one line, as it is.

@@ -11,6 +11,7 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::ci;
 use crate::gate::{Rules, secrets};
 
 /// The rules of the workspace's policy, once it is read.
@@ -31,6 +32,11 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     secrets::redact(text, rules())
 }
 
+/// A text as it is shown: without secrets, and without what a service that reads along would take for a command.
+pub(super) fn shown(plain: &str) -> Cow<'_, str> {
+    ci::text(text(plain))
+}
+
 /// The value without secrets; none if it holds none, so that it can be written in its own order of keys.
 pub(super) fn value(value: &impl Serialize) -> Option<Value> {
     let value = serde_json::to_value(value).ok()?;
@@ -45,7 +51,7 @@ pub(super) struct Log;
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
-        io::stderr().write_all(text(&line).as_bytes())?;
+        io::stderr().write_all(shown(&line).as_bytes())?;
         Ok(bytes.len())
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{
     Here,
     annotations::{self, Form},
+    ci,
     output::Output,
     target::Target,
 };
@@ -54,7 +55,12 @@ pub(super) fn report(here: &Here, arguments: &Arguments, out: &mut Output) -> Re
             }
         }
         None if arguments.html || arguments.annotations.is_some() || output.is_some() => {
-            out.bytes(rendered().as_bytes());
+            match arguments.annotations {
+                // Commands of the service are what was asked for; what they quote is escaped there.
+                Some(Form::Github) => out.bytes(rendered().as_bytes()),
+                Some(Form::Gitlab | Form::Sarif) => out.bytes(ci::json(rendered()).as_bytes()),
+                None => out.foreign(rendered().as_bytes()),
+            }
         }
         None if out.is_json() => out.document(&report),
         None => out.data(&report::text(&report)),

@@ -216,7 +216,7 @@ impl Terminal<'_> {
             self.out.line(&format!("{mark}\n{}", quoted(bytes)));
         } else {
             self.out.say(mark);
-            self.out.bytes(bytes);
+            self.out.foreign(bytes);
         }
     }
 
@@ -226,7 +226,7 @@ impl Terminal<'_> {
             return;
         }
         match (value, self.out.is_terminal()) {
-            (Value::String(text), false) => self.out.bytes(text.as_bytes()),
+            (Value::String(text), false) => self.out.foreign(text.as_bytes()),
             (Value::String(text), true) => {
                 self.out.line(&quoted(text.as_bytes()));
             }

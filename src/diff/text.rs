@@ -2,7 +2,10 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    text::is_hidden,
+};
 
 /// How much of a line a message shows.
 pub(super) const SHOWN: usize = 160;
@@ -68,7 +71,7 @@ pub(super) fn show(line: &[u8]) -> String {
         }
         match letter {
             '\t' => shown.push(letter),
-            _ if letter.is_control() => shown.extend(letter.escape_default()),
+            _ if letter.is_control() || is_hidden(letter) => shown.extend(letter.escape_default()),
             _ => shown.push(letter),
         }
     }

@@ -31,8 +31,12 @@ fn draw(error: &Error, head: (Level<'_>, &str), sources: &BTreeMap<String, Strin
     let line = place.and_then(|place| sources.get(&place.path)?.lines().nth(place.line.checked_sub(1)?));
     let group = match (place, line) {
         (Some(place), Some(line)) => {
-            let annotation = AnnotationKind::Primary.span(span(line, place.column));
-            let snippet = Snippet::source(line.to_owned()).line_start(place.line).path(place.path.clone());
+            // Characters that nobody sees stand in scripts as well.
+            let Range { start, end } = span(line, place.column);
+            let [before, marked, after] = [&line[..start], &line[start..end], &line[end..]].map(escape);
+            let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
+            let snippet =
+                Snippet::source([before, marked, after].concat()).line_start(place.line).path(place.path.clone());
             title.element(snippet.annotation(annotation))
         }
         (Some(place), None) => title.element(Level::NOTE.message(format!("at {}", written(place)))),

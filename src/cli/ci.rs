@@ -1,0 +1,108 @@
+//! Services that build and test read commands in what a job prints. What nrv shows of scripts, commands, models and files is none.
+
+use std::{borrow::Cow, collections::BTreeMap, io::IsTerminal, sync::OnceLock};
+
+/// Variables that say that a service reads along.
+const SERVICES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "TEAMCITY_VERSION", "TF_BUILD", "TRAVIS"];
+
+/// Words at the beginning of a line that a service takes for a command, whatever white space stands before them.
+const AT_START: &[&str] = &["::", "travis_fold:", "travis_time:"];
+
+/// Whether a service reads along, once it is known.
+static READS_ALONG: OnceLock<bool> = OnceLock::new();
+
+/// Learns from the environment whether a service reads along.
+pub(super) fn know(environment: &BTreeMap<String, String>) {
+    let is_set = |name: &str| environment.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    // A process has one environment.
+    let _ = READS_ALONG.set(SERVICES.iter().any(|name| is_set(name)));
+}
+
+/// A text in which no service finds a command; the same text where none reads along.
+pub(super) fn text(text: Cow<'_, str>) -> Cow<'_, str> {
+    if *READS_ALONG.get().unwrap_or(&false) && holds_command(&text) {
+        Cow::Owned(without_commands(&text))
+    } else {
+        text
+    }
+}
+
+/// JSON in which no service finds a command, and that means the same.
+pub(super) fn json(text: String) -> String {
+    if *READS_ALONG.get().unwrap_or(&false) { text.replace("##", "\\u0023\\u0023") } else { text }
+}
+
+/// Bytes as [`text`] has them, unless stdout is a file, which no service reads.
+pub(super) fn bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let is_file = || {
+        rustix::fs::fstat(std::io::stdout())
+            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(plain) if !std::io::stdout().is_terminal() && !is_file() => match text(Cow::Borrowed(plain)) {
+            Cow::Borrowed(_) => Cow::Borrowed(bytes),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        },
+        Ok(_) => Cow::Borrowed(bytes),
+        Err(_) => lossless(bytes),
+    }
+}
+
+/// Bytes that are no UTF-8: their stretches that are, one by one.
+fn lossless(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let chunks = bytes.utf8_chunks().flat_map(|chunk| {
+        let plain = text(Cow::Borrowed(chunk.valid())).into_owned().into_bytes();
+        plain.into_iter().chain(chunk.invalid().iter().copied()).collect::<Vec<u8>>()
+    });
+    Cow::Owned(chunks.collect())
+}
+
+fn holds_command(text: &str) -> bool {
+    text.contains("##") || AT_START.iter().any(|word| text.contains(word)) || text.contains("\u{1b}[0Ksection_")
+}
+
+/// Takes from every line that could be a command the form of one: `│` stands before it, and `##` is parted.
+fn without_commands(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive(['\n', '\r']) {
+        let bare = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
+        if AT_START.iter().any(|word| bare.starts_with(word)) {
+            shown.push_str("│ ");
+        }
+        shown.push_str(&parted(line).replace("\u{1b}[0Ksection_", "\\u{1b}[0Ksection_"));
+    }
+    shown
+}
+
+/// A line whose `##word[` is `## word[`.
+fn parted(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("##") {
+        let (before, after) = rest.split_at(at + 1);
+        shown.push_str(before);
+        let word = after[1..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
+        rest = after;
+        if word.starts_with('[') {
+            shown.push_str("# ");
+            rest = &after[1..];
+        }
+    }
+    shown + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_begins_a_command_of_a_service() {
+        let said = "::set-output name=a::b\n  ::stop-commands::x\r::error::y\n\tfine :: here\n##vso[task.x]y ##[error]z\n\
+                    a ##teamcity[x]\n## Heading [link]\ntravis_fold:start:a\n###[group]\n";
+        let shown = without_commands(said);
+        let expected = "│ ::set-output name=a::b\n│   ::stop-commands::x\r│ ::error::y\n\tfine :: here\n## vso[task.x]y ## [error]z\n\
+                        a ## teamcity[x]\n## Heading [link]\n│ travis_fold:start:a\n### [group]\n";
+        assert_eq!(shown, expected);
+        assert_eq!(without_commands("\u{1b}[0Ksection_start:1:x\n"), "\\u{1b}[0Ksection_start:1:x\n");
+    }
+}
