@@ -14,6 +14,7 @@ mod commands;
 mod docs;
 mod doctor;
 mod dta;
+mod files;
 mod gate;
 mod hooks;
 mod hunk;

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     arguments::{Cli, Color},
-    hunk, redact,
+    ci, hunk, redact, table,
 };
 use crate::{
     error::{Code, Error},
@@ -51,6 +51,8 @@ pub(super) struct Output {
     color: Color,
     sources: BTreeMap<String, String>,
     patches: BTreeMap<String, Vec<u8>>,
+    /// The end of a failed command's output that was shown last.
+    said: Option<String>,
     unwritten: Option<std::io::Error>,
 }
 
@@ -69,6 +71,7 @@ impl Output {
             color,
             sources: BTreeMap::new(),
             patches: BTreeMap::new(),
+            said: None,
             unwritten: None,
         }
     }
@@ -182,7 +185,13 @@ impl Output {
 
     /// A sentence to stderr.
     pub(super) fn say(&mut self, text: &str) {
-        let _ = self.stderr.write_all(format!("{}\n", redact::text(text)).as_bytes());
+        let _ = self.stderr.write_all(format!("{}\n", redact::shown(text)).as_bytes());
+    }
+
+    /// The end of a failed command's output, to stderr.
+    pub(super) fn say_output(&mut self, output: &str) {
+        self.say(&table::output(output, ""));
+        self.said = Some(output.to_owned());
     }
 
     /// A warning to stderr.
@@ -236,7 +245,11 @@ impl Output {
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
         let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));
-        let _ = writeln!(self.stderr, "{}", redact::text(text.trim_end()));
+        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
+        let output = error.details().get("output").and_then(|output| output.as_str()).unwrap_or_default();
+        if !output.is_empty() && self.said.as_deref() != Some(output) {
+            self.say_output(output);
+        }
         let files = error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten();
         for file in files.filter_map(|file| file.as_str()).take(50) {
             let _ = writeln!(self.stderr, "  {}", escape(file));

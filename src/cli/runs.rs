@@ -42,6 +42,15 @@ fn tell_waiting(folder: &ledger::RunFolder, records: &[ledger::Record], out: &mu
     }
 }
 
+/// The files of the change for whose confirmation a run waits, and where its diff is.
+fn tell_waiting_change(folder: &ledger::RunFolder, records: &[ledger::Record], out: &mut Output) {
+    let end = records.last().filter(|_| host::waiting(folder, records).is_some());
+    let error: Option<Error> = end.and_then(|end| serde_json::from_value(end.data["error"].clone()).ok());
+    if let Some(text) = error.as_ref().and_then(table::waiting) {
+        out.data(&text);
+    }
+}
+
 pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
     let stats = host::stats(&here.context, since)?;
     if out.is_json() {
@@ -88,9 +97,13 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
     }
     out.data(&table::runs(&[overview]));
     tell_waiting(&folder, &records, out);
+    tell_waiting_change(&folder, &records, out);
     for record in &records {
         let place = if record.position.is_empty() { "-" } else { &record.position };
         out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));
+        if let Some(output) = record.volatile["output"].as_str().filter(|_| record.kind == "exec_ended") {
+            out.line(&table::output(output, "             "));
+        }
     }
     if let Some(end) = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended")) {
         out.line("");

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
+use super::files;
 use crate::{
     error::Error,
     host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
@@ -71,11 +72,7 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     let counts: Vec<String> = counts.map(|(name, count)| format!("{count} {}", words(name))).collect();
     let _ = writeln!(text, " to change {}:", counts.join(", "));
     let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
-    let rows = files.iter().map(|file| {
-        let number = |key: &str| file[key].as_u64().unwrap_or(0);
-        (file["path"].as_str().unwrap_or_default().to_owned(), number("added"), number("removed"))
-    });
-    text.push_str(&changes(rows, files.len(), most));
+    text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
     text
 }
 
@@ -85,8 +82,7 @@ pub(super) fn question(question: &Question, most: usize) -> String {
         return format!("{}\n", escape(&question.subject.to_string()));
     }
     let text = format!("{}{}", objections(&question.subject["results"]), beside(&question.subject));
-    let files = question.files.iter().map(|stat| (stat.path.to_string(), stat.lines.added, stat.lines.removed));
-    format!("{text}{}", changes(files, question.files.len(), most))
+    format!("{text}{}", files::listed(files::of_patch(&question.files, &question.patch), most))
 }
 
 /// What a plan, or one diff, says beside what the patch shows.
@@ -119,32 +115,16 @@ pub(super) fn waiting(error: &Error) -> Option<String> {
     let mut text = detail("results").map(objections).unwrap_or_default();
     let files = detail("files").and_then(Value::as_array).filter(|files| !files.is_empty());
     if let Some(files) = files {
-        let n = detail("n_files").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-        let rows = files.iter().map(|file| {
-            let number = |key: &str| file[key].as_u64().unwrap_or(0);
-            (file["path"].as_str().unwrap_or_default().to_owned(), number("added"), number("removed"))
-        });
-        text.push_str(&changes(rows, n.unwrap_or(files.len()), files.len()));
+        text.push_str(&files::listed(files.iter().map(files::File::of_row).collect(), files.len()));
+        let more = detail("more_files").and_then(Value::as_object).into_iter().flatten();
+        let more: Vec<(String, u64)> = more.map(|(word, n)| (word.clone(), n.as_u64().unwrap_or(0))).collect();
+        text.push_str(&files::more(&more));
     }
     if let Some(patch) = detail("patch").and_then(Value::as_str) {
         let _ = writeln!(text, "The diff is in {}", escape(patch));
     }
     let _ = writeln!(text, "It can be confirmed until {}.", escape(expires));
     Some(text)
-}
-
-fn changes(files: impl Iterator<Item = (String, u64, u64)>, n: usize, most: usize) -> String {
-    let mut table = plain();
-    table.set_header(["file", "+", "-"]);
-    for (path, added, removed) in files.take(most) {
-        table.add_row([escape(&path), added.to_string(), removed.to_string()]);
-    }
-    right_align(&mut table, &[1, 2]);
-    let mut text = trimmed(&table) + "\n";
-    if n > most {
-        let _ = writeln!(text, "… and {} more files", n - most);
-    }
-    text
 }
 
 /// A patch with coloured lines; what a file's bytes could do to a terminal is escaped.
@@ -237,11 +217,13 @@ pub(super) fn account(end: &Record, start: &Record) -> String {
 
 /// A commitment that was looked at, with the end of what its command said.
 pub(super) fn commitment(commitment: &Commitment) -> String {
-    let mut text = commitment.sentence() + "\n";
-    for line in commitment.output.iter().flat_map(|output| output.lines()) {
-        let _ = writeln!(text, "  {}", escape(line));
-    }
-    text
+    let output = commitment.output.iter().map(|said| output(said, "  ") + "\n");
+    format!("{}\n{}", commitment.sentence(), output.collect::<String>())
+}
+
+/// The end of what a command said, each line marked as not being nrv's own.
+pub(super) fn output(said: &str, indent: &str) -> String {
+    said.lines().map(|line| format!("{indent}│ {}", escape(line))).collect::<Vec<_>>().join("\n")
 }
 
 /// What many runs came to.
@@ -364,13 +346,13 @@ pub(super) fn report(report: &ledger::Report) -> String {
     text + "\n"
 }
 
-fn plain() -> Table {
+pub(super) fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
 }
 
-fn right_align(table: &mut Table, columns: &[usize]) {
+pub(super) fn right_align(table: &mut Table, columns: &[usize]) {
     for column in columns {
         if let Some(column) = table.column_mut(*column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -379,7 +361,7 @@ fn right_align(table: &mut Table, columns: &[usize]) {
 }
 
 /// Without the spaces that fill the last column.
-fn trimmed(table: &Table) -> String {
+pub(super) fn trimmed(table: &Table) -> String {
     let text = table.to_string();
     text.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())).collect::<Vec<_>>().join("\n")
 }

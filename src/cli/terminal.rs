@@ -93,8 +93,11 @@ impl Sink for Terminal<'_> {
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
             Event::RunStarted { run } => tracing::info!("run {run}"),
             Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),
-            Event::CommandEnded { argv, status, duration_ms } => {
+            Event::CommandEnded { argv, status, duration_ms, output } => {
                 tracing::info!("{} ended with {status:?} after {duration_ms} ms", command(&argv));
+                if let Some(output) = output {
+                    self.out.say_output(&output);
+                }
             }
             Event::ModelAsked { provider, model } => {
                 tracing::info!("`{}` of `{}` was asked", escape(&model), escape(&provider));

@@ -26,6 +26,7 @@ mod place;
 mod placed;
 mod reject;
 mod repair;
+mod risk;
 #[cfg(test)]
 mod roundtrip;
 mod split;
@@ -39,6 +40,7 @@ pub use self::{
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
     placed::render_placed,
     repair::Repaired,
+    risk::{Mark, counted, marked, marks, marks_of_path, sort_by_risk},
     split::{Part, parts},
 };
 use crate::{

@@ -9,6 +9,7 @@ use super::{
     budget::{Cost, Demand},
     commit::Submitted,
     confirm::Leave,
+    said::last_words,
 };
 use crate::{
     apply::Proposed,
@@ -140,18 +141,19 @@ impl Host<'_> {
         let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
         let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
         self.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
-        self.note_ended(position, (&done, &set_id), &output)?;
+        let output = self.note_ended(position, (&done, &set_id), &output)?;
         let Ended { status, duration_ms, .. } = done.ended;
-        sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms });
+        sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
         Ok(done)
     }
 
+    /// Records how a command ended; the end of its output if that was no good end.
     fn note_ended(
         &mut self,
         position: &Position,
         (done, set_id): (&Done, &Cleared),
         output: &str,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<String>, Error> {
         let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
         let mut data = json!({
             "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
@@ -172,15 +174,28 @@ impl Host<'_> {
         }
         let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
         let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
-        let volatile = json!({
+        let mut volatile = json!({
             "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
             "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
         });
-        self.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })
+        let failed = status != Some(0);
+        let said = failed.then(|| last_words(&done.ended, self.rules.secrets())).flatten();
+        if let Some(said) = &said {
+            volatile["output"] = json!(said);
+        }
+        self.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })?;
+        Ok(said)
     }
 
-    /// An error if a command did not come to an end of its own, or has failed and was to be checked.
+    /// An error if a command did not come to an end of its own, or has failed and was to be checked. It holds the end of the output.
     fn heed_end(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
+        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.rules.secrets()) {
+            Some(said) => error.detail("output", said),
+            None => error,
+        })
+    }
+
+    fn end_of(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
         let name = &run.program;
         if ended.cancelled {
             self.check_cancelled()?;
@@ -208,11 +223,17 @@ impl Host<'_> {
             (false, None, Some(signal)) => format!("was ended by signal {signal}"),
             (false, None, None) => "did not end".to_owned(),
         };
+        Err(self.with_output(Error::new(Code::CommandFailed, format!("`{}` {how}", self.told(run))), ended))
+    }
+
+    /// An error with how a command ended, and the end of what it said.
+    fn with_output(&self, error: Error, ended: &Ended) -> Error {
         let reply = outcome(ended);
-        let error = Error::new(Code::CommandFailed, format!("`{}` {how}", self.told(run)));
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
-        Err(error.detail("stdout", last(&reply["stdout"])).detail("stderr", last(&reply["stderr"])))
+        let last =
+            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.rules.secrets()));
+        error.detail("stdout", last("stdout")).detail("stderr", last("stderr"))
     }
 
     /// The error of a command that was ended since it hit a bound: whoever made the call, nothing of it counts.
@@ -220,14 +241,10 @@ impl Host<'_> {
         let settings = self.policy.settings();
         let limits = exec::limits(&settings.exec);
         let (key, limit, what) = exec::bound(&limits, bound);
-        let reply = outcome(ended);
-        Error::new(Code::CommandFailed, format!("`{}` was ended: it took more {what} than `{key}`", self.told(run)))
+        let message = format!("`{}` was ended: it took more {what} than `{key}`", self.told(run));
+        self.with_output(Error::new(Code::CommandFailed, message), ended)
             .detail("bound", key)
             .detail("limit", limit)
-            .detail("status", reply["status"].clone())
-            .detail("signal", reply["signal"].clone())
-            .detail("stdout", last(&reply["stdout"]))
-            .detail("stderr", last(&reply["stderr"]))
             .hint(format!("have it take less, or raise `{key}` in `nrv.toml`; nothing of what it changed was kept"))
     }
 
@@ -301,7 +318,7 @@ fn outcome(ended: &Ended) -> Value {
 }
 
 /// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
-fn text(stream: &Stream) -> String {
+pub(super) fn text(stream: &Stream) -> String {
     let mut text = String::from_utf8_lossy(&stream.head).into_owned();
     if let Some(tail) = &stream.tail {
         let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);
@@ -312,8 +329,7 @@ fn text(stream: &Stream) -> String {
 }
 
 /// The end of an output, for an error.
-fn last(output: &Value) -> String {
-    let text = output.as_str().unwrap_or_default();
+fn last(text: &str) -> String {
     let from = text.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
     text[from..].to_owned()
 }

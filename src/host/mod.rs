@@ -41,6 +41,7 @@ mod reply;
 mod resume;
 mod retention;
 mod rollback;
+mod said;
 mod samples;
 mod session;
 mod settle;

@@ -89,6 +89,9 @@ pub enum Event {
         status: Option<i32>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+        /// The last lines of its output if it failed, for people.
+        #[serde(skip)]
+        output: Option<String>,
     },
     /// A model was asked.
     ModelAsked {

@@ -10,7 +10,7 @@ use super::{
     token::{self, Bound, Standing},
 };
 use crate::{
-    diff::Stat,
+    diff::{self, Mark, Stat},
     error::{Code, Error},
     ledger::{Record, RunFolder},
     text::escape,
@@ -100,8 +100,9 @@ impl Host<'_> {
 
     fn suspended(&self, bound: &Bound, subject: &Subject, patch: Option<String>) -> Error {
         let Commands { approve, reject, sign } = Commands::of(bound);
-        let stats = &subject.patch.stats;
-        let file = |stat: &Stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed});
+        let stats = diff::marked(&subject.patch.stats, &subject.patch.bytes);
+        let file = |(stat, marks): &(&Stat, Vec<Mark>)| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed, "marks": marks});
+        let more = diff::counted(stats.iter().skip(NAMED).map(|(_, marks)| marks.as_slice()));
         let message = format!("the run waits for the confirmation `{}`: {}", bound.id, escape(&bound.label));
         let mut error = Error::new(Code::Suspended, message)
             .detail("confirmation", bound.id.as_str())
@@ -113,6 +114,10 @@ impl Host<'_> {
             .detail("expires_at", bound.expires_at.as_str())
             .detail("approve", approve.as_str())
             .detail("reject", reject.as_str());
+        if !more.is_empty() {
+            error =
+                error.detail("more_files", Value::Object(more.into_iter().map(|(word, n)| (word, json!(n))).collect()));
+        }
         if let Some(patch) = patch {
             error = error.detail("patch", patch);
         }

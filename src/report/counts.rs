@@ -74,6 +74,7 @@ pub(super) fn commitments(material: &Material<'_>) -> Vec<Commitment> {
         description: one.description,
         ok: one.ok,
         reason: one.reason,
+        output: one.output,
         duration_ms: one.duration_ms,
     };
     host::commitments(&material.records).into_iter().map(row).collect()

@@ -39,7 +39,13 @@ pub(super) fn of(material: &Material<'_>, overview: &Overview) -> End {
 fn trouble(error: &Value) -> Trouble {
     let place = &error["script"];
     let place = some_text(&place["path"]).map(|path| format!("{path}:{}:{}", place["line"], place["column"]));
-    Trouble { code: text(&error["code"]), message: text(&error["message"]), hint: some_text(&error["hint"]), place }
+    Trouble {
+        code: text(&error["code"]),
+        message: text(&error["message"]),
+        hint: some_text(&error["hint"]),
+        place,
+        output: some_text(&error["details"]["output"]),
+    }
 }
 
 /// What the run said at its end, from what it recorded.

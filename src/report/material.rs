@@ -41,6 +41,9 @@ impl<'a> Material<'a> {
         let mut records = folder.records()?;
         for record in records.iter_mut().filter(|record| !EXACT.contains(&record.kind.as_str())) {
             secrets::redact_json(&mut record.data, rules.secrets());
+            if let Some(output) = record.volatile.get_mut("output") {
+                secrets::redact_json(output, rules.secrets());
+            }
         }
         let mut run: Value =
             folder.read("run.json").ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();

@@ -105,6 +105,9 @@ pub struct Trouble {
     /// Script, line and column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// The last lines that a command said that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// What a suspended run waits for.
@@ -255,6 +258,9 @@ pub struct Commitment {
     /// What was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The last lines that its command said, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// How long that took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
@@ -475,6 +481,9 @@ pub struct Row {
     /// What is to be known of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The last lines that a command said that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// What it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,

@@ -63,8 +63,12 @@ pub(super) fn read(part: &str, room: &mut usize) -> Shown {
 /// What a line before the first hunk says.
 fn head<'p>(line: &'p str, remark: &mut Option<String>, modes: &mut (Option<&'p str>, Option<&'p str>)) {
     let mut say = |word: &str| *remark = Some(word.to_owned());
-    if line.starts_with("new file mode ") {
-        say("created");
+    if let Some(mode) = line.strip_prefix("new file mode ") {
+        say(match mode {
+            "100755" => "created, executable",
+            "120000" => "created, link",
+            _ => "created",
+        });
     } else if line.starts_with("deleted file mode ") {
         say("removed");
     } else if line.starts_with("Binary files ") || line == "GIT binary patch" {

@@ -8,7 +8,10 @@ use super::{
     format::{count, duration, moment, number, short, time, words},
     model::{Asked, Change, Check, Report, Row, RowKind, Spent, Verification},
 };
-use crate::text::escape;
+use crate::{
+    diff::{self, Mark},
+    text::escape,
+};
 
 /// How wide the text is.
 const WIDTH: u16 = 80;
@@ -51,6 +54,7 @@ fn head(report: &Report, out: &mut String) {
         wrap(out, &format!("error[{}]: {}", error.code, error.message), "");
         error.place.iter().for_each(|place| wrap(out, &format!("at {place}"), "  "));
         error.hint.iter().for_each(|hint| wrap(out, &format!("hint: {hint}"), "  "));
+        error.output.iter().for_each(|said| out.push_str(&output(said, "  ")));
     }
 }
 
@@ -122,8 +126,20 @@ fn commitments(report: &Report) -> String {
         };
         wrap(&mut out, &format!("{} of the {} {verdict}: {}", one.id, one.source, one.description), "");
         one.reason.iter().for_each(|reason| wrap(&mut out, reason, "    "));
+        one.output.iter().for_each(|said| out.push_str(&output(said, "    ")));
     }
     out
+}
+
+/// The end of what a command said, line by line as it stood there; what is too wide goes on below.
+fn output(said: &str, indent: &str) -> String {
+    let room = usize::from(WIDTH).saturating_sub(4 + indent.len());
+    let lines = said.lines().map(|line| escape(line).replace('\t', "    ").chars().collect::<Vec<char>>());
+    let pieces = lines.flat_map(|line| match line.is_empty() {
+        true => vec![String::new()],
+        false => line.chunks(room).map(|piece| piece.iter().collect()).collect(),
+    });
+    pieces.map(|piece: String| format!("{indent}│ {piece}").trim_end().to_owned() + "\n").collect()
 }
 
 fn evaluations(report: &Report) -> String {
@@ -150,15 +166,40 @@ fn changes(report: &Report) -> String {
             .map_or_else(|| change.fate.words().to_owned(), |remark| format!("{}, {remark}", change.fate.words()));
         vec![change.path.clone(), number(change.added), number(change.removed), fate]
     };
-    let mut out = table(&["file", "+", "−", ""], files.iter().take(MOST_FILES).map(row), &[1, 2]);
+    let mut marked: Vec<(&Change, Vec<Mark>)> = files.iter().map(|change| (change, marks(change))).collect();
+    // Where not all have room, those come first that want a look.
     if files.len() > MOST_FILES {
-        let _ = writeln!(out, "… and {}", count((files.len() - MOST_FILES) as u64, "more file"));
+        diff::sort_by_risk(&mut marked, |file| &file.1);
+    }
+    let shown = marked.iter().take(MOST_FILES).map(|(change, _)| row(change));
+    let mut out = table(&["file", "+", "−", ""], shown, &[1, 2]);
+    if files.len() > MOST_FILES {
+        let left = diff::counted(marked.iter().skip(MOST_FILES).map(|(_, marks)| marks.as_slice()));
+        let kinds: Vec<String> = left.iter().map(|(word, n)| format!("{} {word}", number(*n))).collect();
+        let more = count((files.len() - MOST_FILES) as u64, "more file");
+        let _ = writeln!(out, "… and {more}: {}", kinds.join(", "));
     }
     if !files.is_empty() {
         let (added, removed) = (number(report.changes.added), number(report.changes.removed));
         let _ = writeln!(out, "{}, +{added} −{removed}", count(files.len() as u64, "file"));
     }
     out
+}
+
+/// Why a file wants a look, as far as the report says so.
+fn marks(change: &Change) -> Vec<Mark> {
+    let said = change.remark.as_deref().unwrap_or_default();
+    let told = [
+        (Mark::New, said.starts_with("created")),
+        (Mark::Removed, said.starts_with("removed")),
+        (Mark::Binary, said.ends_with("binary")),
+        (Mark::Executable, said.ends_with("→ 100755") || said.contains(", executable")),
+        (Mark::Link, said.ends_with("→ 120000") || said.contains(", link")),
+    ];
+    let told = told.into_iter().filter(|(_, holds)| *holds).map(|(mark, _)| mark);
+    let mut marks: Vec<Mark> = diff::marks_of_path(&change.path).into_iter().chain(told).collect();
+    marks.sort_unstable();
+    marks
 }
 
 fn outside(report: &Report) -> String {
@@ -206,7 +247,13 @@ fn timeline(rows: &[Row]) -> String {
             .join(", ");
         vec![time(&row.at), row.position.clone(), mark.to_owned(), told, spent]
     };
-    table(&[], rows.iter().map(row), &[1])
+    let mut out = table(&[], rows.iter().map(row), &[1]);
+    for row in rows.iter().filter(|row| row.output.is_some()) {
+        let place = if row.position.is_empty() { String::new() } else { format!(" (call {})", row.position) };
+        wrap(&mut out, &format!("{}{place}, and had said:", row.what), "");
+        row.output.iter().for_each(|said| out.push_str(&output(said, "    ")));
+    }
+    out
 }
 
 fn record(report: &Report) -> String {

@@ -195,6 +195,7 @@ fn folded(records: &[&Record]) -> Row {
         position,
         what: count(n, "call"),
         detail: Some(names.join(", ")),
+        output: None,
         cost: cost(&costs),
         duration_ms: Some(durations.sum()),
         failed: false,
@@ -230,6 +231,7 @@ fn event(kind: &RowKind, record: Option<&Record>) -> Row {
         position: record.map(|record| record.position.clone()).unwrap_or_default(),
         what: String::new(),
         detail: None,
+        output: None,
         cost: None,
         duration_ms: None,
         failed: false,
@@ -266,7 +268,9 @@ fn row(record: &Record) -> Row {
         "exec_ended" => {
             let (what, failed) = exec_ended(data);
             let told = [confinement(&record.volatile["confinement"]), set_id(data)];
-            event(what, Some(told.into_iter().flatten().collect::<Vec<_>>().join("; ")), failed)
+            let detail = Some(told.into_iter().flatten().collect::<Vec<_>>().join("; "));
+            let output = some_text(&record.volatile["output"]);
+            Row { output, ..event(what, detail.filter(|detail| !detail.is_empty()), failed) }
         }
         "input" => event(format!("text `{}`", text(&data["name"])), some_text(&data["text"]), false),
         "llm_cassettes" | "llm_sent" => event(model(record), None, false),

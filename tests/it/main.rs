@@ -29,6 +29,7 @@ mod exec;
 mod exec_foreign;
 mod exec_set_id;
 mod exec_view;
+mod first_use;
 mod gate_cases;
 mod gates;
 mod git;

@@ -11,15 +11,11 @@ use crate::{
     error::{Code, Error},
     exec,
     gate::{self, Decision, Rules, Subject},
-    host::{Context, context::check_stop},
+    host::{Context, context::check_stop, said::last_words},
     journal::{self, Cleared},
     policy::Policy,
-    process::sandbox::Stream,
     workspace::View,
 };
-
-/// How many bytes of the end of its output are told.
-const TOLD: usize = 2000;
 
 /// What commands are run with.
 pub(super) struct Bench<'a> {
@@ -123,14 +119,6 @@ impl Bench<'_> {
             (false, None, Some(signal)) => Verdict::fails(format!("signal {signal} ended it")),
             (false, None, None) => Verdict::fails("nobody knows how it ended"),
         };
-        let said = if ended.stderr.length > 0 { &ended.stderr } else { &ended.stdout };
-        Ok(Seen { verdict, output: Some(tail(said)).filter(|text| !text.is_empty()), ran })
+        Ok(Seen { verdict, output: last_words(&ended, self.judges.1.secrets()), ran })
     }
-}
-
-/// The end of what was said, as text.
-fn tail(stream: &Stream) -> String {
-    let bytes = stream.tail.as_deref().unwrap_or(&stream.head);
-    let from = bytes.len().saturating_sub(TOLD);
-    String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
 }

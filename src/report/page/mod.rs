@@ -152,6 +152,7 @@ fn verdict(report: &Report) -> Markup {
                     p.error { code { (escape(&error.code)) } " " (lines(&error.message)) }
                     @if let Some(place) = &error.place { p.place { "at " code { (escape(place)) } } }
                     @if let Some(hint) = &error.hint { p.hint { (lines(hint)) } }
+                    (output(error.output.as_ref()))
                 }
             }
             @if !report.sound && report.state != "running" {
@@ -207,6 +208,15 @@ fn words(report: &Report) -> String {
 /// A word of a closed list, which may not be broken; a record that somebody made up could have anything there.
 fn word(text: &str) -> String {
     shortened(&escape(&text.replace(['-', '_'], " ")), 24)
+}
+
+/// The end of what a command said.
+fn output(said: Option<&String>) -> Markup {
+    html! {
+        @if let Some(said) = said {
+            pre.output { (said.lines().map(escape).collect::<Vec<_>>().join("\n")) }
+        }
+    }
 }
 
 /// A text of several lines.

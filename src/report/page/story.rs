@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{lines, word};
+use super::{lines, output, word};
 use crate::{
     report::{
         Report,
@@ -85,6 +85,7 @@ fn row(row: &Row) -> Markup {
                 @if row.failed { span.tag.bad { span aria-hidden="true" { "✕" } " failed" } " " }
                 @if matches!(row.kind, RowKind::Session) { strong { (escape(&row.what)) } } @else { span.what { (escape(&row.what)) } }
                 @if let Some(detail) = &row.detail { (gap(row.kind)) span.detail { (lines(detail)) } }
+                (output(row.output.as_ref()))
                 @if let Some(cost) = &row.cost { small.block { (escape(cost)) } }
             }
             td.took { @if let Some(ms) = row.duration_ms.filter(|ms| *ms > 0) { (duration(ms)) } }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{lines, word};
+use super::{lines, output, word};
 use crate::{
     report::{
         Report,
@@ -182,7 +182,7 @@ pub(super) fn commitments(report: &Report) -> Markup {
                                 None => span.tag { "not looked at" },
                             }
                         }
-                        td { @if let Some(reason) = &one.reason { (lines(reason)) } }
+                        td { @if let Some(reason) = &one.reason { (lines(reason)) } (output(one.output.as_ref())) }
                     }
                 }
             }
