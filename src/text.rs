@@ -10,7 +10,7 @@ const QUOTED: usize = 400;
 /// Characters that nobody sees or that deceive: controls, what reorders or joins text, fillers, variation selectors, tags, line and
 /// paragraph separators, and what is for private use or has no meaning yet.
 static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{2800}]")
+    Regex::new(r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{2800}\x{16fe4}\x{1d159}]")
         .expect("it is a regex")
 });
 

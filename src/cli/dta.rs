@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Here,
     arguments::DtaRunArguments,
+    ci,
     output::{Mode, Output, exact_line},
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     table,
@@ -105,7 +106,7 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
             .and_then(|request| jsonl::answer(adapter, &ctx, &request));
         match answer {
             // New contents of files are what is asked for.
-            Ok(answer) => out.bytes(exact_line(&answer).as_bytes()),
+            Ok(answer) => out.bytes(ci::json(exact_line(&answer)).as_bytes()),
             Err(error) => out.json_line(&json!({"id": id, "error": error})),
         }
     }

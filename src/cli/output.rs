@@ -140,6 +140,14 @@ impl Output {
         self.bytes(&ci::bytes(bytes));
     }
 
+    /// A JSON document to stdout, as it is but for what a service would take for a command.
+    pub(super) fn json_bytes(&mut self, bytes: Vec<u8>) {
+        match String::from_utf8(bytes) {
+            Ok(text) => self.bytes(ci::json(text).as_bytes()),
+            Err(other) => self.bytes(other.as_bytes()),
+        }
+    }
+
     /// Why stdout does not have all that was written to it, told once.
     pub(super) fn take_failure(&mut self) -> Option<Error> {
         self.unwritten.take().map(|error| Error::io("stdout can't be written", &error))

@@ -50,7 +50,7 @@ pub(super) fn plan(here: &Here, arguments: &PlanArguments, out: &mut Output) -> 
     let code = exit_code(&finished, arguments.exit_code);
     let Some(target) = target else {
         tell_end(&finished, out);
-        out.bytes(&bytes);
+        out.json_bytes(bytes);
         return Ok(code);
     };
     target.write(&bytes)?;

@@ -68,16 +68,20 @@ impl Patch {
 
     /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.
     pub(super) fn texts(&self) -> Vec<Text<'_>> {
-        let text = |(part, stat): (&[u8], &'_ Stat)| {
+        let texts = |(part, stat): (&[u8], &'_ Stat)| {
             let Sides { before, after, .. } = Sides::of(part);
-            Text {
+            let text = |before: Vec<u8>, after: Vec<u8>| Text {
                 place: Some(stat.path.to_string().into()),
                 is_file: true,
                 before: before.into(),
                 after: after.into(),
-            }
+            };
+            // A file that only gets another name has contents as before, and a new name.
+            let is_renamed = !before.is_empty() && makes_name(part);
+            let named = is_renamed.then(|| text(Vec::new(), Vec::new()));
+            std::iter::once(text(before, after)).chain(named)
         };
-        self.parts().map(text).collect()
+        self.parts().flat_map(texts).collect()
     }
 
     /// The parts with their sizes, in the order of paths.
@@ -147,6 +151,13 @@ impl Sides {
         let line = self.places.partition_point(|(after, _)| *after <= at);
         line.checked_sub(1).map_or(0, |line| self.places[line].1 + (at - self.places[line].0))
     }
+}
+
+/// True for a part that makes a file where none was, under a new name or from nothing.
+pub(super) fn makes_name(part: &[u8]) -> bool {
+    let head = part.split(|byte| *byte == b'\n').take_while(|line| !line.starts_with(b"@@"));
+    let words: [&[u8]; 3] = [b"new file mode ", b"rename to ", b"copy to "];
+    head.into_iter().any(|line| words.iter().any(|word| line.starts_with(word)))
 }
 
 /// Appends empty lines until the next one has a number.
@@ -236,6 +247,23 @@ mod tests {
         {
             assert!(Patch::of_plan(&value).is_none(), "{value}");
         }
+    }
+
+    #[test]
+    fn a_file_that_gets_another_name_shows_that_as_new() {
+        let stat = Stat { path: RepoPath::parse("b").unwrap(), lines: crate::diff::Lines::default() };
+        let texts = |part: &[u8]| {
+            let mut patch = Patch::default();
+            patch.push(part, stat.clone());
+            patch.texts().into_iter().map(|text| text.before.is_empty()).collect::<Vec<_>>()
+        };
+        let hunk = b"--- a/a\n+++ b/b\n@@ -1,2 +1,2 @@\n same\n-rename to x\n+y\n".as_slice();
+        assert_eq!(
+            texts(&[b"diff --git a/a b/b\nrename from a\nrename to b\n".as_slice(), hunk].concat()),
+            [false, true]
+        );
+        assert_eq!(texts(hunk), [false]);
+        assert_eq!(texts(b"diff --git a/a b/b\nrename from a\nrename to b\n"), [true]);
     }
 
     #[test]

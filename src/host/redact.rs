@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Host,
-    patch::{Patch, Sides},
+    patch::{Patch, Sides, makes_name},
 };
 use crate::{
     gate::{self, secrets},
@@ -86,7 +86,10 @@ impl Host<'_> {
         let mut withheld = Withheld::default();
         let mut added = secrets::added(&sides.before, &sides.after, Some(path), self.rules.secrets());
         added.retain(|found| !self.is_allowed(found, path));
-        let mut named = secrets::in_name(Some(path.as_str()).filter(|_| sides.before.is_empty()), self.rules.secrets());
+        let mut named = secrets::in_name(
+            Some(path.as_str()).filter(|_| sides.before.is_empty() || makes_name(part)),
+            self.rules.secrets(),
+        );
         named.retain(|found| self.policy.secret_allowance(&found.rule, None, &found.sha256_prefix).is_none());
         for found in &added {
             let allow = gate::allowance(&found.rule, Some(path), &found.sha256_prefix);

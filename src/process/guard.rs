@@ -4,9 +4,14 @@ use std::{ffi::OsString, io, process::Command};
 
 use rustix::process::{Resource, Signal, getrlimit, set_parent_process_death_signal};
 
+/// A stack that is large enough for everything.
+const STACK: u64 = 8 << 20;
+
 /// True if a limit of this process ends it by a signal when it is reached, or by an abort where memory can't be had.
 pub fn is_limited() -> bool {
-    [Resource::As, Resource::Data, Resource::Cpu].into_iter().any(|limit| getrlimit(limit).current.is_some())
+    let limits = [Resource::As, Resource::Data, Resource::Cpu, Resource::Fsize];
+    let has_small_stack = getrlimit(Resource::Stack).current.is_some_and(|bytes| bytes < STACK);
+    has_small_stack || limits.into_iter().any(|limit| getrlimit(limit).current.is_some())
 }
 
 /// Runs this program with these arguments, and with the streams and the environment of this process; the exit code, none if a

@@ -382,6 +382,14 @@ fn whatever_ends_the_hook_is_a_block() {
         }
     }
     assert!(answered > 2);
+    for limit in ["-v 200000", "-s 128", "-d 20000"] {
+        for words in ["gate hook", "gate hook --locked", "-v gate --locked hook"] {
+            let hook = format!("ulimit {limit}; exec {} {words} < q.json", env!("CARGO_BIN_EXE_nrv"));
+            let mut command = Command::new("sh");
+            let output = site.tame(command.args(["-c", &hook])).output().unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 2)), "{limit} {words}: {output:?}");
+        }
+    }
     let hook = format!("ulimit -t 1; ulimit -v 4000000; exec {} gate hook", env!("CARGO_BIN_EXE_nrv"));
     let mut command = Command::new("sh");
     let allowed =

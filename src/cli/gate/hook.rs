@@ -71,8 +71,9 @@ pub(in crate::cli) fn hook(
 /// This comes before all else, since arguments that are parsed take memory, too. However the other process ends, the exit code is
 /// one that agents know.
 pub(in crate::cli) fn watched(args: &[OsString]) -> Option<u8> {
-    let is_hook = args.last().is_some_and(|last| last == "hook") && args.iter().any(|word| word == "gate");
-    if !is_hook || args.iter().any(|word| word == "--") || !guard::is_limited() {
+    let at = |word: &str| args.iter().position(|arg| arg == word);
+    let is_hook = at("gate").is_some_and(|gate| at("hook").is_some_and(|hook| gate < hook));
+    if !is_hook || at("--").is_some() || at(GUARDED).is_some() || !guard::is_limited() {
         return None;
     }
     let args: Vec<OsString> = args.iter().skip(1).cloned().chain([GUARDED.into()]).collect();
