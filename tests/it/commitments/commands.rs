@@ -84,9 +84,9 @@ fn one_that_fails_is_told_with_what_it_said() {
     let ran = run(&site, &body, &[]).exits(4);
     let finished = ran.json();
     assert_eq!(told(&finished)[0].2, "it ended with status 1, not 0");
-    assert_eq!(finished["commitments"][0]["output"], json!("no such page"));
+    assert_eq!(finished["commitments"][0]["output"], json!("stdout:\nout\nstderr:\nno such page"));
     assert!(!site.path("made.txt").exists());
-    ran.says("  no such page");
+    ran.says("  │ no such page");
 }
 
 #[test]
