@@ -1,6 +1,5 @@
 //! What can't be changed safely is not changed at all, and its name is told.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 
 use std::{
