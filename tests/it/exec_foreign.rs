@@ -1,6 +1,7 @@
 //! Commands in trees that are shared: files of a secondary group, of a group that the user is not in, and of other users.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::{
     fs,
