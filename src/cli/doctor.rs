@@ -272,6 +272,8 @@ fn view(context: &Context) -> Check {
         supervisor: &context.options.program,
         run: "doctor",
         from_workspace: false,
+        variables: &[],
+        permitted: &context.policy.settings().paths.allow_protected,
         discard: true,
         dry_run: false,
         timeout_ms: TRIAL_MS,

@@ -14,7 +14,7 @@ use crate::{
     clock::{self, Clock},
     error::{Code, Error},
     hash::Sha256,
-    host::{Keeper, UNTRUSTED, Wanted, untrusted},
+    host::{TrustKeeper, UNTRUSTED, Wanted, untrusted},
     path::RepoPath,
     script::approval::{self, Lock, PinnedPrograms},
     workspace::Workspace,
@@ -143,7 +143,7 @@ impl Store {
     }
 }
 
-impl Keeper for Store {
+impl TrustKeeper for Store {
     fn refusal(&self, wanted: &Wanted) -> Option<Error> {
         let root = match real(&wanted.root) {
             Ok(root) => root,
@@ -183,7 +183,7 @@ impl Keeper for Store {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Locked;
 
-impl Keeper for Locked {
+impl TrustKeeper for Locked {
     fn refusal(&self, wanted: &Wanted) -> Option<Error> {
         let lock = match lock(&wanted.root) {
             Ok(lock) => lock,

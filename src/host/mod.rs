@@ -106,7 +106,7 @@ pub use self::{
     started::Started,
     stats::{Broken, Rates, Spread, Stats, Tries, stats},
     suggest::{Suggested, Suggestion, suggest},
-    trust::{Keeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
+    trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
     verifier::{Verified, verify_again},
     waiting::{Waiting, waiting},
 };

@@ -94,7 +94,10 @@ impl Started {
 
     /// The policy in force when the run started, tightened by the script's header.
     pub fn policy(&self) -> Result<Policy, Error> {
-        let policy = Policy::restore(&self.policy_source)?;
+        let mut policy = Policy::restore(&self.policy_source)?;
+        if policy.sha256() != self.policy_sha256 {
+            policy = Policy::restore_earlier(&self.policy_source)?;
+        }
         if policy.sha256() != self.policy_sha256 {
             return Err(Error::new(
                 Code::RecordDamaged,

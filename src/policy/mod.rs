@@ -52,7 +52,8 @@ use crate::{
 pub const FILE: &str = "nrv.toml";
 
 /// Keys that came after records were made which name the hash of a policy: their table as a JSON pointer, and their name.
-const LATER: &[(&str, &str)] = &[("/budget", "record"), ("/script/limits", "reply_bytes")];
+const LATER: &[(&str, &str)] =
+    &[("/budget", "record"), ("/exec", "disk"), ("/gates/destructive", "allow"), ("/script/limits", "reply_bytes")];
 
 /// Settings with their compiled globs, and where each setting comes from.
 #[derive(Clone, Debug)]
@@ -337,7 +338,30 @@ impl Policy {
 
     /// The policy that a record was written under; `invalid_policy` if this version does not know what it says.
     pub fn restore(recorded: &Recorded) -> Result<Policy, Error> {
+        Policy::parse(&recorded.text, &recorded.file)?.as_recorded(recorded)
+    }
+
+    /// As [`Policy::restore`], with the defaults of the release before formats had a number.
+    pub fn restore_earlier(recorded: &Recorded) -> Result<Policy, Error> {
         let mut policy = Policy::parse(&recorded.text, &recorded.file)?;
+        let is_open = |key: &str| !policy.origins.contains_key(key);
+        let (calls, processes, fail) = (is_open("budget.calls"), is_open("exec.processes"), is_open("evaluators.fail"));
+        if calls {
+            policy.settings.budget.calls = 10_000;
+        }
+        if processes {
+            policy.settings.exec.processes = None;
+        }
+        if fail {
+            policy.settings.evaluators.fail = Some(Vec::new());
+        }
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        policy.as_recorded(recorded)
+    }
+
+    /// Tightened by all that tightened it when the record was written.
+    fn as_recorded(self, recorded: &Recorded) -> Result<Policy, Error> {
+        let mut policy = self;
         for header in &recorded.headers {
             policy = policy.tightened(header)?;
         }

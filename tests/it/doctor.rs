@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Everything that is looked at, in this order.
-const CHECKS: [&str; 22] = [
+const CHECKS: [&str; 23] = [
     "nrv",
     "kernel",
     "landlock",

@@ -80,8 +80,8 @@ fn one_of_each() -> Vec<Event> {
         Event::ShowReply { text: text.clone(), model: tool(), provider: Some(tool()), label: Some(tool()) },
         Event::Print { text: text.clone() },
         Event::CommandStarted { argv: vec![tool()] },
-        Event::CommandEnded { argv: vec![tool()], status: Some(1), duration_ms: 2 },
-        Event::CommandEnded { argv: vec![tool()], status: None, duration_ms: 2 },
+        Event::CommandEnded { argv: vec![tool()], status: Some(1), duration_ms: 2, output: Some(text.clone()) },
+        Event::CommandEnded { argv: vec![tool()], status: None, duration_ms: 2, output: None },
         Event::ModelAsked { provider: tool(), model: tool() },
         Event::ModelAnswered {
             provider: tool(),

@@ -107,11 +107,7 @@ const PLACES: &[Place] = &[
     Place { format: Format::Html, around: ("<meta http-equiv=refresh content='3; url=", "'>"), spell: HTML },
     Place { format: Format::Html, around: ("<p style=\"a:url(", ")\">"), spell: STYLE },
     Place { format: Format::Html, around: ("<style>a{b:url('", "')}</style>"), spell: CSS },
-    Place {
-        format: Format::Html,
-        around: ("<script type='application/ld+json'>[\"", "\"]</script>"),
-        spell: JSON,
-    },
+    Place { format: Format::Html, around: ("<script type='application/ld+json'>[\"", "\"]</script>"), spell: JSON },
     Place { format: Format::Xhtml, around: ("<p><a href=\"", "\">a</a></p>"), spell: XML },
     Place { format: Format::Xml, around: ("<svg><a href='", "'/></svg>"), spell: XML },
     Place { format: Format::Xml, around: ("<rss><link>", "</link></rss>"), spell: XML },
