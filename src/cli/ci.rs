@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap, io::IsTerminal, sync::OnceLock};
 
+use crate::host::is_on;
+
 /// Variables that say that a service reads along.
 const SERVICES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "TEAMCITY_VERSION", "TF_BUILD", "TRAVIS"];
 
@@ -13,7 +15,7 @@ static READS_ALONG: OnceLock<bool> = OnceLock::new();
 
 /// Learns from the environment whether a service reads along.
 pub(super) fn know(environment: &BTreeMap<String, String>) {
-    let is_set = |name: &str| environment.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    let is_set = |name: &str| environment.get(name).is_some_and(|value| is_on(value));
     // A process has one environment.
     let _ = READS_ALONG.set(SERVICES.iter().any(|name| is_set(name)));
 }

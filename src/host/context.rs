@@ -119,14 +119,18 @@ impl Default for Options {
     }
 }
 
+/// True for every value of a switch but nothing, `0` and `false` in any case.
+pub fn is_on(value: &str) -> bool {
+    !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
+}
+
 /// The variable that services for continuous integration set.
 pub const CI: &str = "CI";
 
 impl Options {
     /// True where nobody watches: [`CI`] is set, to anything but nothing, `0` and `false` in any case.
     pub fn is_ci(&self) -> bool {
-        let value = self.environment.get(CI).map_or("", String::as_str);
-        !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false")
+        self.environment.get(CI).is_some_and(|value| is_on(value))
     }
 
     /// The part of the environment that leads to the user's settings of git.

@@ -83,7 +83,7 @@ pub use self::{
     approve::signed_by_approver,
     budget::Demand,
     commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
-    context::{CI, Context, Flags, Options, Progress},
+    context::{CI, Context, Flags, Options, Progress, is_on},
     custom::{Calls, CustomCall, CustomContext},
     evaluator::Evaluation,
     finish::{Finished, State},

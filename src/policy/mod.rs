@@ -338,7 +338,7 @@ impl Policy {
 
     /// The policy that a record was written under; `invalid_policy` if this version does not know what it says.
     pub fn restore(recorded: &Recorded) -> Result<Policy, Error> {
-        Policy::parse(&recorded.text, &recorded.file)?.as_recorded(recorded)
+        Policy::parse(&recorded.text, &recorded.file)?.tightened_as(recorded)
     }
 
     /// As [`Policy::restore`], with the defaults of the release before formats had a number.
@@ -356,11 +356,11 @@ impl Policy {
             policy.settings.evaluators.fail = Some(Vec::new());
         }
         policy.sha256 = hash(&policy.settings, &policy.permissions())?;
-        policy.as_recorded(recorded)
+        policy.tightened_as(recorded)
     }
 
     /// Tightened by all that tightened it when the record was written.
-    fn as_recorded(self, recorded: &Recorded) -> Result<Policy, Error> {
+    fn tightened_as(self, recorded: &Recorded) -> Result<Policy, Error> {
         let mut policy = self;
         for header in &recorded.headers {
             policy = policy.tightened(header)?;

@@ -5,7 +5,10 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
-use super::{Workspace, walk::repository_of};
+use super::{
+    Workspace,
+    walk::{is_endless, repository_of},
+};
 use crate::path::RepoPath;
 
 impl Workspace {
@@ -35,7 +38,9 @@ impl Workspace {
 /// What a file says; one that is missing or can't be read says nothing.
 fn rules(base: &std::path::Path, file: &std::path::Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(base);
-    let _ = builder.add(file);
+    if !is_endless(file) {
+        let _ = builder.add(file);
+    }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 

@@ -5,7 +5,7 @@ use std::{
     fs::FileType,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, Mutex, PoisonError, mpsc},
 };
 
 use ignore::{WalkBuilder, WalkState};
@@ -61,7 +61,11 @@ impl Workspace {
         stop: Stop<'_>,
     ) -> Result<Listing, Error> {
         let (sender, receiver) = mpsc::channel();
-        let walker = self.walker(globs, threads);
+        if let Some(file) = self.endless_above() {
+            return Err(no_file(&file));
+        }
+        let endless = Arc::default();
+        let walker = self.walker(globs, threads, &endless);
         walker.build_parallel().run(|| {
             let sender = sender.clone();
             Box::new(move |entry| match self.judge(globs, entry, is_wanted) {
@@ -72,6 +76,9 @@ impl Workspace {
             })
         });
         drop(sender);
+        if let Some(first) = endless.lock().unwrap_or_else(PoisonError::into_inner).iter().min() {
+            return Err(no_file(first));
+        }
         if is_stopped(stop) {
             return Err(stopped());
         }
@@ -93,7 +100,17 @@ impl Workspace {
         Ok(listing)
     }
 
-    fn walker(&self, globs: &Globs, threads: usize) -> WalkBuilder {
+    /// An ignore file of the workspace's root or above it that is a pipe or a device.
+    fn endless_above(&self) -> Option<PathBuf> {
+        let (real, repository) = repository_of(self.root()).unwrap_or_else(|| (self.root().into(), self.root().into()));
+        let folders = real.ancestors().take_while(|folder| folder.starts_with(&repository));
+        let mut files = folders.map(|folder| folder.join(IGNORE)).chain([repository.join(".git/info/exclude")]);
+        files.find(|file| is_endless(file))
+    }
+
+    /// The walk. A folder whose ignore file is a pipe or a device is not entered, and the file is added to `endless`.
+    fn walker(&self, globs: &Globs, threads: usize, endless: &Arc<Mutex<Vec<PathBuf>>>) -> WalkBuilder {
+        let endless = Arc::clone(endless);
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
         // In a repository, ignore files count as git reads them: up to the repository's root and no further.
@@ -111,7 +128,15 @@ impl Workspace {
             .filter_entry(move |entry| {
                 let Some(relative) = beneath(entry.path(), &root) else { return false };
                 let hidden = entry.file_name().to_str().is_some_and(protected::is_hidden_folder);
-                !hidden && prefixes.iter().any(|prefix| meet(relative, Path::new(prefix)))
+                if hidden || !prefixes.iter().any(|prefix| meet(relative, Path::new(prefix))) {
+                    return false;
+                }
+                let ignore = entry.path().join(IGNORE);
+                let is_open = !entry.file_type().is_some_and(|kind| kind.is_dir()) || !is_endless(&ignore);
+                if !is_open {
+                    endless.lock().unwrap_or_else(PoisonError::into_inner).push(ignore);
+                }
+                is_open
             });
         builder
     }
@@ -161,6 +186,19 @@ pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let repository = real.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
     Some((real, repository))
+}
+
+/// The name of the files that say what git ignores.
+const IGNORE: &str = ".gitignore";
+
+/// True for what would be read without an end, or waited for: a pipe, a socket or a device, also at the end of a link.
+pub(super) fn is_endless(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+fn no_file(ignore: &Path) -> Error {
+    Error::new(Code::Unreadable, format!("`{}` is no regular file", ignore.display()))
+        .hint("it would be read for the names of files to ignore; remove it")
 }
 
 /// What a walk that began at `root` adds to it.
@@ -219,6 +257,20 @@ mod tests {
         fs::write(folder.path().join(".gitignore"), "out/\n").unwrap();
         fs::write(folder.path().join("sub/.gitignore"), "*.html\n").unwrap();
         assert_eq!(list(&folder, &["**/*.html"], 2), ["keep.html"]);
+    }
+
+    #[test]
+    fn an_ignore_file_that_is_a_pipe_is_named_and_not_waited_for() {
+        for place in [".gitignore", "sub/.gitignore", ".git/info/exclude"] {
+            let folder = tree(&["keep.html", "sub/y.html", ".git/info/x"]);
+            let pipe = folder.path().join(place);
+            let mode = rustix::fs::Mode::from(0o600);
+            rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+            let workspace = Workspace::open(folder.path()).unwrap();
+            let error = workspace.list(&Globs::parse(&["**"]).unwrap(), 2).unwrap_err();
+            assert_eq!((error.code(), error.message().contains(place)), (Code::Unreadable, true), "{error}");
+            assert!(!workspace.ignores(&RepoPath::parse("sub").unwrap()));
+        }
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn an_export_that_was_altered_is_not_taken_in() {
 fn a_file_that_no_record_names_is_not_taken_in() {
     let (site, run, _) = exported(true);
     let mut files = unpacked(&site);
-    for name in ["artifacts/added.txt", "packs/t1/pre/99", "packs/t9/pre/0", "dta/x.json", "confirmations/c1.json"] {
+    for name in ["artifacts/added.txt", "packs/t1/pre/99", "packs/t9/pre/0", "dta/x.json", "confirmations/c9.json"] {
         files.push((name.to_owned(), b"added".to_vec()));
     }
     packed(&site, &files, tar::EntryType::Regular);

@@ -31,7 +31,7 @@ fn replies(site: &Site) -> u64 {
 fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
     let site = Site::empty();
     File::create(site.path("zeros.bin")).unwrap().set_len(300 << 20).unwrap();
-    site.script(
+    site.write(
         "read.rhai",
         "let e = (); try { nrv.files.read(\"zeros.bin\"); } catch (thrown) { e = thrown; }\n\
          nrv.gate.require(e.code == \"unreadable\" && e.details.size == 314572800 && e.details.most == 67108864, `${e}`);\n\
@@ -39,7 +39,7 @@ fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
     );
     site.nrv(&["run", "read.rhai"]).exits(0);
     assert_eq!(replies(&site), 0);
-    site.script("prompt.rhai", "nrv.files.read(\"zeros.bin\")");
+    site.write("prompt.rhai", "nrv.files.read(\"zeros.bin\")");
     site.nrv(&["run", "prompt.rhai"]).exits(1).says("script.limits.reply_bytes").says("314572800");
 }
 
@@ -47,7 +47,7 @@ fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
 fn a_long_text_of_control_characters_arrives_whole_and_takes_little_room() {
     let site = Site::empty();
     File::create(site.path("zeros.bin")).unwrap().set_len(8 << 20).unwrap();
-    site.script("read.rhai", "nrv.files.read(\"zeros.bin\").len()");
+    site.write("read.rhai", "nrv.files.read(\"zeros.bin\").len()");
     let ran = site.nrv(&["run", "read.rhai", "--json"]).exits(0);
     assert_eq!(ran.json()["result"], 8 << 20);
     assert!(replies(&site) < 1 << 20, "{}", replies(&site));
@@ -59,7 +59,7 @@ fn a_long_text_of_control_characters_arrives_whole_and_takes_little_room() {
 fn what_is_read_many_times_is_recorded_once() {
     let site = Site::empty();
     site.write("text.txt", noise(1, 3 << 20));
-    site.script("read.rhai", "for i in 0..20 { nrv.files.read(\"text.txt\"); } 1");
+    site.write("read.rhai", "for i in 0..20 { nrv.files.read(\"text.txt\"); } 1");
     site.nrv(&["run", "read.rhai"]).exits(0);
     assert!(replies(&site) < 4 << 20, "{}", replies(&site));
     site.nrv(&["runs", "verify", "last"]).exits(0);
@@ -70,7 +70,7 @@ fn what_is_read_many_times_is_recorded_once() {
 fn a_record_that_reaches_its_budget_ends_the_run_and_is_sealed() {
     let site = Site::empty().policy("[budget]\nrecord = \"2MiB\"\n");
     (0..9).for_each(|n| site.write(&format!("{n}.txt"), noise(n, 3 << 19)));
-    site.script("read.rhai", "for i in 0..9 { try { nrv.files.read(`${i}.txt`); } catch { } } 1");
+    site.write("read.rhai", "for i in 0..9 { try { nrv.files.read(`${i}.txt`); } catch { } } 1");
     let ran = site.nrv(&["run", "read.rhai", "--json"]).exits(6);
     assert_eq!(ran.json()["error"]["details"]["budget"], "record");
     assert!(replies(&site) < 3 << 20, "{}", replies(&site));
@@ -88,7 +88,7 @@ fn a_long_file_is_searched_line_by_line() {
     site.write("long.txt", &text);
     text.push(0xff);
     site.write("binary.txt", &text);
-    site.script("find.rhai", "nrv.files.grep(\"needle\", \"*.txt\")");
+    site.write("find.rhai", "nrv.files.grep(\"needle\", \"*.txt\")");
     let ran = site.nrv(&["run", "find.rhai", "--json"]).exits(0);
     let expected = serde_json::json!([
         {"path": "long.txt", "line": 21, "column": 7, "text": "näher needle"},
@@ -100,7 +100,7 @@ fn a_long_file_is_searched_line_by_line() {
 #[test]
 fn what_a_script_sends_at_once_has_a_bound_that_it_is_told() {
     let site = Site::empty().policy("[script.limits]\nreply_bytes = \"1MiB\"\n");
-    site.script(
+    site.write(
         "send.rhai",
         "let long = \"x\"; long.pad(2000000, \"x\");\n\
          let many = []; many.pad(600000, 0);\n\
@@ -118,7 +118,7 @@ fn a_signal_ends_what_takes_long() {
     let site = Site::empty();
     File::create(site.path("endless.bin")).unwrap().set_len(60 << 30).unwrap();
     for call in ["nrv.files.sha256(\"endless.bin\")", "nrv.files.stat(\"endless.bin\")"] {
-        site.script("long.rhai", call);
+        site.write("long.rhai", call);
         let runs = site.recorded("*/events.jsonl").len();
         let mut running = site.start(&["run", "long.rhai"]);
         wait_until("the run begins", || {
@@ -137,7 +137,7 @@ fn a_signal_ends_what_takes_long() {
 #[test]
 fn only_runs_with_a_lease_are_looked_at_when_another_begins() {
     let site = Site::empty();
-    site.script("one.rhai", "1");
+    site.write("one.rhai", "1");
     site.nrv(&["run", "one.rhai"]).exits(0);
     let old = site.last_run();
     // A transaction of which nothing can be read: whoever looks at it says so.
@@ -156,7 +156,7 @@ fn only_runs_with_a_lease_are_looked_at_when_another_begins() {
 #[test]
 fn records_of_a_later_version_are_refused_and_left_alone() {
     let site = Site::empty();
-    site.script("one.rhai", "1");
+    site.write("one.rhai", "1");
     site.nrv(&["run", "one.rhai"]).exits(0);
     site.write(".runs/format", "2\n");
     let before = site.recorded("**/*");

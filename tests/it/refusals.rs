@@ -300,7 +300,7 @@ fn a_change_that_failed_its_verifier_and_could_not_be_undone_is_not_verified_wha
             continue;
         }
         assert!(last.contains("\"undo_refused\""), "{last}");
-        ran.exits(5).says("• undo_refused").says("was not verified and could not be undone");
+        ran.exits(5).says("• undo_refused").says("undoing would lose that");
         let run = &site.runs()[0];
         assert_eq!((&run["state"], &run["unverified"]), (&"undo_refused".into(), &true.into()), "{run}");
         return;

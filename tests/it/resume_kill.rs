@@ -60,7 +60,7 @@ struct Tally {
 }
 
 fn site() -> Site {
-    let site = Site::new(4).policy("[confirm]\nauto = [\"dta.apply\"]\n");
+    let site = Site::new(4).policy("[confirm]\nauto = [\"dta.apply\"]\n[evaluators]\nfail = []\n");
     site.script("work.rhai", WORK);
     site
 }
