@@ -163,7 +163,7 @@ fn a_file_that_no_record_names_is_not_taken_in() {
     let is_added = |path: &std::path::PathBuf| fs::read(path).is_ok_and(|bytes| bytes == b"added");
     assert_eq!(site.recorded("**/*").iter().filter(|path| is_added(path)).count(), 0);
     site.nrv(&["runs", "verify", &run]).exits(0);
-    site.nrv(&["rollback", &run, "--allow-dirty"]).exits(0);
+    site.nrv(&["rollback", &run]).exits(0);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn what_is_read_many_times_is_recorded_once() {
 
 #[test]
 fn a_record_that_reaches_its_budget_ends_the_run_and_is_sealed() {
-    let site = Site::empty().policy("[budget]\nrecord = \"2MiB\"\n");
+    let site = Site::new(0).policy("[budget]\nrecord = \"2MiB\"\n");
     (0..9).for_each(|n| site.write(&format!("{n}.txt"), noise(n, 3 << 19)));
     site.write("read.rhai", "for i in 0..9 { try { nrv.files.read(`${i}.txt`); } catch { } } 1");
     let ran = site.nrv(&["run", "read.rhai", "--json"]).exits(6);
@@ -99,7 +99,7 @@ fn a_long_file_is_searched_line_by_line() {
 
 #[test]
 fn what_a_script_sends_at_once_has_a_bound_that_it_is_told() {
-    let site = Site::empty().policy("[script.limits]\nreply_bytes = \"1MiB\"\n");
+    let site = Site::new(0).policy("[script.limits]\nreply_bytes = \"1MiB\"\n");
     site.write(
         "send.rhai",
         "let long = \"x\"; long.pad(2000000, \"x\");\n\
@@ -185,7 +185,7 @@ fn a_change_for_which_there_is_no_room_is_refused_before_it_is_written() {
     fs::write(
         small.join("write.rhai"),
         "const WORKFLOW = #{ name: \"w\", permissions: #{ write: [\"**\"] } };\n\
-         let text = \"0123456789abcde\\n\"; while text.len() < 3000000 { text += text; }\n\
+         let text = \"0123456789abcdef\"; while text.len() < 3000000 { text += text; }\n\
          nrv.apply.create(\"new.txt\", text);",
     )
     .unwrap();

@@ -159,7 +159,7 @@ fn a_patch_near_a_password_is_whole_and_what_is_shown_of_it_is_redacted() {
         [&["runs", "report", "last"][..], &["runs", "report", "last", "--html"], &["runs", "report", "last", "--json"]]
     {
         let shown = site.nrv(arguments).exits(0).stdout;
-        assert!(shown.contains("new.example.com") || arguments.len() == 3, "{shown}");
+        assert!(shown.contains("app.yml"), "{shown}");
         for secret in ["hunter2-Qx81zz", "kJ8#mQ2!vXz9", "s3cr3t-Wq91-zzA", "f3a9c27b81d64e05a7b2"] {
             assert!(!shown.contains(secret), "{arguments:?} shows {secret}: {shown}");
         }
