@@ -1,6 +1,7 @@
 //! What a run takes of memory and of the disk has a bound, and is left when the user wants it.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::{
     fs::{self, File},
