@@ -166,6 +166,18 @@ impl Error {
         Error { code, message: message.into(), details: BTreeMap::new(), hint: None, location: None }
     }
 
+    /// The error with no more than the beginning of a message that nobody would read to its end.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        const LONGEST: usize = 16 << 10;
+        if self.message.len() > LONGEST {
+            let length = self.message.len();
+            self.message.truncate(self.message.floor_char_boundary(LONGEST));
+            self.message.push_str(&format!("… ({length} bytes)"));
+        }
+        self
+    }
+
     /// An I/O error on the thing that `what` names.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         Error::new(Code::Io, format!("{what}: {error}"))

@@ -113,6 +113,11 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
     // Opened only by those who need a policy: others work where it is missing or can't be read.
     let here = || Here::open(cli);
+    // What died has to be recovered, and what was done to be seen, also where a policy can't be read.
+    let in_any_case = || match Here::open(cli) {
+        Err(error) if error.code() == Code::InvalidPolicy => Here::without_policy(cli),
+        here => here,
+    };
     match &cli.command {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
         Command::Plan(arguments) => plan::plan(&here()?, arguments, out),
@@ -130,13 +135,15 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Llm(arguments) => llm::llm(&here()?, arguments, out),
-        Command::Runs { command: Runs::List { state, limit } } => runs::list(&here()?, state.as_deref(), *limit, out),
+        Command::Runs { command: Runs::List { state, limit } } => {
+            runs::list(&in_any_case()?, state.as_deref(), *limit, out)
+        }
         Command::Runs { command: Runs::Stats { since, suggest: true } } => runs::suggest(&here()?, *since, out),
         Command::Runs { command: Runs::Stats { since, .. } } => runs::stats(&here()?, *since, out),
-        Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&here()?, run, *canonical, out),
+        Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&in_any_case()?, run, *canonical, out),
         Command::Runs { command: Runs::Report(arguments) } => report::report(&here()?, arguments, out),
         Command::Runs { command: Runs::Attest(arguments) } => attest::attest(&here()?, arguments, out),
-        Command::Runs { command: Runs::Verify { run } } => runs::verify(&here()?, run, out),
+        Command::Runs { command: Runs::Verify { run } } => runs::verify(&in_any_case()?, run, out),
         Command::Runs { command: Runs::Export { run, output, with_contents } } => {
             runs::export(&here()?, run, output.as_deref(), *with_contents, out)
         }
@@ -147,7 +154,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover { check: true } => recover::check(&Place::find(cli)?, out),
-        Command::Recover { check: false } => recover::recover(&here()?, out),
+        Command::Recover { check: false } => recover::recover(&in_any_case()?, out),
         Command::Hooks { command } => hooks::hooks(&here()?, command, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),
         Command::Doctor => doctor::doctor(&Place::find(cli)?, out),

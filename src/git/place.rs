@@ -9,11 +9,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::unknown;
+use super::{settings::LONGEST_FILE, unknown};
 use crate::error::Error;
 
 /// The longest `.git` file that is read.
 const LONGEST_LINK: u64 = 64 << 10;
+
+/// How many references may lead from one to the next.
+const LONGEST_CHAIN: usize = 8;
 
 /// A repository and its work tree.
 #[derive(Clone, Debug)]
@@ -55,22 +58,30 @@ impl Place {
     }
 
     fn check_files(&self) -> Result<(), Error> {
-        for name in ["index", "config.worktree", "info/sparse-checkout"] {
-            check_file(&self.own.join(name))?;
+        check_file(&self.own.join("index"))?;
+        check_file(&self.common.join("packed-refs"))?;
+        let own = ["config.worktree", "info/sparse-checkout"].map(|name| self.own.join(name));
+        let common = ["config", "shallow", "info/exclude", "info/attributes", "objects/info/alternates"];
+        for path in own.into_iter().chain(common.map(|name| self.common.join(name))) {
+            check_file(&path)?;
+            if fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() > LONGEST_FILE) {
+                return Err(unknown(&format!("`{}` is too long to be read", path.display())));
+            }
         }
-        let common = ["config", "packed-refs", "shallow", "info/exclude", "info/attributes", "objects/info/alternates"];
-        for name in common {
-            check_file(&self.common.join(name))?;
+        self.check_head()
+    }
+
+    /// The references to which `HEAD` leads are read, too.
+    fn check_head(&self) -> Result<(), Error> {
+        let mut said = text(&self.own.join("HEAD"))?;
+        for _ in 0..LONGEST_CHAIN {
+            let name = said.as_deref().and_then(|said| said.strip_prefix("ref:")).map(str::trim);
+            let Some(name) = name.filter(|name| !name.split('/').any(|part| part == "..")) else { return Ok(()) };
+            let places = [self.own.join(name), self.common.join(name)];
+            places.iter().try_for_each(|place| check_file(place))?;
+            said = places.iter().find(|place| place.is_file()).map_or(Ok(None), |place| text(place))?;
         }
-        // The reference that `HEAD` names is read, too.
-        if let Some(head) = text(&self.own.join("HEAD"))?
-            && let Some(name) = head.strip_prefix("ref:").map(str::trim)
-            && !name.split('/').any(|part| part == "..")
-        {
-            check_file(&self.own.join(name))?;
-            check_file(&self.common.join(name))?;
-        }
-        Ok(())
+        Err(unknown("`HEAD` leads from reference to reference"))
     }
 }
 

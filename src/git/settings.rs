@@ -35,7 +35,7 @@ const KEYS: &[&str] = &[
 /// Keys that name a file: it is read only if it is a file, and is no longer than this.
 const FILES: &[(&str, &str)] = &[("core.excludesFile", "ignore"), ("core.attributesFile", "attributes")];
 
-const LONGEST_FILE: u64 = 1 << 20;
+pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
 /// What a repository may say of its own format.
 const EXTENSIONS: &[&str] = &[

@@ -15,7 +15,7 @@ use gix::{
     index::entry::Mode,
 };
 
-use super::{Opened, has_dot_git, said, unknown};
+use super::{Opened, has_dot_git, said, settings::LONGEST_FILE, unknown};
 use crate::{
     error::{Code, Error},
     path::protected::RUNS,
@@ -130,6 +130,9 @@ pub(super) fn check_in_tree(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() && !found.is_symlink() && !found.is_dir() => {
             Err(unknown(&format!("`{}` is neither file nor folder", path.display())))
+        }
+        Ok(found) if found.is_file() && found.len() > LONGEST_FILE => {
+            Err(unknown(&format!("`{}` is too long to be read", path.display())))
         }
         _ => Ok(()),
     }

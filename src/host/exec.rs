@@ -119,23 +119,7 @@ impl Host<'_> {
         sink.event(Event::CommandStarted { argv: run.argv() });
         let mut ready = |confinement: &Confinement| {
             filtered = confinement.filtered;
-            let is_repeatable = confinement.isolated && !settings.network;
-            let data = json!({"repeatable": is_repeatable});
-            // Where programs stand, what they are and what the kernel offers differs from machine to machine.
-            let volatile = json!({"program": program, "confinement": confinement});
-            self.note(Note {
-                position: position.to_string(),
-                kind: "exec_started",
-                data,
-                volatile,
-                ..Note::default()
-            })?;
-            if is_repeatable {
-                return Ok(());
-            }
-            // Should the run die now, nobody knows what it did elsewhere.
-            self.acted = true;
-            self.sync()
+            self.note_started(position, &program, confinement, !settings.network)
         };
         let done = prepared.run(&mut ready);
         let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
@@ -145,6 +129,27 @@ impl Host<'_> {
         let Ended { status, duration_ms, .. } = done.ended;
         sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
         Ok(done)
+    }
+
+    /// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
+    fn note_started(
+        &mut self,
+        position: &Position,
+        program: &exec::Found,
+        confinement: &Confinement,
+        is_alone: bool,
+    ) -> Result<(), Error> {
+        let is_repeatable = confinement.isolated && is_alone;
+        let data = json!({"repeatable": is_repeatable});
+        // Where programs stand, what they are and what the kernel offers differs from machine to machine.
+        let volatile = json!({"program": program, "confinement": confinement});
+        self.note(Note { position: position.to_string(), kind: "exec_started", data, volatile, ..Note::default() })?;
+        if is_repeatable {
+            return Ok(());
+        }
+        // Should the run die now, nobody knows what it did elsewhere.
+        self.acted = true;
+        self.sync()
     }
 
     /// Records how a command ended; the end of its output if that was no good end.

@@ -68,6 +68,7 @@ pub(super) fn recover_all(context: &Context) -> Result<Round, Error> {
 
 fn look_at(context: &Context, are_known: bool) -> Result<Round, Error> {
     let mut round = Round::default();
+    context.runs.check()?;
     if !context.runs.path().join("locks").exists() {
         if context.runs.list()?.is_empty() {
             return Ok(round);

@@ -183,15 +183,7 @@ impl<'a> Host<'a> {
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
     pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
         context.runs.prepare()?;
-        let Round { recoveries, failures } = recover::recover_all(context)?;
-        for recovery in &recoveries {
-            sink.event(Event::Notice { text: recovery.sentence() });
-            recovery.check()?;
-        }
-        for error in failures {
-            // Whoever needs the files of that run is stopped by its lock.
-            sink.event(Event::Notice { text: format!("A run that died can't be recovered: {}.", error.message()) });
-        }
+        recover_dead(context, sink)?;
         check_flags(&request.policy, request.flags)?;
         let git = check_clean(context, &request, sink)?;
         let now_ms = context.options.clock.now_ms();
@@ -282,6 +274,20 @@ impl<'a> Host<'a> {
     pub(super) fn keeps_changes(&self) -> bool {
         !self.rejected && (self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep)
     }
+}
+
+/// Finishes or undoes what runs left that died, and tells it.
+fn recover_dead(context: &Context, sink: &mut dyn Sink) -> Result<(), Error> {
+    let Round { recoveries, failures } = recover::recover_all(context)?;
+    for recovery in &recoveries {
+        sink.event(Event::Notice { text: recovery.sentence() });
+        recovery.check()?;
+    }
+    for error in failures {
+        // Whoever needs the files of that run is stopped by its lock.
+        sink.event(Event::Notice { text: format!("A run that died can't be recovered: {}.", error.message()) });
+    }
+    Ok(())
 }
 
 /// Flags that loosen can be switched off by the policy.

@@ -19,6 +19,7 @@ use crate::{
     clock,
     error::{Code, Error, nearest},
     hash::Sha256,
+    ledger::heads::HEADS,
     path::protected::RUNS,
 };
 
@@ -58,10 +59,47 @@ pub fn run_id(now_ms: u64, salt: &str) -> String {
     format!("{}-{suffix:04x}", clock::compact(now_ms))
 }
 
+/// True for an id of the form that [`run_id`] makes: nothing else in the folder is a run.
+fn is_run_id(text: &str) -> bool {
+    let Some((time, suffix)) = text.split_once('-') else { return false };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = time.len() == 16 && time.is_ascii() && digits(&time[..8]) && digits(&time[9..15]);
+    let is_suffix = suffix.len() == 4 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_time && &time[8..9] == "T" && time.ends_with('Z') && is_suffix
+}
+
 impl Runs {
     /// The records of a workspace; nothing is made yet.
     pub fn of(root: &Path) -> Self {
         Runs { folder: root.join(RUNS), is_readable: Arc::default() }
+    }
+
+    /// Checks that what all runs share is the workspace's own: folders, and files that have no other name and no end elsewhere.
+    ///
+    /// The folder may come from somebody else, with a repository. `record_damaged` names the entry.
+    fn check_own(&self) -> Result<(), Error> {
+        let locks = self.folder.join("locks");
+        let is_folder = |path: &Path| fs::symlink_metadata(path).map_or(true, |found| found.is_dir());
+        let is_file =
+            |path: &Path| fs::symlink_metadata(path).map_or(true, |found| found.is_file() && found.nlink() == 1);
+        let mut files: Vec<PathBuf> = [".gitignore", FORMAT_FILE, HEADS].map(|name| self.folder.join(name)).into();
+        let mut foreign = [&self.folder, &locks].into_iter().find(|path| !is_folder(path)).cloned();
+        if foreign.is_none() && locks.exists() {
+            let entries = fs::read_dir(&locks).map_err(|error| failed(&locks, &error))?;
+            files.extend(entries.flatten().map(|entry| entry.path()));
+        }
+        files.sort_unstable();
+        foreign = foreign.or_else(|| files.into_iter().find(|path| !is_file(path)));
+        let Some(foreign) = foreign else { return Ok(()) };
+        let name = foreign.strip_prefix(&self.folder).unwrap_or(&foreign).display().to_string();
+        let name = if name.is_empty() { RUNS.to_owned() } else { format!("{RUNS}/{name}") };
+        Err(Error::new(Code::RecordDamaged, format!("`{}` is not a file or folder of its own", name.escape_debug()))
+            .hint("records are written through no link; look where it comes from, and remove it"))
+    }
+
+    /// An error if what all runs share can't be used, as [`Runs::list`] gives.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_format()
     }
 
     /// An error if a later version has given the folder another form. Nothing in it is read or written then.
@@ -69,6 +107,7 @@ impl Runs {
         if self.is_readable.get().is_some() {
             return Ok(());
         }
+        self.check_own()?;
         let bytes = read_if_there(&self.folder.join(FORMAT_FILE))?;
         let text = bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         match text.trim() {
@@ -204,9 +243,8 @@ impl Runs {
 
     /// The run of exactly that id, if there is one.
     fn known(&self, id: &str) -> Option<RunFolder> {
-        let is_name = id.starts_with(|c: char| c.is_ascii_digit()) && !id.contains('/');
         let folder = self.folder.join(id);
-        let is_there = is_name && fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
+        let is_there = is_run_id(id) && fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
         is_there.then(|| RunFolder { id: id.to_owned(), folder })
     }
 
@@ -222,7 +260,7 @@ impl Runs {
             let entry = entry.map_err(unlisted)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             // Neither the locks nor what is being imported.
-            if name.starts_with(|c: char| c.is_ascii_digit()) && entry.file_type().map_err(unlisted)?.is_dir() {
+            if is_run_id(&name) && entry.file_type().map_err(unlisted)?.is_dir() {
                 ids.push(name);
             }
         }
@@ -413,7 +451,7 @@ impl RunFolder {
     pub(super) fn open_to_write(&self, name: &str) -> Result<File, Error> {
         let path = self.folder.join(name);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(NO_LINK);
         options.open(&path).map_err(|error| failed(&path, &error))
     }
 
@@ -423,9 +461,14 @@ impl RunFolder {
     }
 }
 
+/// Opens no file at the end of a link.
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+
 /// Opens a file for appending and for reading, mode 0600; it is made if it is missing.
 pub(super) fn append_to(path: &Path) -> Result<File, Error> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(|error| failed(path, &error))
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600).custom_flags(NO_LINK);
+    options.open(path).map_err(|error| failed(path, &error))
 }
 
 /// A file's bytes; none if there is no such file.

@@ -414,6 +414,8 @@ fn open(path: &Path) -> Result<File, Error> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // What a link leads to is no lock.
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(|error| failed(path, &error))
 }

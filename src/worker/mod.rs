@@ -195,7 +195,7 @@ impl Session {
             FromWorker::Print { text } => Ok(Event::Print(text)),
             FromWorker::Evaluated(evaluated) => Ok(Event::Evaluated(evaluated)),
             FromWorker::Done { result } => Ok(Event::Done(result)),
-            FromWorker::Failed { error } => Ok(Event::Failed(error)),
+            FromWorker::Failed { error } => Ok(Event::Failed(error.bounded())),
             other @ (FromWorker::Ready { .. }
             | FromWorker::Inspected(_)
             | FromWorker::Parsed(_)
@@ -297,7 +297,7 @@ fn unexpected(frame: &FromWorker) -> Ended {
         FromWorker::Evaluated(_) => "evaluated",
         FromWorker::Completed(_) => "completed",
         FromWorker::Done { .. } => "done",
-        FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone())),
+        FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone().bounded())),
     };
     Ended::Malformed(format!("a `{name}` frame came where it has no meaning"))
 }

@@ -7,7 +7,7 @@ use ignore::{
 
 use super::{
     Workspace,
-    walk::{is_endless, repository_of},
+    walk::{exclude_file, repository_of, unfit},
 };
 use crate::path::RepoPath;
 
@@ -24,7 +24,7 @@ impl Workspace {
         // The nearest file that says anything has the last word.
         let nearest_first = real.ancestors().take_while(|folder| folder.starts_with(&repository));
         let files = nearest_first.map(|folder| (folder, folder.join(".gitignore")));
-        let exclude = (repository.as_path(), repository.join(".git/info/exclude"));
+        let exclude = (repository.as_path(), exclude_file(&repository));
         for (base, file) in files.chain([exclude]) {
             match rules(base, &file).matched_path_or_any_parents(&target, true) {
                 Match::None => {}
@@ -38,7 +38,7 @@ impl Workspace {
 /// What a file says; one that is missing or can't be read says nothing.
 fn rules(base: &std::path::Path, file: &std::path::Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(base);
-    if !is_endless(file) {
+    if unfit(file).is_none() {
         let _ = builder.add(file);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

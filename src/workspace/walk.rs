@@ -2,18 +2,21 @@
 
 use std::{
     ffi::OsStr,
-    fs::FileType,
+    fs::{File, FileType},
+    io::{BufRead, BufReader, Read},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, mpsc},
 };
 
 use ignore::{WalkBuilder, WalkState};
+use rustix::fs::{Mode, OFlags};
 
 use super::{Globs, Stop, Workspace, is_stopped, stopped};
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
+    text::shortened,
 };
 
 /// The files that a walk found.
@@ -61,11 +64,11 @@ impl Workspace {
         stop: Stop<'_>,
     ) -> Result<Listing, Error> {
         let (sender, receiver) = mpsc::channel();
-        if let Some(file) = self.endless_above() {
-            return Err(no_file(&file));
+        if let Some(error) = self.unfit_above() {
+            return Err(error);
         }
-        let endless = Arc::default();
-        let walker = self.walker(globs, threads, &endless);
+        let refused = Arc::default();
+        let walker = self.walker(globs, threads, &refused);
         walker.build_parallel().run(|| {
             let sender = sender.clone();
             Box::new(move |entry| match self.judge(globs, entry, is_wanted) {
@@ -76,8 +79,8 @@ impl Workspace {
             })
         });
         drop(sender);
-        if let Some(first) = endless.lock().unwrap_or_else(PoisonError::into_inner).iter().min() {
-            return Err(no_file(first));
+        if let Some((first, why)) = refused.lock().unwrap_or_else(PoisonError::into_inner).iter().min() {
+            return Err(refusal(first, why));
         }
         if is_stopped(stop) {
             return Err(stopped());
@@ -100,21 +103,21 @@ impl Workspace {
         Ok(listing)
     }
 
-    /// An ignore file of the workspace's root or above it that is a pipe or a device.
-    fn endless_above(&self) -> Option<PathBuf> {
-        let (real, repository) = repository_of(self.root()).unwrap_or_else(|| (self.root().into(), self.root().into()));
-        let folders = real.ancestors().take_while(|folder| folder.starts_with(&repository));
-        let mut files = folders.map(|folder| folder.join(IGNORE)).chain([repository.join(".git/info/exclude")]);
-        files.find(|file| is_endless(file))
+    /// An ignore file of the workspace's root or above it that can't be read, and why.
+    fn unfit_above(&self) -> Option<Error> {
+        let own = self.root().join(IGNORE);
+        let mut files = std::iter::once(own).chain(ignore_files_above(self.root()));
+        files.find_map(|file| unfit(&file).map(|why| refusal(&file, why)))
     }
 
-    /// The walk. A folder whose ignore file is a pipe or a device is not entered, and the file is added to `endless`.
-    fn walker(&self, globs: &Globs, threads: usize, endless: &Arc<Mutex<Vec<PathBuf>>>) -> WalkBuilder {
-        let endless = Arc::clone(endless);
+    /// The walk. A folder whose ignore file can't be read is not entered, and the file is added to `refused`.
+    fn walker(&self, globs: &Globs, threads: usize, refused: &Arc<Mutex<Vec<(PathBuf, &'static str)>>>) -> WalkBuilder {
+        let refused = Arc::clone(refused);
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
         // In a repository, ignore files count as git reads them: up to the repository's root and no further.
-        let in_repository = repository_of(&root).is_some();
+        let repository = repository_of(&root);
+        let in_repository = repository.is_some();
         let mut builder = WalkBuilder::new(self.root());
         builder
             .threads(threads.max(1))
@@ -122,7 +125,8 @@ impl Workspace {
             .hidden(false)
             .ignore(false)
             .git_global(false)
-            .git_exclude(true)
+            // It would be looked for in every repository within this one as well.
+            .git_exclude(false)
             .require_git(in_repository)
             .parents(in_repository)
             .filter_entry(move |entry| {
@@ -131,13 +135,20 @@ impl Workspace {
                 if hidden || !prefixes.iter().any(|prefix| meet(relative, Path::new(prefix))) {
                     return false;
                 }
-                let ignore = entry.path().join(IGNORE);
-                let is_open = !entry.file_type().is_some_and(|kind| kind.is_dir()) || !is_endless(&ignore);
-                if !is_open {
-                    endless.lock().unwrap_or_else(PoisonError::into_inner).push(ignore);
+                if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    return true;
                 }
-                is_open
+                let ignore = entry.path().join(IGNORE);
+                let Some(why) = unfit(&ignore) else { return true };
+                refused.lock().unwrap_or_else(PoisonError::into_inner).push((ignore, why));
+                false
             });
+        if let Some((real, repository)) = repository {
+            let depth = real.components().count() - repository.components().count();
+            builder.current_dir(self.root().ancestors().nth(depth).unwrap_or(&repository));
+            // A line that can't be read leaves the others as they are.
+            let _ = builder.add_ignore(exclude_file(&repository));
+        }
         builder
     }
 
@@ -151,7 +162,8 @@ impl Workspace {
             Ok(entry) => entry,
             Err(error) if is_gone(&error) => return None,
             Err(error) => {
-                return Some(Found::Failed(Error::new(Code::Io, format!("the tree can't be listed: {error}"))));
+                let why = shortened(&error.to_string(), 400);
+                return Some(Found::Failed(Error::new(Code::Io, format!("the tree can't be listed: {why}"))));
             }
         };
         if !entry.file_type().is_some_and(is_wanted) {
@@ -174,11 +186,30 @@ impl Workspace {
 pub fn ignore_files_above(root: &Path) -> Vec<PathBuf> {
     let Some((real, repository)) = repository_of(root) else { return Vec::new() };
     let above = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&repository));
-    let mut files: Vec<PathBuf> = above.map(|folder| folder.join(".gitignore")).collect();
-    if repository != real {
-        files.push(repository.join(".git/info/exclude"));
-    }
+    let mut files: Vec<PathBuf> = above.map(|folder| folder.join(IGNORE)).collect();
+    files.push(exclude_file(&repository));
     files
+}
+
+/// The ignore file of a repository that is not part of its tree. A linked work tree has that of the repository that it belongs to.
+pub(super) fn exclude_file(repository: &Path) -> PathBuf {
+    let dot_git = repository.join(".git");
+    let named = |file: &Path, before: &str| {
+        let text = unfit(file).is_none().then(|| first_line(file)).flatten()?;
+        Some(text.strip_prefix(before)?.trim().to_owned())
+    };
+    let own = named(&dot_git, "gitdir:").map_or(dot_git, |name| repository.join(name));
+    let common = named(&own.join("commondir"), "").map_or_else(|| own.clone(), |name| own.join(name));
+    common.join("info/exclude")
+}
+
+/// The first line of a file that names a folder of git's.
+fn first_line(file: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(file, flags, Mode::empty()).ok()?);
+    let mut line = String::new();
+    BufReader::new(file.take(LONGEST)).read_line(&mut line).ok()?;
+    Some(line)
 }
 
 /// A folder without links on the way, and the repository that it is or lies in.
@@ -191,13 +222,21 @@ pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
 /// The name of the files that say what git ignores.
 const IGNORE: &str = ".gitignore";
 
-/// True for what would be read without an end, or waited for: a pipe, a socket or a device, also at the end of a link.
-pub(super) fn is_endless(file: &Path) -> bool {
-    std::fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
+/// The longest ignore file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Why an ignore file can't be read, also at the end of a link: it would be waited for, or take all memory.
+pub(super) fn unfit(file: &Path) -> Option<&'static str> {
+    match std::fs::metadata(file) {
+        Ok(found) if found.is_dir() => None,
+        Ok(found) if !found.is_file() => Some("is no regular file"),
+        Ok(found) if found.len() > LONGEST => Some("is too long to be read"),
+        Ok(_) | Err(_) => None,
+    }
 }
 
-fn no_file(ignore: &Path) -> Error {
-    Error::new(Code::Unreadable, format!("`{}` is no regular file", ignore.display()))
+fn refusal(ignore: &Path, why: &str) -> Error {
+    Error::new(Code::Unreadable, format!("`{}` {why}", ignore.display()))
         .hint("it would be read for the names of files to ignore; remove it")
 }
 
@@ -267,10 +306,40 @@ mod tests {
             let mode = rustix::fs::Mode::from(0o600);
             rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
             let workspace = Workspace::open(folder.path()).unwrap();
-            let error = workspace.list(&Globs::parse(&["**"]).unwrap(), 2).unwrap_err();
-            assert_eq!((error.code(), error.message().contains(place)), (Code::Unreadable, true), "{error}");
-            assert!(!workspace.ignores(&RepoPath::parse("sub").unwrap()));
+            let check = |words: &str| {
+                let error = workspace.list(&Globs::parse(&["**"]).unwrap(), 2).unwrap_err();
+                assert_eq!((error.code(), error.message().contains(place)), (Code::Unreadable, true), "{error}");
+                assert!(error.message().contains(words), "{error}");
+                assert!(!workspace.ignores(&RepoPath::parse("sub").unwrap()));
+            };
+            check("is no regular file");
+            fs::remove_file(&pipe).unwrap();
+            fs::File::create(&pipe).unwrap().set_len(1 << 40).unwrap();
+            check("is too long");
         }
+    }
+
+    #[test]
+    fn the_exclude_file_counts_in_a_linked_work_tree_and_below_the_root_and_in_no_repository_within() {
+        let folder = tree(&["r/.git/info/x", "r/w/keep.html", "r/w/out/b.html", "r/w/sub/c.html", "r/w/in/d.html"]);
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("r/.git/info/exclude"), "out/\n/w/sub/\n").unwrap();
+        fs::create_dir_all(path("r/w/in/.git/info")).unwrap();
+        let mode = rustix::fs::Mode::from(0o600);
+        let pipe = path("r/w/in/.git/info/exclude");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let names = |root: &str| {
+            let listing = Workspace::open(&path(root)).unwrap().list(&Globs::parse(&["**"]).unwrap(), 2).unwrap();
+            listing.paths.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(names("r/w"), ["in/d.html", "keep.html"]);
+        fs::create_dir_all(path("r/.git/worktrees/l")).unwrap();
+        fs::write(path("r/.git/worktrees/l/commondir"), "../..\n").unwrap();
+        fs::create_dir_all(path("l/out")).unwrap();
+        fs::write(path("l/.git"), format!("gitdir: {}\n", path("r/.git/worktrees/l").display())).unwrap();
+        fs::write(path("l/a.html"), "x").unwrap();
+        fs::write(path("l/out/b.html"), "x").unwrap();
+        assert_eq!(names("l"), ["a.html"]);
     }
 
     #[test]

@@ -115,6 +115,19 @@ fn the_approvals_of_this_repository_fit_their_schema() {
 }
 
 #[test]
+fn records_of_commands_and_models_fit_their_schema() {
+    let site = Site::new(0).policy("[[exec.allow]]\nprefix = [\"sh\"]\n");
+    let body = "nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo x\"] });
+        try { nrv.llm.complete(#{ provider: \"heuristic\", prompt: \"hello\", max_tokens: 10 }); } catch {} 1";
+    result_of(&site, body);
+    let events = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    assert!(events.contains("\"exec_ended\"") && events.contains("\"llm_sent\""), "{events}");
+    for line in events.lines() {
+        fits("record", &serde_json::from_str(line).unwrap());
+    }
+}
+
+#[test]
 fn every_schema_is_a_schema_and_the_pages_name_it() {
     let files = repository::files();
     let pages: String =

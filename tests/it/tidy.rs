@@ -74,8 +74,8 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
-    // `exec` asks for the attributes by which an overlay marks its folders.
-    ("rustix", &["cli", "exec", "guest", "journal", "process", "workspace"]),
+    // `exec` asks for the attributes by which an overlay marks its folders; `ledger` and `lock` name a flag of `open`.
+    ("rustix", &["cli", "exec", "guest", "journal", "ledger", "lock", "process", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
     ("ureq", &["net"]),

@@ -14,6 +14,7 @@ use crate::{
     host::{Context, context::check_stop, said::last_words},
     journal::{self, Cleared},
     policy::Policy,
+    process::sandbox::Ended,
     workspace::View,
 };
 
@@ -105,20 +106,26 @@ impl Bench<'_> {
             let (key, _, what) = exec::bound(&exec::limits(&self.judges.0.settings().exec), bound);
             Verdict::fails(format!("it took more {what} than `{key}`"))
         });
-        let verdict = match (ended.timed_out, ended.status, ended.signal) {
-            _ if let Some(failed) = exceeded => failed,
+        let verdict = exceeded.unwrap_or_else(|| self.judge(command, &ended));
+        if verdict.ok {
+            return Ok(Seen { verdict, output: None, ran });
+        }
+        Ok(Seen { verdict, output: last_words(&ended, self.judges.1.secrets()), ran })
+    }
+
+    /// How the command ended, against how it has to.
+    fn judge(&self, command: &Command, ended: &Ended) -> Verdict {
+        match (ended.timed_out, ended.status, ended.signal) {
             (true, ..) if self.short => Verdict::fails("it took what was left of the budget `exec_s`"),
             (true, ..) => Verdict::fails(format!("it took longer than {} ms", self.timeout_ms)),
             (false, Some(status), _) if status == command.status => {
-                let verdict = Verdict::holds(format!("it ended with status {status}"));
-                return Ok(Seen { verdict, output: None, ran });
+                Verdict::holds(format!("it ended with status {status}"))
             }
             (false, Some(status), _) => {
                 Verdict::fails(format!("it ended with status {status}, not {}", command.status))
             }
             (false, None, Some(signal)) => Verdict::fails(format!("signal {signal} ended it")),
             (false, None, None) => Verdict::fails("nobody knows how it ended"),
-        };
-        Ok(Seen { verdict, output: last_words(&ended, self.judges.1.secrets()), ran })
+        }
     }
 }
