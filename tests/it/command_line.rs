@@ -73,5 +73,8 @@ fn a_folder_with_a_broken_policy_still_tells_what_needs_none() {
     for arguments in [&["completions", "fish"][..], &["man"], &["dta", "describe", "link_updater"], &["init"]] {
         site.nrv(arguments).exits(0);
     }
-    site.nrv(&["runs", "list"]).exits(1).says("is not TOML");
+    for arguments in [&["runs", "list"][..], &["recover"]] {
+        site.nrv(arguments).exits(0);
+    }
+    site.nrv(&["dta", "list"]).exits(1).says("is not TOML");
 }
