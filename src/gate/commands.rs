@@ -31,14 +31,18 @@ impl Gate for Commands {
         }
         let usual = Decision::from(settings.decision);
         let mut findings = Vec::new();
-        for words in subject.commands()? {
+        let commands = subject.commands()?;
+        let starts = if commands.is_empty() { Vec::new() } else { subject.starts() };
+        for words in commands {
             let Some(command) = words.command() else {
                 findings.push(unparsed("the tool starts commands, and nothing in its params says which", usual));
                 continue;
             };
-            let examined = destructive::examine(command, rules.destructive());
-            findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, policy, rules)));
-            findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
+            for start in &starts {
+                let examined = destructive::examine_from(*start, command, rules.destructive());
+                findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, policy, rules)));
+                findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
+            }
         }
         Some(findings)
     }

@@ -6,7 +6,10 @@ use base64::{Engine, prelude::BASE64_STANDARD as STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Edit, Rules, Subject, Text, Verdict, decide, destructive::Command};
+use super::{
+    Edit, Rules, Subject, Text, Verdict, decide,
+    destructive::{Command, Start},
+};
 use crate::{
     diff,
     error::{Code, Error},
@@ -65,7 +68,8 @@ pub fn answer(request: &Request, policy: &Policy, rules: &Rules) -> Result<Answe
         |subject: Subject<'_>| Ok(Answer { id: request.id.clone(), verdict: decide(&subject, policy, rules) });
     match request {
         Request { tool: Some(name), params, command: None, argv: None, path: None, text: None, b64: None, .. } => {
-            decided(Subject::ToolUse { name, params: params.as_ref().unwrap_or(&Value::Null) })
+            let params = params.as_ref().unwrap_or(&Value::Null);
+            decided(Subject::ToolUse { name, params, start: Start::default() })
         }
         Request { argv: Some(argv), tool: None, params: None, path: None, text: None, b64: None, .. } => {
             decided(Subject::Command { command: Command::Argv(argv) })

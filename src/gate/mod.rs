@@ -223,7 +223,7 @@ pub fn evaluate_command(command: destructive::Command<'_>, policy: &Policy, rule
 
 /// Judges a tool that somebody wants to use.
 pub fn evaluate_tool_use(name: &str, params: &Value, policy: &Policy, rules: &Rules) -> Verdict {
-    decide(&Subject::ToolUse { name, params }, policy, rules)
+    decide(&Subject::ToolUse { name, params, start: destructive::Start::default() }, policy, rules)
 }
 
 /// Judges an edit that somebody wants to make.
@@ -419,9 +419,10 @@ mod tests {
         let text = "[gates.tools]\nenabled = true\n[gates.diff_size]\nblock_lines = 1\n[paths]\ndeny = ['old']";
         let policy = Policy::parse(text, FILE).unwrap();
         let params = serde_json::json!({"command": "git reset --hard", "path": "old/a", "content": "a\nb\nc\n"});
+        let start = destructive::Start::default();
         let (files, call) = ([stat(".git/x", 400), stat("old/a", 1)], Call::DtaDescribe { tool: "x".to_owned() });
         for subject in [
-            Subject::ToolUse { name: "Write", params: &params },
+            Subject::ToolUse { name: "Write", params: &params, start },
             changes(&files),
             Subject::Call { call: &call, adapters: &[], calls: &[] },
         ] {

@@ -1,6 +1,6 @@
 //! The gate `paths`: nothing protected, denied or unpermitted is written, and no secret is read.
 
-use super::{Decision, Finding, Gate, Rules, Subject};
+use super::{Decision, Finding, Gate, Rules, Subject, destructive::is_in_store};
 use crate::{
     call::Call,
     error::{Code, Error},
@@ -116,8 +116,9 @@ fn judge_edit(path: &str, policy: &Policy) -> Option<Finding> {
         return policy.write_refusal(&parsed).map(Finding::from);
     }
     let shown = escape(path);
-    let protected =
-        protected::write_refusal(&parsed).map(|why| (Decision::Block, Code::ProtectedPath, "protected", why));
+    let of_trust = is_in_store(path).then_some("it says whom and what a person trusts");
+    let protected = protected::write_refusal(&parsed).or(of_trust);
+    let protected = protected.map(|why| (Decision::Block, Code::ProtectedPath, "protected", why));
     let (decision, code, rule, why) = protected.unwrap_or((
         Decision::RequireConfirmation,
         Code::Blocked,

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{destructive, said, tool_use};
+use super::{
+    destructive::{self, Start},
+    said, tool_use,
+};
 use crate::{call::Call, diff::Stat, hash::Sha256};
 
 /// What is judged.
@@ -47,6 +50,9 @@ pub enum Subject<'a> {
         name: &'a str,
         /// What it is given.
         params: &'a Value,
+        /// Where its commands begin, unless the params say otherwise.
+        #[serde(flatten)]
+        start: Start<'a>,
     },
     /// A text of which nobody knows where it will stand.
     Text {
@@ -152,18 +158,30 @@ impl<'a> Subject<'a> {
                 Some(vec![Words::Argv(Cow::Borrowed(argv))])
             }
             Subject::Command { command: destructive::Command::Line(line) } => Some(vec![Words::Line(line.into())]),
-            Subject::ToolUse { name, params } => Some(tool_use::commands(name, params)),
+            Subject::ToolUse { name, params, .. } => Some(tool_use::commands(name, params)),
             Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
             Subject::Call { call: Call::ExecRun(run), .. } => Some(vec![Words::Argv(Cow::Owned(run.argv()))]),
             Subject::Call { .. } | Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
     }
 
+    /// Where the commands begin: in each of these folders.
+    pub(super) fn starts(&self) -> Vec<Start<'a>> {
+        let (params, start) = match *self {
+            Subject::ToolUse { params, start, .. } => (params, start),
+            Subject::Call { call: Call::Custom { params, .. }, .. } => (params, Start::default()),
+            _ => return vec![Start::default()],
+        };
+        let folders = tool_use::folders(params);
+        let own = (folders.len() != 1).then_some(start);
+        own.into_iter().chain(folders.into_iter().map(|folder| Start { folder: Some(folder), ..start })).collect()
+    }
+
     /// The edits that are asked for; none if the subject can't hold any.
     pub(super) fn edits(&self) -> Option<Vec<Cow<'a, Edit<'a>>>> {
         match *self {
             Subject::Edit { edit, .. } => Some(vec![Cow::Borrowed(edit)]),
-            Subject::ToolUse { name, params } => {
+            Subject::ToolUse { name, params, .. } => {
                 Some(tool_use::edits(name, params).into_iter().map(Cow::Owned).collect())
             }
             Subject::Call { .. } | Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } => None,
@@ -173,7 +191,7 @@ impl<'a> Subject<'a> {
     /// The paths that are read; none if the subject can't name any.
     pub(super) fn reads(&self) -> Option<Vec<&'a str>> {
         match *self {
-            Subject::ToolUse { name, params } => Some(tool_use::reads(name, params)),
+            Subject::ToolUse { name, params, .. } => Some(tool_use::reads(name, params)),
             Subject::Call { .. }
             | Subject::Changes { .. }
             | Subject::Command { .. }
@@ -196,7 +214,7 @@ impl<'a> Subject<'a> {
             }
             Subject::Text { text } => Some(vec![Cow::Borrowed(text)]),
             Subject::Edit { edit, .. } => owned(vec![Text::from(edit.clone())]),
-            Subject::ToolUse { name, params } => owned(tool_use::texts(name, params)),
+            Subject::ToolUse { name, params, .. } => owned(tool_use::texts(name, params)),
             Subject::Call { call: Call::Custom { name, params }, .. } => owned(tool_use::texts(name, params)),
             Subject::Call { call: Call::ExecRun(run), .. } => {
                 let given = run.env.values().chain(&run.stdin).map(String::as_str);

@@ -24,6 +24,12 @@ const MANY_COMMANDS: &[&str] = &["cmds", "commands", "scripts"];
 /// The words that follow a command.
 const ARGUMENTS: &[&str] = &["arguments", "args", "argv"];
 
+/// The folder in which a command starts.
+const FOLDERS: &[&str] = &["cwd", "directory", "dirpath", "workdir", "workingdir", "workingdirectory"];
+
+/// The most folders that the params of one tool name.
+const MOST_FOLDERS: usize = 8;
+
 /// Statements for a database.
 const STATEMENTS: &[&str] = &["sql", "sqlquery", "sqlstatement"];
 
@@ -93,6 +99,19 @@ pub(super) fn commands<'a>(tool: &str, params: &'a Value) -> Vec<Words<'a>> {
     if deeds.starts_commands && found.is_empty() && !is_patch {
         found.push(Words::Untold);
     }
+    found
+}
+
+/// The folders in which commands start, as some params name them, each once.
+pub(super) fn folders(params: &Value) -> Vec<&str> {
+    let mut found = Vec::new();
+    each_object(params, &mut |map| {
+        for folder in values(map, FOLDERS).filter_map(Value::as_str) {
+            if found.len() < MOST_FOLDERS && !found.contains(&folder) {
+                found.push(folder);
+            }
+        }
+    });
     found
 }
 
@@ -259,7 +278,7 @@ pub(super) fn locate(
                         }
                     });
                 }
-                if is(name, PATHS) || moves && (is(name, TARGETS) || is(name, SOURCES)) {
+                if is(name, PATHS) || is(name, FOLDERS) || moves && (is(name, TARGETS) || is(name, SOURCES)) {
                     each_string_of_mut(value, &mut |path| *path = place(path));
                 }
             }

@@ -60,13 +60,13 @@ mod tests {
 
     use super::super::decide;
     use super::*;
-    use crate::{call::Call, policy::FILE};
+    use crate::{call::Call, gate::destructive::Start, policy::FILE};
 
     #[track_caller]
     fn check(policy: &str, name: &str, expected: Decision) {
         let policy = Policy::parse(policy, FILE).unwrap();
         let rules = Rules::built_in();
-        let found = decide(&Subject::ToolUse { name, params: &Value::Null }, &policy, rules);
+        let found = decide(&Subject::ToolUse { name, params: &Value::Null, start: Start::default() }, &policy, rules);
         assert_eq!(found.decision, expected, "{name}");
     }
 

@@ -285,6 +285,43 @@ fn a_link_does_not_lead_the_hook_astray() {
 }
 
 #[test]
+fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
+    let site = site("");
+    let at = |folder: &str| site.root().join(folder);
+    site.write(".claude/plans/a.md", "x\n");
+    std::fs::create_dir_all(at(".git/hooks")).unwrap();
+    std::os::unix::fs::symlink(at(".git/hooks"), at("inner")).unwrap();
+    let line = json!({"command": "rm pre-commit"});
+    let asked = |folder: &str, line: &str| json!({"hook_event_name": "PreToolUse", "cwd": at(folder), "tool_name": "Bash", "tool_input": {"command": line}});
+    let with = |name: &str, folder: Value| {
+        json!({"hook_event_name": "PreToolUse", "cwd": at(""), "tool_name": "shell",
+               "tool_input": {"command": ["rm", "pre-commit"], name: folder}})
+    };
+    for payload in [
+        asked(".git/hooks", "rm pre-commit"),
+        asked("inner", "rm pre-commit"),
+        asked(".claude", "echo {} > settings.json"),
+        asked(".claude/plans", "echo {} > ../settings.json"),
+        json!({"hook_event_name": "beforeShellExecution", "cwd": at(".git/hooks"), "command": "rm pre-commit"}),
+        json!({"agent_action_name": "pre_run_command",
+               "tool_info": {"command_line": "rm pre-commit", "cwd": at(".git/hooks")}}),
+        json!({"hook_event_name": "beforeMCPExecution", "tool_name": "shell", "cwd": at(".git/hooks"), "tool_input": line}),
+        with("workdir", json!(".git/hooks")),
+        with("dir_path", json!(at(".git/hooks"))),
+        with("cwd", json!("./inner")),
+    ] {
+        assert_eq!(hook(&site, &payload).code, 2, "{payload}");
+    }
+    for payload in [asked("", "rm pre-commit"), asked(".claude/plans", "echo x > b.md"), with("workdir", json!("docs"))]
+    {
+        assert_eq!(hook(&site, &payload).code, 0, "{payload}");
+    }
+    let write = json!({"hook_event_name": "PreToolUse", "cwd": at(""), "tool_name": "Write",
+        "tool_input": {"file_path": "/srv/state/nrv/trusted/x", "content": "x"}});
+    hook(&site, &write).exits(2);
+}
+
+#[test]
 fn what_the_policy_denies_to_readers_is_not_read_by_tools() {
     let site = site("");
     let read = |tool: &str, input: Value| {

@@ -19,6 +19,7 @@ use crate::{
     error::{Code, Error},
     gate::{
         Subject,
+        destructive::Start,
         hook::{BLOCK, Question, Reply},
     },
     path::RepoPath,
@@ -116,6 +117,8 @@ fn answer(here: &Here, arguments: &GateArguments) -> Result<Reply, Error> {
         std::str::from_utf8(&workspace.read(&path).ok()?.bytes).ok().map(str::to_owned)
     };
     let question = question.located(&place, &read);
-    let subject = Subject::ToolUse { name: &question.tool, params: &question.params };
+    let (begins, root) = (place::in_workspace(here, &folder), here.context.workspace.root().to_string_lossy());
+    let start = Start { folder: Some(&begins), root: Some(&root) };
+    let subject = Subject::ToolUse { name: &question.tool, params: &question.params, start };
     Ok(question.reply(&bench.decide(&subject)))
 }

@@ -86,7 +86,8 @@ fn tool_subject<T>(here: &Here, arguments: &ToolArguments, take: impl FnOnce(&Su
         Some(file) => parse_json(&here.read_input(file)?, file)?,
         None => Value::Null,
     };
-    Ok(take(&Subject::ToolUse { name: &arguments.name, params: &params }))
+    let start = destructive::Start::default();
+    Ok(take(&Subject::ToolUse { name: &arguments.name, params: &params, start }))
 }
 
 fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output) -> Result<u8, Error> {

@@ -290,6 +290,27 @@ fn what_an_agent_does_to_its_own_guard_blocks() {
         "/lib64/ld-linux-x86-64.so.2 target/debug/nrv approve x --yes",
         "expect -c 'spawn nrv run x; expect y; send y'",
         "cp -l nrv.toml x",
+        "echo x > .claude/plans/../settings.json",
+        "rm .claude/projects/../settings.json",
+        "echo x > .github/workflows/../hooks/a.json",
+        "cd .claude/plans && echo x > ../settings.json",
+        "env -C .git/hooks rm pre-commit",
+        "env --chdir=.claude sh -c 'echo x > settings.json'",
+        "env -iC .git/hooks rm pre-commit",
+        "sudo -D .git rm config",
+        "sudo --chdir .claude tee settings.json < x",
+        "cp /tmp/x ~/.local/state/nrv/trusted/x",
+        "install -m 600 x $XDG_STATE_HOME/nrv/trusted/y",
+        "mkdir -p ~/.local/state/nrv/trusted",
+        "mkdir -p \"${XDG_STATE_HOME:-$HOME/.local/state}/nrv/trusted\"",
+        "echo x | tee /srv/state/nrv/trusted/a",
+        "echo x > ~/.local/state/nrv/trusted/x",
+        "cd ~/.local/state/nrv && echo x > trusted/a",
+        "cd ~/.local/state && echo x > nrv/a",
+        "mv x ~/.local/state/nrv/trusted/",
+        "ln -s /tmp/t ~/.local/state/nrv/trusted",
+        "python3 -c \"open('/srv/nrv/trusted/x', 'w')\"",
+        "python3 -c \"import os; open(os.path.expanduser('~/.local/state') + '/nrv/x', 'w')\"",
     ] {
         let found = examined(line);
         let blocks = |hit: &super::Hit| hit.rule.starts_with("guard.") && hit.severity == super::Severity::Block;
@@ -309,5 +330,32 @@ fn what_an_agent_does_to_its_own_guard_blocks() {
         "CI=true npm test",
         "git config core.hooksPath",
         "ls -la .git/hooks .claude",
+        "echo x > .claude/plans/a.md",
+        "env -C docs ls nrv.toml",
+        "ls ~/.local/state/nrv/trusted",
+        "mkdir -p src/nrv/rules",
     ]);
+}
+
+#[test]
+fn a_command_is_judged_by_the_folder_in_which_it_begins() {
+    let found = |folder: &str, line: &str| {
+        let start = super::Start { folder: Some(folder), root: Some("/tmp/w") };
+        super::examine_from(start, Command::Line(line), Rules::built_in()).hits
+    };
+    for (folder, line) in [
+        (".git/hooks", "rm pre-commit"),
+        (".claude", "echo {} > settings.json"),
+        (".claude/plans", "rm ../settings.json"),
+        ("/srv/state/nrv", "echo x > trusted/a"),
+        ("/etc", "echo x > passwd"),
+        ("", "rm nrv.toml"),
+        (".", "rm nrv.toml"),
+        ("-", "rm -rf node_modules"),
+    ] {
+        assert!(!found(folder, line).is_empty(), "{folder}: {line}");
+    }
+    for (folder, line) in [("docs", "rm pre-commit"), ("", "ls"), ("/tmp/x", "rm -rf y"), (".git/hooks", "ls")] {
+        assert_eq!(found(folder, line), [], "{folder}: {line}");
+    }
 }

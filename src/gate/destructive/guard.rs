@@ -4,8 +4,9 @@
 //! Only what the command line says counts: contents of files and of archives are not known here.
 
 use super::{
-    arguments::{Arguments, matches},
+    arguments::Arguments,
     code::Language,
+    guarded::{self, NAMES, guarded, is_pattern_of_guarded, may_be_guarded, names_store},
     place::{self, Place},
     program,
     walk::{Context, Value, Walk},
@@ -19,34 +20,6 @@ pub(super) struct Guise {
     /// What looks like a person's terminal is none.
     terminal: bool,
 }
-
-/// Names that are guarded at any depth, and the rule of each.
-const NAMES: &[(&str, &str)] = &[
-    ("nrv.toml", "guard.policy"),
-    ("nrv.lock", "guard.policy"),
-    ("nrv.lock.sig", "guard.policy"),
-    (".nrv", "guard.policy"),
-    (".runs", "guard.records"),
-    (".git", "guard.git"),
-    (".claude", "guard.agent"),
-    (".claude.json", "guard.agent"),
-    (".cline", "guard.agent"),
-    (".clinerules", "guard.agent"),
-    (".codex", "guard.agent"),
-    (".continue", "guard.agent"),
-    (".cursor", "guard.agent"),
-    (".gemini", "guard.agent"),
-    (".kimi", "guard.agent"),
-    (".kiro", "guard.agent"),
-    (".mcp.json", "guard.agent"),
-    (".opencode", "guard.agent"),
-    (".qwen", "guard.agent"),
-    (".roo", "guard.agent"),
-    (".windsurf", "guard.agent"),
-];
-
-/// What agents keep beside their settings and write as they work.
-const WORKING: &[&str] = &["cache", "log", "logs", "plans", "projects", "sessions", "todos", "tmp", "worktrees"];
 
 /// Programs that change, replace or remove every file that they are given.
 const CHANGES: &[&str] = &[
@@ -179,7 +152,7 @@ impl Walk<'_> {
         }
         self.renamed(name, argv);
         // Most commands name nothing that could be guarded.
-        let telling = |word: &String| word.bytes().any(|byte| matches!(byte, b'.' | b'*' | b'?' | b'['));
+        let telling = |word: &String| word.contains(['*', '?', '[']) || may_be_guarded(word);
         if self.folder().is_none() && !argv.iter().skip(1).any(telling) {
             return;
         }
@@ -214,7 +187,7 @@ impl Walk<'_> {
 
     /// Code that names what is guarded and writes.
     pub(super) fn guard_code(&mut self, text: &str, language: Option<Language>, argv: &[String]) {
-        if !text.contains('.') {
+        if !may_be_guarded(text) {
             return;
         }
         let text = text.to_ascii_lowercase();
@@ -230,6 +203,8 @@ impl Walk<'_> {
         };
         if let Some((_, id)) = NAMES.iter().find(|(name, _)| named(name)) {
             self.hit(id, argv);
+        } else if names_store(&whole) {
+            self.hit("guard.policy", argv);
         }
     }
 
@@ -360,6 +335,9 @@ fn written(name: &str, argv: &[String], valued: &[&str]) -> Vec<String> {
     let changes = CHANGES.binary_search(&name).is_ok();
     let copies = COPIES.binary_search(&name).is_ok();
     let known = changes || copies || EDITS.binary_search(&name).is_ok();
+    if name == "mkdir" {
+        return argv.iter().skip(1).filter(|path| guarded::is_in_store(path)).cloned().collect();
+    }
     if !known && !matches!(name, "git" | "dd" | "tar" | "bsdtar" | "unzip" | "7z" | "cpio" | "curl" | "wget") {
         return paths;
     }
@@ -457,130 +435,9 @@ fn outputs(argv: &[String]) -> Vec<String> {
     paths
 }
 
-/// The rule that guards a path; none if it may be written.
-fn guarded(path: &str) -> Option<&'static str> {
-    if !path.contains('.') {
-        return None;
-    }
-    let path = without_commands(path);
-    let names =
-        || path.split(['/', '\\']).map(|name| name.trim_matches('"')).filter(|name| !name.is_empty() && *name != ".");
-    for (at, name) in names().enumerate() {
-        let mut rest = names().skip(at + 1);
-        if name.eq_ignore_ascii_case(".github") && rest.next().is_some_and(|next| next.eq_ignore_ascii_case("hooks")) {
-            return Some("guard.agent");
-        }
-        let Some((_, id)) = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else { continue };
-        let mut rest = names().skip(at + 1);
-        let next = rest.next().unwrap_or_default();
-        let last = rest.last().unwrap_or(next);
-        let is_working = match *id {
-            // What a command that was ended has left, and what is only read by people.
-            "guard.git" => {
-                last.ends_with(".lock") || last.ends_with("_EDITMSG") || last.ends_with("_MSG") || last == "exclude"
-            }
-            "guard.agent" => WORKING.contains(&next),
-            _ => false,
-        };
-        if !is_working {
-            return Some(id);
-        }
-    }
-    None
-}
-
-/// A path without what commands in it print: `$(cat .git/HEAD)/x` is no path below `.git`.
-fn without_commands(path: &str) -> std::borrow::Cow<'_, str> {
-    if !path.contains("$(") {
-        return path.into();
-    }
-    let (mut plain, mut open, mut rest) = (String::new(), 0_usize, path.chars().peekable());
-    while let Some(character) = rest.next() {
-        match character {
-            '$' if rest.peek() == Some(&'(') => plain.push('$'),
-            '(' => open += 1,
-            ')' => open = open.saturating_sub(1),
-            _ if open == 0 => plain.push(character),
-            _ => {}
-        }
-    }
-    plain.into()
-}
-
-/// Whether a pattern of the shell may stand for a file that is guarded.
-fn is_pattern_of_guarded(path: &str) -> bool {
-    if !path.contains(['*', '?', '[']) {
-        return false;
-    }
-    let path = path.trim_end_matches('/');
-    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
-    let name = if folder.is_empty() { path.trim_start_matches('/') } else { name };
-    // They lie in the folder of the workspace, which may be the one above.
-    if !folder.split('/').all(|name| matches!(name, "." | "..") || name.is_empty() || name.contains(['$', '`'])) {
-        return false;
-    }
-    // A set of characters, and any one, are taken for any number.
-    let (mut pattern, mut inside) = (String::new(), false);
-    for character in name.chars() {
-        match character {
-            '[' => inside = true,
-            ']' if inside => {
-                inside = false;
-                pattern.push('*');
-            }
-            '?' => pattern.push('*'),
-            _ if inside => {}
-            other => pattern.push(other.to_ascii_lowercase()),
-        }
-    }
-    let is_told = pattern.bytes().any(|byte| byte.is_ascii_alphanumeric());
-    is_told
-        && NAMES.iter().any(|(known, _)| pattern.starts_with('.') == known.starts_with('.') && matches(&pattern, known))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_guarded_at_any_depth_and_in_any_case() {
-        for path in [
-            "nrv.toml",
-            "./NRV.TOML",
-            "$PWD/nrv.lock",
-            "$(pwd)/.runs/x",
-            "../x/.git/hooks/pre-commit",
-            ".claude/settings.json",
-            "~/.codex/config.toml",
-            ".github/hooks/nrv.json",
-            "a\\.git\\config",
-        ] {
-            assert!(guarded(path).is_some(), "{path}");
-        }
-        for path in [
-            ".gitignore",
-            "nrv.toml.bak",
-            ".git/index.lock",
-            ".git/COMMIT_EDITMSG",
-            ".github/workflows/x.yml",
-            "src/nrv.rs",
-            ".claude/plans/x.md",
-            "$(cat .git/HEAD)",
-            "x.git",
-        ] {
-            assert_eq!(guarded(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_pattern_that_may_stand_for_a_guarded_file_is_one() {
-        for path in ["nrv.*", "*.lock", "nrv.tom?", "[mn]rv.toml", ".cl*"] {
-            assert!(is_pattern_of_guarded(path), "{path}");
-        }
-        for path in ["*", "*.log", "nrv.toml", "src/*.rs", ".[!.]*"] {
-            assert!(!is_pattern_of_guarded(path), "{path}");
-        }
-    }
 
     #[test]
     fn lists_are_sorted() {

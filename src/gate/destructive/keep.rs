@@ -1,6 +1,8 @@
 //! What a line tells of itself as it goes on: the values of variables and lists, and the folder where commands run.
 
 use super::{
+    Start,
+    place::{self, Place},
     shell::{Assignment, Operator, Part, Script, Word, expand, joined},
     walk::{Context, UNKNOWN, Value, Walk},
 };
@@ -18,6 +20,8 @@ pub(super) struct Stand {
     pub(super) folder: Option<String>,
     /// True once it has gone to a folder that nobody can tell.
     pub(super) moved: bool,
+    /// The absolute path of the workspace, if it is known.
+    pub(super) root: Option<String>,
     /// Where `popd` goes back to.
     pub(super) before: Vec<(Option<String>, bool)>,
 }
@@ -45,6 +49,25 @@ impl Walk<'_> {
         self.aside(inner);
         (self.variables, self.lists) = (variables, lists);
         (self.aliases, self.functions) = (aliases, functions);
+    }
+
+    /// Begins in a folder.
+    pub(super) fn begin(&mut self, start: Start<'_>) {
+        self.stand.root = start.root.map(str::to_owned);
+        if let Some(folder) = start.folder.filter(|folder| !folder.is_empty()) {
+            self.enter(folder.to_owned());
+        }
+    }
+
+    /// Goes to a folder; in one that is not below, nobody knows what a relative path means.
+    pub(super) fn enter(&mut self, path: String) {
+        let path = self.folder().map_or(path.clone(), |folder| place::below(folder, &path));
+        let is_told =
+            path != "-" && !path.starts_with('+') && Place::of(&path) != Place::Unknown && !path.contains('$');
+        let is_home = path.starts_with("$HOME") || path.starts_with("${HOME}");
+        // Caches are made again below here, and nobody knows it of other places.
+        self.stand.moved |= !is_told || Place::of(&path) == Place::Root;
+        self.stand.folder = (is_told || is_home).then_some(path).filter(|path| path != "." && path.len() < 4096);
     }
 
     /// The folder where commands run, if the line has gone to one.

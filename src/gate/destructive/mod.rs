@@ -12,6 +12,7 @@ mod code;
 mod describe;
 mod exception;
 mod guard;
+mod guarded;
 mod keep;
 mod names;
 mod place;
@@ -31,6 +32,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::guarded::is_in_store;
 use self::walk::{Context, Walk};
 pub use self::{
     describe::Described,
@@ -87,17 +89,35 @@ pub struct Hit {
     pub allowed: Option<usize>,
 }
 
+/// Where a command begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Start<'a> {
+    /// The folder, relative to the workspace if it is in it; none: the workspace's own, or one that nobody tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<&'a str>,
+    /// The absolute path of the workspace, if it is known: where it lies, nothing is thrown away.
+    #[serde(skip)]
+    pub root: Option<&'a str>,
+}
+
 /// Holds a command against rules.
 pub fn examine(command: Command<'_>, rules: &Rules) -> Examined {
+    examine_from(Start::default(), command, rules)
+}
+
+/// Holds a command that begins in some folder against rules.
+pub fn examine_from(start: Start<'_>, command: Command<'_>, rules: &Rules) -> Examined {
     let ctx = Context { elsewhere: false, input: None };
     let walk = match command {
         Command::Argv(argv) => {
             let mut walk = Walk::new(rules, argv.iter().map(String::len).sum());
+            walk.begin(start);
             walk.command(argv, ctx);
             walk
         }
         Command::Line(line) => {
             let mut walk = Walk::new(rules, line.len());
+            walk.begin(start);
             match sql::bare(line) {
                 Some(language) => {
                     walk.statements(line, language, &[line.to_owned()], ctx);

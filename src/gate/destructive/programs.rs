@@ -275,7 +275,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A change of folder; in one that is not below, nobody knows what a relative path means.
+    /// A change of folder.
     fn go(&mut self, name: &str, argv: &[String]) {
         let here = (self.stand.folder.clone(), self.stand.moved);
         if name == "popd" {
@@ -293,13 +293,7 @@ impl Walk<'_> {
             }
             (Some(to), _) => to.clone(),
         };
-        let path = self.folder().map_or(path.clone(), |folder| place::below(folder, &path));
-        let is_told =
-            path != "-" && !path.starts_with('+') && Place::of(&path) != Place::Unknown && !path.contains('$');
-        let is_home = path.starts_with("$HOME") || path.starts_with("${HOME}");
-        // Caches are made again below here, and nobody knows it of other places.
-        self.stand.moved |= !is_told || Place::of(&path) == Place::Root;
-        self.stand.folder = (is_told || is_home).then_some(path).filter(|path| path != "." && path.len() < 4096);
+        self.enter(path);
     }
 
     /// `set -- one two`: the arguments of the line itself.

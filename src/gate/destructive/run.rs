@@ -220,6 +220,9 @@ impl Walk<'_> {
                     "eval" | "builtin" | "command" => walk.wrapped(name, argv, runs, ctx),
                     _ => walk.aside(|walk| {
                         walk.disguise(name, argv);
+                        if let Some(folder) = wrapper::folder(name, argv) {
+                            walk.enter(folder);
+                        }
                         walk.wrapped(name, argv, runs, ctx);
                     }),
                 }

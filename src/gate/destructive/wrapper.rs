@@ -408,6 +408,44 @@ pub(super) fn is_known(program: &str) -> bool {
     BY_NAME.of(program).next().is_some() || matches!(program, "find" | "xargs" | "parallel" | "trap")
 }
 
+/// The folder in which a program starts the other one, if it is told one.
+pub(super) fn folder(program: &str, argv: &[String]) -> Option<String> {
+    let options: &[&str] = match program {
+        "env" => &["-C", "--chdir"],
+        "sudo" | "sudo-rs" | "run0" => &["-D", "--chdir"],
+        "systemd-run" => &["--working-directory"],
+        "unshare" => &["-w", "--wd"],
+        "conda" | "mamba" | "micromamba" => &["--cwd"],
+        "npm" | "pnpm" => &["-C", "--prefix", "--dir"],
+        "uv" => &["--directory"],
+        _ => return None,
+    };
+    // What follows the program that is run are options of that one.
+    let from = BY_NAME.of(program).find_map(|wrapper| wrapper.start(argv)).unwrap_or(argv.len());
+    let own = argv.get(1..from.min(argv.len())).unwrap_or_default();
+    let short = options.iter().find(|option| option.len() == 2);
+    own.iter().enumerate().rev().find_map(|(at, word)| {
+        if options.contains(&word.as_str()) || short.is_some_and(|short| is_cluster(word, short)) {
+            return own.get(at + 1).cloned();
+        }
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        match name.starts_with("--") {
+            true => (options.contains(&name) && !value.is_empty()).then(|| value.to_owned()),
+            false => {
+                short.and_then(|short| word.strip_prefix(short)).map(|rest| rest.trim_start_matches('=').to_owned())
+            }
+        }
+    })
+}
+
+/// Letters behind one dash of which the last is this option: `-iC`.
+fn is_cluster(word: &str, short: &str) -> bool {
+    word.len() > 2
+        && word.ends_with(&short[1..])
+        && word.strip_prefix('-').is_some_and(|letters| letters.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        && !word.starts_with(short)
+}
+
 /// What a command runs, if it is known to run others, and whether elsewhere.
 pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
     let rebases = program == "git" && argv.iter().any(|word| word == "rebase");
