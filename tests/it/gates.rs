@@ -300,6 +300,9 @@ fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
     for payload in [
         asked(".git/hooks", "rm pre-commit"),
         asked("inner", "rm pre-commit"),
+        asked("", &format!("rm {}", at(".git/config").display())),
+        asked("", &format!("rm {}", at("inner/../config").display())),
+        asked("", &format!("rm {}", at("nrv.toml").display())),
         asked(".claude", "echo {} > settings.json"),
         asked(".claude/plans", "echo {} > ../settings.json"),
         json!({"hook_event_name": "beforeShellExecution", "cwd": at(".git/hooks"), "command": "rm pre-commit"}),
@@ -312,8 +315,12 @@ fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
     ] {
         assert_eq!(hook(&site, &payload).code, 2, "{payload}");
     }
-    for payload in [asked("", "rm pre-commit"), asked(".claude/plans", "echo x > b.md"), with("workdir", json!("docs"))]
-    {
+    for payload in [
+        asked("", "rm pre-commit"),
+        asked(".claude/plans", "echo x > b.md"),
+        asked("", "rm -r /tmp/missing-folder/.runs"),
+        with("workdir", json!("docs")),
+    ] {
         assert_eq!(hook(&site, &payload).code, 0, "{payload}");
     }
     let write = json!({"hook_event_name": "PreToolUse", "cwd": at(""), "tool_name": "Write",

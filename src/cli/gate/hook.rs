@@ -118,7 +118,7 @@ fn answer(here: &Here, arguments: &GateArguments) -> Result<Reply, Error> {
     };
     let question = question.located(&place, &read);
     let (begins, root) = (place::in_workspace(here, &folder), here.context.workspace.root().to_string_lossy());
-    let start = Start { folder: Some(&begins), root: Some(&root) };
+    let start = Start { folder: Some(&begins), root: Some(&root), real: Some(place::real) };
     let subject = Subject::ToolUse { name: &question.tool, params: &question.params, start };
     Ok(question.reply(&bench.decide(&subject)))
 }

@@ -22,6 +22,11 @@ pub(super) fn in_workspace(here: &Here, path: &Path) -> String {
     shown(real.strip_prefix(here.context.workspace.root()).unwrap_or(&real))
 }
 
+/// The path to which an absolute one leads through links.
+pub(super) fn real(path: &str) -> Option<String> {
+    Some(resolved(Path::new(path))?.to_string_lossy().into_owned())
+}
+
 /// The absolute path without links, as the system would follow them, whether the file exists or not; none where links lead in circles.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();

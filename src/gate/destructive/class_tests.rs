@@ -300,6 +300,13 @@ fn what_an_agent_does_to_its_own_guard_blocks() {
         "sudo -D .git rm config",
         "sudo --chdir .claude tee settings.json < x",
         "cp /tmp/x ~/.local/state/nrv/trusted/x",
+        "cp /srv/nrv.toml /tmp/w/",
+        "scp h:x nrv.toml",
+        "sed -i nrv.toml -e s/a/b/",
+        "sed -i -e s/a/b/ nrv.toml",
+        "sed -i -f x.sed nrv.toml",
+        "awk '{print > \"nrv\" \".toml\"}' x",
+        "awk '/a/{print > \"o\"; print > \"nrv.toml\"}' x",
         "install -m 600 x $XDG_STATE_HOME/nrv/trusted/y",
         "mkdir -p ~/.local/state/nrv/trusted",
         "mkdir -p \"${XDG_STATE_HOME:-$HOME/.local/state}/nrv/trusted\"",
@@ -334,13 +341,21 @@ fn what_an_agent_does_to_its_own_guard_blocks() {
         "env -C docs ls nrv.toml",
         "ls ~/.local/state/nrv/trusted",
         "mkdir -p src/nrv/rules",
+        "cp nrv.toml /tmp/",
+        "cp nrv.toml /tmp",
+        "cp -r .claude /tmp/backup",
+        "scp nrv.toml h:",
+        "rsync -a .claude me@host:backup/",
+        "sed -i '/\\.runs/d' .gitignore",
+        "sed -i 's/.git/x/' README.md",
+        "awk '/nrv.toml/{print > \"o\"}' README.md",
     ]);
 }
 
 #[test]
 fn a_command_is_judged_by_the_folder_in_which_it_begins() {
     let found = |folder: &str, line: &str| {
-        let start = super::Start { folder: Some(folder), root: Some("/tmp/w") };
+        let start = super::Start { folder: Some(folder), root: Some("/tmp/w"), ..super::Start::default() };
         super::examine_from(start, Command::Line(line), Rules::built_in()).hits
     };
     for (folder, line) in [
@@ -357,5 +372,27 @@ fn a_command_is_judged_by_the_folder_in_which_it_begins() {
     }
     for (folder, line) in [("docs", "rm pre-commit"), ("", "ls"), ("/tmp/x", "rm -rf y"), (".git/hooks", "ls")] {
         assert_eq!(found(folder, line), [], "{folder}: {line}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_thrown_away_has_a_guard_of_its_own_unless_a_link_leads_back() {
+    let real = |path: &str| Some(path.replacen("/tmp/link", "/tmp/w", 1));
+    let start = super::Start { folder: None, root: Some("/tmp/w"), real: Some(real) };
+    let hits = |line: &str| super::examine_from(start, Command::Line(line), Rules::built_in()).hits;
+    for line in ["cd $(mktemp -d) && git init && echo x > nrv.toml", "rm -rf /tmp/t/.runs", "rm -rf /tmp/t/.git"] {
+        assert_eq!(hits(line), [], "{line}");
+    }
+    for line in [
+        "rm /tmp/w/nrv.toml",
+        "rm //tmp/./w/nrv.toml",
+        "rm /tmp/link/nrv.toml",
+        "echo x > /tmp/*/nrv.toml",
+        "ln -s . /tmp/x && echo x > /tmp/x/nrv.toml",
+        "echo x > /tmp/t/../w/nrv.toml",
+        "echo x > /tmp/state/nrv/trusted/a",
+        "rm -rf .runs",
+    ] {
+        assert!(hits(line).iter().any(|hit| hit.rule.starts_with("guard.")), "{line}");
     }
 }

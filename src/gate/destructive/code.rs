@@ -317,3 +317,17 @@ pub(super) fn unescaped(text: &str) -> String {
         rest = left;
     }
 }
+
+/// The files to which a program of `awk` writes; none if it does not name each in one string.
+pub(super) fn redirected(program: &str) -> Option<Vec<String>> {
+    if program.contains('|') || program.contains("system") {
+        return None;
+    }
+    let pieces =
+        program.split('>').skip(1).map(|piece| piece.split(['}', ';', '\n']).next().unwrap_or_default().trim());
+    let path = |piece: &str| {
+        let inner = piece.strip_prefix('"')?.strip_suffix('"')?;
+        (!inner.contains(['"', '\\'])).then(|| inner.to_owned())
+    };
+    pieces.filter(|piece| !piece.is_empty()).map(path).collect()
+}

@@ -3,6 +3,8 @@
 //!
 //! Only what the command line says counts: contents of files and of archives are not known here.
 
+use std::path::Path;
+
 use super::{
     arguments::Arguments,
     code::Language,
@@ -157,7 +159,9 @@ impl Walk<'_> {
             return;
         }
         let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
-        for path in written(name, argv, self.rules.valued(name, argv)) {
+        self.links |= matches!(name, "ln" | "mount" | "mklink" | "new-item");
+        let is_here = self.folder().is_none();
+        for path in written(name, argv, self.rules.valued(name, argv), is_here) {
             self.guard_written(&path, argv);
             if removes && is_pattern_of_guarded(&path) {
                 self.hit("guard.pattern", argv);
@@ -176,17 +180,31 @@ impl Walk<'_> {
     pub(super) fn guard_written(&mut self, path: &str, argv: &[String]) {
         let there = self.folder().map(|folder| place::below(folder, path));
         let path = there.as_deref().unwrap_or(path);
-        if let Some(id) = guarded(path) {
-            // A clone that is made to be thrown away has hooks of its own.
-            let is_throwaway = id == "guard.git" && !Place::of(path).is_kept();
-            if !is_throwaway {
-                self.hit(id, argv);
-            }
+        if let Some(id) = guarded(path)
+            && !self.is_thrown_away(path, id)
+        {
+            self.hit(id, argv);
+        }
+    }
+
+    /// Whether a guarded name stands in a folder that is made to be thrown away: a clone there has hooks of its own.
+    fn is_thrown_away(&self, path: &str, id: &str) -> bool {
+        let is_cache = Place::of(path) == Place::Cache;
+        let Some(real) = self.stand.real.filter(|_| path.starts_with('/') && !is_cache) else {
+            return id == "guard.git" && !Place::of(path).is_kept();
+        };
+        let is_plain = !path.contains(['*', '?', '[', '{', '$', '`']);
+        let is_temporary = |path: &str| Place::of(path) == Place::Temporary && !guarded::is_in_store(path);
+        let is_own = |real: &str| self.stand.root.as_deref().is_none_or(|root| Path::new(real).starts_with(root));
+        match is_plain && !self.links {
+            true => is_temporary(path) && real(path).is_some_and(|real| is_temporary(&real) && !is_own(&real)),
+            false => false,
         }
     }
 
     /// Code that names what is guarded and writes.
     pub(super) fn guard_code(&mut self, text: &str, language: Option<Language>, argv: &[String]) {
+        self.links |= text.contains("link");
         if !may_be_guarded(text) {
             return;
         }
@@ -330,7 +348,7 @@ pub(super) fn knows(program: &str) -> bool {
 }
 
 /// The files that a command writes or removes, as it names them.
-fn written(name: &str, argv: &[String], valued: &[&str]) -> Vec<String> {
+fn written(name: &str, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
     let mut paths: Vec<String> = outputs(argv);
     let changes = CHANGES.binary_search(&name).is_ok();
     let copies = COPIES.binary_search(&name).is_ok();
@@ -358,13 +376,16 @@ fn written(name: &str, argv: &[String], valued: &[&str]) -> Vec<String> {
         }
         "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
         _ if changes => paths.extend(operands()),
-        _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => paths.extend(operands()),
+        _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => {
+            paths.extend(operands().skip(programs(name, argv, arguments.operands.len())));
+        }
         // A link shares the file with what it links to.
         "cp" | "gcp" if given(&["-l", "--link", "-s", "--symbolic-link"]) => paths.extend(operands()),
         _ => {}
     }
     if copies {
-        paths.extend(copied(&arguments));
+        let is_remote = matches!(name, "rsync" | "scp");
+        paths.extend(copied(&arguments, is_remote, is_here));
     }
     paths
 }
@@ -380,14 +401,31 @@ pub(super) fn edits_in_place(argv: &[String]) -> bool {
     })
 }
 
+/// How many of the operands are the program, and no file: none if an option may give it.
+fn programs(name: &str, argv: &[String], operands: usize) -> usize {
+    let gives = |word: &String| match word.strip_prefix("--") {
+        Some(long) => long.starts_with(['e', 'f']),
+        None => word.starts_with('-') && word.contains(['e', 'f']),
+    };
+    let is_perl = matches!(name, "perl" | "ruby");
+    usize::from(operands > 1 && !is_perl && !argv.iter().skip(1).any(gives))
+}
+
 /// Where copies come to lie: at the last operand, or in that folder under their own names.
-fn copied(arguments: &Arguments<'_>) -> Vec<String> {
+fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<String> {
     let named = ["-t", "--target-directory", "-destination"].iter().find_map(|option| arguments.values(option).next());
     let (to, from) = match (named, arguments.operands.split_last()) {
         (Some(folder), _) => (folder, arguments.operands.as_slice()),
         (None, Some((to, from))) => (*to, from),
         (None, None) => return Vec::new(),
     };
+    // What goes to another machine is only read here.
+    if is_remote && to.split('/').next().is_some_and(|host| host.contains(':')) {
+        return Vec::new();
+    }
+    // What is copied away keeps its name, and guards nothing there.
+    let is_away = is_here && (Place::of(to) == Place::Temporary || place::is_temporary(to));
+    let from: Vec<&str> = from.iter().copied().filter(|from| !is_away || Place::of(from) != Place::Inside).collect();
     let name = |path: &&str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     // `cp a.toml b/x.toml` and `cp a.toml b/a.toml.bak` name the copy itself.
     let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());

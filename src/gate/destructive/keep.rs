@@ -1,7 +1,7 @@
 //! What a line tells of itself as it goes on: the values of variables and lists, and the folder where commands run.
 
 use super::{
-    Start,
+    Real, Start,
     place::{self, Place},
     shell::{Assignment, Operator, Part, Script, Word, expand, joined},
     walk::{Context, UNKNOWN, Value, Walk},
@@ -22,6 +22,8 @@ pub(super) struct Stand {
     pub(super) moved: bool,
     /// The absolute path of the workspace, if it is known.
     pub(super) root: Option<String>,
+    /// Where a path leads through links, if that can be looked up.
+    pub(super) real: Option<Real>,
     /// Where `popd` goes back to.
     pub(super) before: Vec<(Option<String>, bool)>,
 }
@@ -53,6 +55,7 @@ impl Walk<'_> {
 
     /// Begins in a folder.
     pub(super) fn begin(&mut self, start: Start<'_>) {
+        self.stand.real = start.real;
         self.stand.root = start.root.map(str::to_owned);
         if let Some(folder) = start.folder.filter(|folder| !folder.is_empty()) {
             self.enter(folder.to_owned());

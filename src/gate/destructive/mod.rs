@@ -89,8 +89,11 @@ pub struct Hit {
     pub allowed: Option<usize>,
 }
 
+/// Gives the path to which an absolute one leads through links; none if it leads in circles.
+pub type Real = fn(&str) -> Option<String>;
+
 /// Where a command begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Start<'a> {
     /// The folder, relative to the workspace if it is in it; none: the workspace's own, or one that nobody tells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +101,9 @@ pub struct Start<'a> {
     /// The absolute path of the workspace, if it is known: where it lies, nothing is thrown away.
     #[serde(skip)]
     pub root: Option<&'a str>,
+    /// Tells where a path leads. Without it nobody knows a folder that is thrown away.
+    #[serde(skip)]
+    pub real: Option<Real>,
 }
 
 /// Holds a command against rules.

@@ -363,7 +363,10 @@ impl Walk<'_> {
 
     fn awk(&mut self, argv: &[String], ctx: Context<'_>) {
         for word in argv.iter().skip(1).filter(|word| word.contains('>')) {
-            self.guard_code(word, None, argv);
+            match code::redirected(word) {
+                Some(paths) => paths.iter().for_each(|path| self.guard_written(path, argv)),
+                None => self.guard_code(word, None, argv),
+            }
         }
         for word in argv.iter().skip(1).filter(|word| word.contains("system(") || word.contains('|')) {
             for line in code::strings(word) {

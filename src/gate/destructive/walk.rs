@@ -65,6 +65,8 @@ pub(super) struct Walk<'r> {
     pub(super) stand: Stand,
     /// What the line has made ready for a command that an agent may not give itself.
     pub(super) guise: Guise,
+    /// True once the line may have made a link.
+    pub(super) links: bool,
     /// What runs when the line ends, and whether elsewhere.
     pub(super) traps: Vec<(String, bool)>,
     /// True while a command runs with the rights of somebody else, or on another machine.
@@ -120,6 +122,7 @@ impl<'r> Walk<'r> {
             running: Vec::new(),
             stand: Stand::default(),
             guise: Guise::default(),
+            links: false,
             traps: Vec::new(),
             foreign: false,
             outer: None,
