@@ -174,7 +174,7 @@ fn a_policy_whose_assertion_says_nothing_is_refused_with_its_line() {
         "nrv.toml",
         "[[commitments]]\ndescription = \"x\"\nassertion = { count = { pattern = \"(\", glob = \"*\", equals = 0 } }\n",
     );
-    let ran = site.nrv(&["runs", "list"]);
+    let ran = site.nrv(&["scripts"]);
     ran.exits(1).says("invalid_policy").says("/count/pattern").says("`nrv.toml`");
 }
 
