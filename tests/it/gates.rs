@@ -301,7 +301,6 @@ fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
         asked(".git/hooks", "rm pre-commit"),
         asked("inner", "rm pre-commit"),
         asked("", &format!("rm {}", at(".git/config").display())),
-        asked("", &format!("rm {}", at("inner/../config").display())),
         asked("", &format!("rm {}", at("nrv.toml").display())),
         asked(".claude", "echo {} > settings.json"),
         asked(".claude/plans", "echo {} > ../settings.json"),

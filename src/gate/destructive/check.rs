@@ -64,10 +64,10 @@ fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     let operands = arguments.operands.strip_prefix(&["config"])?;
     let shows = given(&["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--help", "-h"])
         || matches!(operands.first(), Some(&("get" | "list" | "edit")));
-    let removes = given(&["--unset", "--unset-all", "--remove-section"])
-        || matches!(operands.first(), Some(&("unset" | "remove-section")));
+    let removes = given(&["--unset", "--unset-all", "--remove-section", "--rename-section"])
+        || matches!(operands.first(), Some(&("unset" | "remove-section" | "rename-section")));
     let operands = match operands.split_first() {
-        Some((&("set" | "unset" | "get" | "remove-section"), rest)) => rest,
+        Some((&("set" | "unset" | "get" | "remove-section" | "rename-section"), rest)) => rest,
         _ => operands,
     };
     let (name, values) = operands.split_first()?;

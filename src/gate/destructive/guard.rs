@@ -168,7 +168,12 @@ impl Walk<'_> {
             }
         }
         if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
-            let changes = |word: &String| *word == "-delete" || CHANGES.binary_search(&&*program(word)).is_ok();
+            let edits = edits_in_place(argv);
+            let changes = |word: &String| {
+                let name = program(word);
+                let is_one_of = |names: &[&str]| names.binary_search(&&*name).is_ok();
+                *word == "-delete" || is_one_of(CHANGES) || is_one_of(COPIES) || edits && is_one_of(EDITS)
+            };
             let named = || argv.iter().skip(1).any(|word| guarded(word).is_some() || is_pattern_of_guarded(word));
             if argv.iter().any(changes) && named() {
                 self.hit("guard.pattern", argv);
@@ -374,6 +379,7 @@ fn written(name: &str, argv: &[String], valued: &[&str], is_here: bool) -> Vec<S
                 );
             }
         }
+        "wget" => paths.extend(arguments.operands.iter().filter_map(|url| url.rsplit('/').next()).map(str::to_owned)),
         "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
         _ if changes => paths.extend(operands()),
         _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => {
@@ -426,7 +432,7 @@ fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<Stri
     // What is copied away keeps its name, and guards nothing there.
     let is_away = is_here && (Place::of(to) == Place::Temporary || place::is_temporary(to));
     let from: Vec<&str> = from.iter().copied().filter(|from| !is_away || Place::of(from) != Place::Inside).collect();
-    let name = |path: &&str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let name = |path: &&str| path.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default().to_owned();
     // `cp a.toml b/x.toml` and `cp a.toml b/a.toml.bak` name the copy itself.
     let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
     let is_folder = |path: &&&str| {
@@ -447,6 +453,8 @@ fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
     let replaces = match *command {
         "restore" => !given(&["-S", "--staged"]) || given(&["-W", "--worktree"]),
         "checkout" | "clean" | "mv" | "rm" | "stash" | "update-index" => true,
+        // Into this folder.
+        "clone" => return operands.iter().skip(1).map(|path| (*path).to_owned()).collect(),
         _ => false,
     };
     if replaces { operands.iter().map(|path| (*path).to_owned()).collect() } else { Vec::new() }

@@ -209,7 +209,12 @@ impl Walk<'_> {
         let lines =
             replaced.is_some() || argv[..at].iter().any(|word| matches!(word.as_str(), "-0" | "-d" | "-L" | "-L1"));
         let mut fed: Vec<String> = match ctx.input {
-            Some(Value::Text(text)) if lines => text.lines().take(256).map(|line| line.trim().to_owned()).collect(),
+            Some(Value::Text(text)) if lines => text
+                .split(['\n', '\0'])
+                .filter(|line| !line.is_empty())
+                .take(256)
+                .map(|line| line.trim().to_owned())
+                .collect(),
             Some(Value::Text(text)) => text.split_ascii_whitespace().take(256).map(str::to_owned).collect(),
             Some(Value::Output { .. }) | None => vec![UNKNOWN.to_owned()],
         };
