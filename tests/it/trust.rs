@@ -332,7 +332,6 @@ fn a_command_can_not_trust_a_policy() {
     let body = format!("nrv.exec.run(#{{ program: \"sh\", args: [\"-c\", {line:?}] }}).status");
     let place = Place::cloned(&POLICY.replace("['PATH']", "['PATH', 'HOME']"), &body);
     place.nrv(&["trust", "--yes"]).exits(0);
-    // The folder may lie in one of which the command has its own.
-    place.nrv(&["run", "w.rhai"]).exits(0);
+    place.nrv(&["run", "w.rhai"]).exits(3).says("by which it is judged");
     assert!(!place.beside(".local/state/nrv/trusted/x.json").exists());
 }
