@@ -120,6 +120,14 @@ impl BudgetCeiling {
 }
 
 impl Policy {
+    /// The built-in policy under the globs of a header, with the protected files that this policy permits: what it refuses to write, the
+    /// header or the file's name forbids.
+    pub fn header_alone(&self, write: &[String]) -> Result<Policy, Error> {
+        let mut policy = Policy::default();
+        policy.settings.paths.allow_protected.clone_from(&self.settings.paths.allow_protected);
+        policy.tightened(&Ceiling { write: write.to_vec(), ..Ceiling::default() })
+    }
+
     /// This policy under a header's ceiling: what both allow may be written, called, started, asked and reached, and each budget is the smaller one.
     ///
     /// A header that keeps changes after a failure is `permission_denied` if `run.keep_flag` is false.

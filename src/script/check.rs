@@ -34,7 +34,7 @@ pub struct Checked {
 pub fn check(context: &Context, path: &RepoPath) -> Checked {
     match load_script(context, path) {
         Ok(loaded) => {
-            let errors = unpermitted(&loaded, &|name| context.options.calls.is_free(name));
+            let errors = unpermitted(&loaded, &context.policy, &|name| context.options.calls.is_free(name));
             let warnings = [loaded.warnings.clone(), unused(&loaded)].concat();
             Checked { script: path.clone(), errors, warnings, sources: loaded.sources.clone(), loaded: Some(loaded) }
         }
@@ -50,23 +50,17 @@ pub fn rule(finding: &Error) -> &str {
 }
 
 /// Calls that the header does not permit; a call that the program adds may be free for everybody.
-fn unpermitted(loaded: &Loaded, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
+fn unpermitted(loaded: &Loaded, policy: &Policy, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
     // Whoever imports a module has the header.
     if loaded.is_module {
         return Vec::new();
     }
     let ceiling = &loaded.header.ceiling;
-    let policy = header_alone(ceiling);
+    // The header was read, so that its globs can be.
+    let policy = policy.header_alone(&ceiling.write).unwrap_or_default();
     let is_free = |one: &Use| one.permission == "calls" && one.value.as_deref().is_some_and(is_free);
     let needed = loaded.uses.iter().filter(|one| !one.possible && !is_free(one));
     needed.filter_map(|one| missing(one, ceiling, &policy)).collect()
-}
-
-/// A policy that permits whatever a header does.
-fn header_alone(ceiling: &Ceiling) -> Policy {
-    let lists = Ceiling { write: ceiling.write.clone(), ..Ceiling::default() };
-    // The header was read, so that its globs can be.
-    Policy::default().tightened(&lists).unwrap_or_default()
 }
 
 /// Why the header does not permit a call.

@@ -106,6 +106,28 @@ fn nothing_is_wrong_with_the_shipped_scripts() {
 }
 
 #[test]
+fn a_protected_file_that_the_policy_permits_is_no_finding() {
+    let text = "const WORKFLOW = #{ permissions: #{ write: [\"**\"] } };\nnrv.apply.create(\".envrc\", \"x\\n\");\n\
+                nrv.apply.create(\".vimrc\", \"x\\n\");";
+    let site = Site::empty();
+    site.write("script.rhai", text);
+    let found = |policy: &str| {
+        site.write("nrv.toml", policy);
+        let document = site.nrv(&["check", "script.rhai", "--json"]).json();
+        let errors = document["scripts"][0]["errors"].as_array().unwrap().clone();
+        errors.iter().map(|error| error["message"].as_str().unwrap().split(' ').next().unwrap().to_owned()).collect()
+    };
+    let none: Vec<String> = found("");
+    assert_eq!(none, ["`.envrc`", "`.vimrc`"]);
+    let one: Vec<String> = found("[paths]\nallow_protected = ['.envrc']");
+    assert_eq!(one, ["`.vimrc`"]);
+    let both: Vec<String> = found("[paths]\nallow_protected = ['.envrc', '.vimrc']");
+    assert_eq!(both, Vec::<String>::new());
+    let ran = site.nrv(&["run", "script.rhai", "--allow-dirty", "--yes"]).exits(0);
+    assert!(!ran.stderr.contains("protected"), "{ran:?}");
+}
+
+#[test]
 fn what_may_be_meant_is_not_complained_about() {
     for text in [
         // A closure in a map is called like a method.
