@@ -17,7 +17,7 @@ use crate::{
     path::RepoPath,
     script::{
         self, Loaded,
-        approval::{self, FILE, Lock, NAMESPACE, PIN_PROGRAMS, Pin, PinnedPrograms, Standing},
+        approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedTrust, Standing},
     },
     text::escape,
 };
@@ -69,16 +69,15 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
             .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
     }
     let before = approval::read(&here.context)?;
-    let programs = approval::programs(&here.context)?;
-    if arguments.scripts.is_empty() && (programs.is_empty() && before.programs.is_empty() || arguments.takes_scripts())
-    {
+    let entrusted = approval::entrusted(&here.context)?;
+    if arguments.scripts.is_empty() && (entrusted.is_empty() && before.trust.is_empty() || arguments.takes_scripts()) {
         return Err(Error::new(Code::Usage, "no script is named")
             .hint("`nrv scripts` lists them; `nrv approve --check` looks at those that are approved"));
     }
     let mut after = before.clone();
-    after.programs = programs;
+    after.trust = entrusted;
     if out.mode() == Mode::Text {
-        out.data(&told_programs(&before, &after));
+        out.data(&told_trust(&before, &after));
     }
     let rows = match arguments.remove {
         true => remove(here, arguments, &mut after)?,
@@ -129,13 +128,13 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
     Ok(rows)
 }
 
-/// What policies start that the lock does not say yet.
-fn told_programs(before: &Lock, after: &Lock) -> String {
+/// What policies may do that the lock does not say yet.
+fn told_trust(before: &Lock, after: &Lock) -> String {
     let mut text = String::new();
-    for (file, programs) in &after.programs {
-        let Some(changes) = programs.changes(before.programs.get(file)) else { continue };
+    for (file, pinned) in &after.trust {
+        let Some(changes) = pinned.changes(before.trust.get(file)) else { continue };
         text.push_str(&format!("{}\n", escape(file)));
-        let lines = if before.programs.contains_key(file) { changes } else { programs.starts.clone() };
+        let lines = if before.trust.contains_key(file) { changes } else { pinned.permits.clone() };
         lines.iter().for_each(|line| text.push_str(&format!("  {}\n", escape(line))));
     }
     text
@@ -282,15 +281,15 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     Err(last)
 }
 
-/// The errors of policies that start something else than the lock says.
+/// The errors of policies that may do something else than the lock says.
 fn unpinned(lock: &Lock, here: &Here) -> Result<Vec<Error>, Error> {
-    let programs = approval::programs(&here.context)?;
-    let refusal = |(file, programs): (&String, &PinnedPrograms)| {
-        let changes = programs.changes(lock.programs.get(file))?;
-        let message = format!("`{FILE}` does not approve of what `{file}` starts: {}", changes.join("; "));
-        Some(Error::new(Code::NotApproved, message).detail("changes", changes).hint(PIN_PROGRAMS))
+    let entrusted = approval::entrusted(&here.context)?;
+    let refusal = |(file, now): (&String, &PinnedTrust)| {
+        let changes = now.changes(lock.trust.get(file))?;
+        let message = format!("`{FILE}` does not approve of what `{file}` may do: {}", changes.join("; "));
+        Some(Error::new(Code::NotApproved, message).detail("changes", changes).hint(PIN_TRUST))
     };
-    Ok(programs.iter().filter_map(refusal).collect())
+    Ok(entrusted.iter().filter_map(refusal).collect())
 }
 
 fn missing(path: &RepoPath) -> Error {

@@ -305,15 +305,15 @@ fn view(context: &Context) -> Check {
     }
 }
 
-/// Whether the policy's programs may be started; none if it starts none.
+/// Trust in the policy; none if it starts nothing and sends nothing.
 fn trust(context: &Context) -> Option<Check> {
-    context.wanted(&context.policy)?;
+    let wanted = context.wanted(&context.policy)?;
     Some(match context.check_trust() {
-        Ok(()) => ok("trust", "the programs that `nrv.toml` starts are trusted"),
+        Ok(()) => ok("trust", format!("`nrv.toml` {}, and is trusted", wanted.entrusted.verbs())),
         Err(error) => warn(
             "trust",
             format!("not trusted yet: {}", error.message()),
-            error.hint_text().unwrap_or("`nrv trust` shows what it starts, and trusts it"),
+            error.hint_text().unwrap_or("`nrv trust` shows what that is, and trusts it"),
         ),
     })
 }

@@ -44,13 +44,16 @@ enum Llm {
 pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Result<u8, Error> {
     match &arguments.command {
         Llm::Capabilities { name } => {
-            let reached = host::reach_provider(&here.context, name.as_deref())?;
+            let reached = reach(here, name.as_deref(), out)?;
             tell(&reached, out, |reached| table::models(&reached.models));
             if reached.models.models().is_empty() {
                 out.say("The provider tells of no model. `model` in its table of `nrv.toml` names one.");
             }
         }
-        Llm::Ping { name } => tell(&host::reach_provider(&here.context, name.as_deref())?, out, answered),
+        Llm::Ping { name } => {
+            let reached = reach(here, name.as_deref(), out)?;
+            tell(&reached, out, answered);
+        }
         Llm::Probe { name, model } => {
             let probe = || host::probe_provider(&here.context, name.as_deref(), model.as_deref());
             let told = trust::asking(here, out, probe)?;
@@ -58,6 +61,11 @@ pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Re
         }
     }
     Ok(0)
+}
+
+/// Asks a provider for its models.
+fn reach(here: &Here, name: Option<&str>, out: &mut Output) -> Result<Reached, Error> {
+    trust::asking(here, out, || host::reach_provider(&here.context, name))
 }
 
 fn tell<T: serde::Serialize>(what: &T, out: &mut Output, text: impl FnOnce(&T) -> String) {

@@ -132,8 +132,8 @@ impl Sink for Terminal<'_> {
         if !self.out.can_ask() {
             return Answer::Nobody;
         }
-        self.out.prompt("The policy came with the workspace, and you have not trusted what it starts:\n");
-        for line in question.subject["starts"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        self.out.prompt("The policy came with the workspace, and you have not trusted it to do this:\n");
+        for line in question.subject["permits"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             self.out.prompt(&format!("  {}\n", escape(line)));
         }
         self.question(question)

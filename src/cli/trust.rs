@@ -1,4 +1,4 @@
-//! `nrv trust`: a person says once that what a policy starts may be started. And whoever stops for want of it asks here.
+//! `nrv trust`: a person says once that a policy may start programs and send requests. And whoever stops for want of it asks here.
 
 use clap::Args;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::{
     host::{Answer, Options, Sink, Trust, Wanted, may_be_asked, trust_question},
     path::RepoPath,
     policy::{self, Policy},
-    script::approval::{self, PIN_PROGRAMS},
+    script::approval::{self, PIN_TRUST},
     text::escape,
 };
 
@@ -27,8 +27,9 @@ use crate::{
   nrv trust --forget
 
 A policy that starts programs, by [[exec.allow]], a provider of dialect `command` or the command of a
-commitment, is not obeyed before somebody has said so here. A change of these tables asks again. Where
-CI is set nrv.lock decides. The folders in NRV_TRUSTED_PATHS, with colons between, are trusted with
+commitment, or that sends requests to a server of language models, is not obeyed before somebody has
+said so here. A server on this machine that gets no key needs nothing. A change of these tables asks
+again. Where CI is set nrv.lock decides. The folders in NRV_TRUSTED_PATHS, with colons between, are trusted with
 all that is below them.")]
 pub(super) struct TrustArguments {
     /// Policies to trust [default: nrv.toml and those of cases]
@@ -44,7 +45,7 @@ pub(super) struct TrustArguments {
     pub(super) forget: bool,
 }
 
-/// Who says what may be started, for whoever has these options.
+/// Who says which policies are trusted, for whoever has these options.
 pub(super) fn of(options: &Options) -> Trust {
     if options.is_ci() { Trust::kept_by(Locked) } else { Trust::kept_by(Store::of(&options.environment)) }
 }
@@ -58,14 +59,14 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
         return forget(here, &store, out);
     }
     if here.is_ci() {
-        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there `nrv.lock` says what may be started")
-            .hint(PIN_PROGRAMS));
+        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there `nrv.lock` says what is trusted")
+            .hint(PIN_TRUST));
     }
     let mut rows = Vec::new();
     for (file, wanted) in wanted(here, arguments)? {
         let Some(wanted) = wanted else {
-            out.say(&format!("`{}` starts no program: there is nothing to trust.", escape(&file)));
-            rows.push(json!({"file": file, "starts": [], "trusted": true}));
+            out.say(&format!("`{}` starts no program and sends no request: there is nothing to trust.", escape(&file)));
+            rows.push(json!({"file": file, "permits": [], "trusted": true}));
             continue;
         };
         let refusal = here.context.options.trust.refusal(&wanted);
@@ -79,10 +80,10 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
         } else {
             permit(here, &wanted, arguments.yes, out)?;
             here.context.options.trust.remember(&wanted)?;
-            out.say(&format!("`{}` is trusted until what it starts changes.", escape(&file)));
+            out.say(&format!("`{}` is trusted until its tables for that change.", escape(&file)));
         }
-        let Wanted { programs, .. } = &wanted;
-        rows.push(json!({"file": file, "starts": programs.told, "sha256": programs.sha256, "trusted": true}));
+        let Wanted { entrusted, .. } = &wanted;
+        rows.push(json!({"file": file, "permits": entrusted.told, "sha256": entrusted.sha256, "trusted": true}));
     }
     if out.mode() != Mode::Text {
         out.document(&json!({"root": here.context.workspace.root().display().to_string(), "policies": rows}));
@@ -90,12 +91,12 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
     Ok(0)
 }
 
-/// The policies that were named, each with what it starts.
+/// The policies that were named, each with what is to be trusted of it.
 fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option<Wanted>)>, Error> {
     let context = &here.context;
     if arguments.files.is_empty() {
         let all = approval::policies(context)?;
-        let own = |policy: &Policy| policy.file() == policy::FILE || policy.programs().is_some();
+        let own = |policy: &Policy| policy.file() == policy::FILE || policy.entrusted().is_some();
         let all = all.iter().filter(|policy| own(policy));
         return Ok(all.map(|policy| (policy.file().to_owned(), context.wanted(policy))).collect());
     }
@@ -107,9 +108,9 @@ fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option
     arguments.files.iter().map(one).collect()
 }
 
-/// What a policy starts, in words.
+/// What a policy does, in words.
 fn told(wanted: &Wanted) -> String {
-    let lines = wanted.programs.told.iter().map(|line| format!("  {}\n", escape(line)));
+    let lines = wanted.entrusted.told.iter().map(|line| format!("  {}\n", escape(line)));
     format!("{} of {}\n{}", escape(&wanted.file), escape(&wanted.root.display().to_string()), lines.collect::<String>())
 }
 

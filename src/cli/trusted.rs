@@ -16,7 +16,7 @@ use crate::{
     hash::Sha256,
     host::{TrustKeeper, UNTRUSTED, Wanted, untrusted},
     path::RepoPath,
-    script::approval::{self, Lock, PinnedPrograms},
+    script::approval::{self, Lock, PinnedTrust},
     workspace::Workspace,
 };
 
@@ -42,7 +42,7 @@ pub(super) struct Entry {
     pub(super) root: PathBuf,
     /// The policy's file in it.
     pub(super) file: String,
-    /// The hash of its tables that start programs.
+    /// The hash of its tables that start programs or send requests.
     pub(super) sha256: Sha256,
     /// When.
     pub(super) trusted_at: String,
@@ -156,10 +156,10 @@ impl TrustKeeper for Store {
             crate::policy::FILE => "nrv trust".to_owned(),
             file => format!("nrv trust {file}"),
         };
-        let hint = format!("`{command}` shows what it starts, and trusts it");
+        let hint = format!("`{command}` shows what that is, and trusts it");
         match self.entry(&root, &wanted.file) {
-            Ok(Some(entry)) if entry.sha256 == wanted.programs.sha256 => None,
-            Ok(Some(_)) => Some(untrusted(wanted, "what it starts has changed since it was trusted", hint)),
+            Ok(Some(entry)) if entry.sha256 == wanted.entrusted.sha256 => None,
+            Ok(Some(_)) => Some(untrusted(wanted, "its tables for that have changed since it was trusted", hint)),
             Ok(None) => Some(untrusted(wanted, "nobody has trusted it here yet", hint)),
             Err(error) => {
                 let hint = error.hint_text().map_or(hint, str::to_owned);
@@ -173,7 +173,7 @@ impl TrustKeeper for Store {
             version: VERSION,
             root: real(&wanted.root)?,
             file: wanted.file.clone(),
-            sha256: wanted.programs.sha256,
+            sha256: wanted.entrusted.sha256,
             trusted_at: clock::rfc3339(Clock::System.now_ms()),
         })
     }
@@ -189,19 +189,19 @@ impl TrustKeeper for Locked {
             Ok(lock) => lock,
             Err(error) => return Some(error),
         };
-        let pinned = lock.programs.get(&wanted.file);
-        let changes = PinnedPrograms::of(&wanted.programs).changes(pinned)?;
+        let pinned = lock.trust.get(&wanted.file);
+        let changes = PinnedTrust::of(&wanted.entrusted).changes(pinned)?;
         let error = untrusted(
             wanted,
             &format!("`{}` does not approve of that: {}", approval::FILE, changes.join("; ")),
-            approval::PIN_PROGRAMS,
+            approval::PIN_TRUST,
         );
         Some(error.detail("changes", changes).detail(UNTRUSTED, false))
     }
 
     fn remember(&self, _: &Wanted) -> Result<(), Error> {
         Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody trusts a policy")
-            .hint(approval::PIN_PROGRAMS))
+            .hint(approval::PIN_TRUST))
     }
 }
 
@@ -295,8 +295,8 @@ mod tests {
         }
 
         fn wanted(&self, text: &str) -> Wanted {
-            let programs = Policy::parse(text, FILE).unwrap().programs().unwrap().clone();
-            Wanted { root: self.path("tree"), file: FILE.to_owned(), programs }
+            let entrusted = Policy::parse(text, FILE).unwrap().entrusted().unwrap().clone();
+            Wanted { root: self.path("tree"), file: FILE.to_owned(), entrusted }
         }
     }
 
@@ -316,7 +316,7 @@ mod tests {
         refused(&store, &wanted, "nobody has trusted it here yet");
         store.remember(&wanted).unwrap();
         assert_eq!(store.refusal(&wanted), None);
-        refused(&store, &place.wanted("[[exec.allow]]\nprefix = ['b']"), "has changed since it was trusted");
+        refused(&store, &place.wanted("[[exec.allow]]\nprefix = ['b']"), "have changed since it was trusted");
         refused(&store, &Wanted { file: "other.toml".to_owned(), ..wanted.clone() }, "nobody has trusted it");
         fs::rename(place.path("tree"), place.path("moved")).unwrap();
         refused(&store, &Wanted { root: place.path("moved"), ..wanted.clone() }, "nobody has trusted it");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Host, adapter::approved, door::too_large, files::Files, reply::as_value};
+use super::{Host, Sink, adapter::approved, door::too_large, files::Files, reply::as_value};
 use crate::{
     call::Parts,
     error::Error,
@@ -32,17 +32,18 @@ impl Files<'_> {
 
 impl Host<'_> {
     /// Makes a prompt, which has to fit its model if it says which that is.
-    pub(super) fn compose(&mut self, parts: &Parts) -> Result<Value, Error> {
+    pub(super) fn compose(&mut self, parts: &Parts, sink: &mut dyn Sink) -> Result<Value, Error> {
         let composed = self.files().compose(parts)?;
-        self.check_fit(parts, composed.tokens).map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
+        self.check_fit(parts, composed.tokens, sink)
+            .map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
         as_value(&composed)
     }
 
-    fn check_fit(&mut self, parts: &Parts, tokens: u64) -> Result<(), Error> {
+    fn check_fit(&mut self, parts: &Parts, tokens: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         if !parts.is_for_a_model() {
             return Ok(());
         }
-        match self.context_tokens(parts.provider.as_deref(), parts.model.as_deref())? {
+        match self.context_tokens(parts.provider.as_deref(), parts.model.as_deref(), sink)? {
             Some(context) => prompt::check_fit(tokens, parts.max_tokens.unwrap_or_default(), context),
             None => Ok(()),
         }

@@ -71,29 +71,40 @@ pub(super) struct Provider {
     pub(super) orchestrator: Arc<dyn Orchestrator>,
     /// What the policy says of it; the defaults if it says nothing.
     pub(super) settings: LlmProvider,
+    /// True if recorded replies stand for it, so that nobody reaches it.
+    is_absent: bool,
     known: Arc<OnceLock<Capabilities>>,
 }
 
 /// In place of a provider that is not reached.
 struct Absent;
 
-/// A program that is started only if the policy that names it is trusted.
-struct Guarded {
-    command: Command,
+/// A program or server that is reached only if the policy that names it is trusted.
+struct Guarded<T> {
+    inner: T,
     trust: Trust,
     wanted: Option<Wanted>,
+    /// True if it is reached to learn what it can do.
+    is_server: bool,
 }
 
-impl Orchestrator for Guarded {
+impl<T> Guarded<T> {
+    fn check(&self) -> Result<(), Error> {
+        self.wanted.as_ref().and_then(|wanted| self.trust.refusal(wanted)).map_or(Ok(()), Err)
+    }
+}
+
+impl<T: Orchestrator> Orchestrator for Guarded<T> {
     fn capabilities(&self) -> Result<Capabilities, Error> {
-        self.command.capabilities()
+        if self.is_server {
+            self.check()?;
+        }
+        self.inner.capabilities()
     }
 
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
-        match self.wanted.as_ref().and_then(|wanted| self.trust.refusal(wanted)) {
-            Some(refusal) => Err(refusal),
-            None => self.command.answer(request, cancel, on_token),
-        }
+        self.check()?;
+        self.inner.answer(request, cancel, on_token)
     }
 }
 
@@ -142,7 +153,7 @@ impl Provider {
         let dialect = if context.options.orchestrators.0.contains_key(name) { EMBEDDED } else { HEURISTIC };
         let own = || LlmProvider { dialect: dialect.to_owned(), ..LlmProvider::default() };
         let settings = settings.cloned().unwrap_or_else(own);
-        Ok(Provider { name: name.to_owned(), orchestrator, settings, known: Arc::default() })
+        Ok(Provider { name: name.to_owned(), orchestrator, settings, is_absent: false, known: Arc::default() })
     }
 
     /// A provider that nobody has to reach, since recorded replies alone answer: its key is not even looked for.
@@ -151,12 +162,17 @@ impl Provider {
         // Where nothing is configured, nobody would have been asked by that name.
         let name = settings.as_ref().map_or(RECORDED, |_| name).to_owned();
         let settings = settings.unwrap_or_default();
-        Provider { name, orchestrator: Arc::new(Absent), settings, known: Arc::default() }
+        Provider { name, orchestrator: Arc::new(Absent), settings, is_absent: true, known: Arc::default() }
     }
 
     /// True if a request to it starts a program that the policy names.
     pub(super) fn starts_program(&self, added: &Orchestrators) -> bool {
         self.settings.dialect == COMMAND && !added.0.contains_key(&self.name)
+    }
+
+    /// True if it is a server that is sent something, a question for its models among that, only under a policy that is trusted.
+    pub(super) fn is_guarded_server(&self, added: &Orchestrators) -> bool {
+        self.settings.needs_trust_to_send() && !self.is_absent && !added.0.contains_key(&self.name)
     }
 
     /// What it can do: what is configured and what it says itself. It is asked once; an error is not remembered.
@@ -256,7 +272,8 @@ impl Making<'_> {
         })?;
         let models = configured(self.settings, None);
         let options = WireOptions { dialect, base_url: base_url.clone(), models, stream: self.settings.stream };
-        Ok(Arc::new(Wire::new(options, Http::new(sender, key))))
+        let wire = Wire::new(options, Http::new(sender, key));
+        Ok(if self.settings.needs_trust_to_send() { self.guarded(wire, true) } else { Arc::new(wire) })
     }
 
     fn command(&self) -> Result<Arc<dyn Orchestrator>, Error> {
@@ -295,8 +312,13 @@ impl Making<'_> {
             supervisor: self.context.options.program.clone(),
             models: configured(self.settings, Some(self.name)),
         };
+        Ok(self.guarded(Command::new(options), false))
+    }
+
+    /// The same, which is reached only if the policy of the workspace is trusted.
+    fn guarded(&self, inner: impl Orchestrator + 'static, is_server: bool) -> Arc<dyn Orchestrator> {
         let wanted = self.context.wanted(&self.context.policy);
-        Ok(Arc::new(Guarded { command: Command::new(options), trust: self.context.options.trust.clone(), wanted }))
+        Arc::new(Guarded { inner, trust: self.context.options.trust.clone(), wanted, is_server })
     }
 
     /// Refuses what lies in the workspace: a run could write what the next one starts or reads, and nothing confines it.

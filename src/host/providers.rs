@@ -75,7 +75,9 @@ pub fn providers(context: &Context) -> Vec<Listed> {
     let names = provider::names(&context.policy, &context.options.orchestrators);
     let fault = |name: &str| {
         let provider = Provider::of(context, &context.policy, name)?;
-        if provider.starts_program(&context.options.orchestrators) { context.check_trust() } else { Ok(()) }
+        let added = &context.options.orchestrators;
+        let needs_trust = provider.starts_program(added) || provider.is_guarded_server(added);
+        if needs_trust { context.check_trust() } else { Ok(()) }
     };
     let listed = |name: String| Listed { fault: fault(&name).err(), name };
     names.into_iter().map(listed).collect()

@@ -1,6 +1,6 @@
-//! Trust: programs that a policy starts wait until a person has said that its tables may be obeyed.
+//! Trust: programs that a policy starts, and requests that it sends, wait until a person has said that its tables may be obeyed.
 //!
-//! A policy comes with the repository, perhaps from somebody else. Nothing is asked before a program would start. A program that embeds
+//! A policy comes with the repository, perhaps from somebody else. Nothing is asked before a program would start or a request be sent. A program that embeds
 //! nrv has chosen its policy, so that nothing is asked there unless it brings a [`Keeper`].
 
 use std::{
@@ -15,7 +15,7 @@ use crate::{
     clock::Stopwatch,
     error::{Code, Error},
     hash::Sha256,
-    policy::{Policy, Programs},
+    policy::{Entrusted, Policy},
 };
 
 /// The key of the details of an error that a person resolves by trusting a policy.
@@ -28,8 +28,8 @@ pub struct Wanted {
     pub root: PathBuf,
     /// The policy's file in it.
     pub file: String,
-    /// What the policy starts.
-    pub programs: Programs,
+    /// What the policy does.
+    pub entrusted: Entrusted,
 }
 
 /// Knows whose tables may be obeyed.
@@ -41,7 +41,7 @@ pub trait Keeper: Send + Sync {
     fn remember(&self, wanted: &Wanted) -> Result<(), Error>;
 }
 
-/// Who is asked whether a policy may start programs; by default nobody is.
+/// Who is asked to trust a policy; by default nobody is.
 #[derive(Clone, Default)]
 pub struct Trust {
     keeper: Option<Arc<dyn Keeper>>,
@@ -75,7 +75,7 @@ impl Trust {
     /// Why the tables may not be obeyed; none if they may.
     pub fn refusal(&self, wanted: &Wanted) -> Option<Error> {
         let keeper = self.keeper.as_ref()?;
-        let key = (wanted.file.clone(), wanted.programs.sha256);
+        let key = (wanted.file.clone(), wanted.entrusted.sha256);
         if self.trusted.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
             return None;
         }
@@ -84,20 +84,24 @@ impl Trust {
 
     /// Keeps that a person trusts the tables.
     pub fn remember(&self, wanted: &Wanted) -> Result<(), Error> {
-        let key = (wanted.file.clone(), wanted.programs.sha256);
+        let key = (wanted.file.clone(), wanted.entrusted.sha256);
         self.trusted.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
         self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.remember(wanted))
     }
 }
 
 impl Context {
-    /// What a person has to trust before this policy starts programs; none if it starts none.
+    /// What a person has to trust before this policy is obeyed; none if it starts nothing and sends nothing.
     pub fn wanted(&self, policy: &Policy) -> Option<Wanted> {
         let root = self.options.trust.copy_of.as_deref().unwrap_or_else(|| self.workspace.root()).to_owned();
-        policy.programs().map(|programs| Wanted { root, file: policy.file().to_owned(), programs: programs.clone() })
+        policy.entrusted().map(|entrusted| Wanted {
+            root,
+            file: policy.file().to_owned(),
+            entrusted: entrusted.clone(),
+        })
     }
 
-    /// An error if the policy in force may not start programs: nobody has trusted it.
+    /// An error if the policy in force may neither start programs nor send requests: nobody has trusted it.
     ///
     /// It is the policy as it was read when the context was made that counts, whatever its file says by now.
     pub fn check_trust(&self) -> Result<(), Error> {
@@ -128,8 +132,8 @@ pub fn may_be_asked(refusal: &Error) -> bool {
 pub fn question(wanted: &Wanted) -> Question {
     Question {
         id: "trust".to_owned(),
-        label: format!("trust `{}` of {} to start programs", wanted.file, wanted.root.display()),
-        subject: serde_json::json!({"root": wanted.root.display().to_string(), "file": wanted.file, "starts": wanted.programs.told}),
+        label: format!("trust `{}` of {}, which {}", wanted.file, wanted.root.display(), wanted.entrusted.verbs()),
+        subject: serde_json::json!({"root": wanted.root.display().to_string(), "file": wanted.file, "permits": wanted.entrusted.told}),
         files: Vec::new(),
         patch: Vec::new(),
         may_all: false,
@@ -138,14 +142,14 @@ pub fn question(wanted: &Wanted) -> Question {
 
 /// The error of tables that nobody has trusted.
 pub fn untrusted(wanted: &Wanted, why: &str, hint: impl Into<String>) -> Error {
-    Error::new(Code::PermissionDenied, format!("`{}` starts programs, and {why}", wanted.file))
-        .detail(UNTRUSTED, wanted.programs.sha256.to_string())
-        .detail("starts", wanted.programs.told.clone())
+    Error::new(Code::PermissionDenied, format!("`{}` {}, and {why}", wanted.file, wanted.entrusted.verbs()))
+        .detail(UNTRUSTED, wanted.entrusted.sha256.to_string())
+        .detail("permits", wanted.entrusted.told.clone())
         .hint(hint)
 }
 
 impl Host<'_> {
-    /// Sees that the policy in force may start programs, and asks if it may not yet. Time that a person takes does not count.
+    /// Sees that the policy in force is trusted, and asks if it is not yet. Time that a person takes does not count.
     pub(super) fn trusted(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.context.check_trust().is_ok() {
             return Ok(());

@@ -5,6 +5,7 @@
 mod ceiling;
 mod dependency;
 mod describe;
+mod entrusted;
 mod exec;
 mod form;
 mod glob;
@@ -13,7 +14,6 @@ mod key;
 mod llm;
 mod network;
 mod parse;
-mod programs;
 mod provider;
 mod refusal;
 mod settings;
@@ -28,10 +28,10 @@ pub use self::{
     ceiling::{BudgetCeiling, Ceiling},
     dependency::DependencyRule,
     describe::json_schema,
+    entrusted::Entrusted,
     exec::Allowance,
     hidden::Hidden,
     key::{ASSERTIONS, EVALUATORS},
-    programs::Programs,
     provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     refusal::Refusal,
     settings::{
@@ -78,8 +78,8 @@ pub struct Policy {
     headers: Vec<Ceiling>,
     /// The text that it was read from.
     text: String,
-    /// What of it starts programs, as its file says; whatever tightens the policy does not change it.
-    programs: Option<Programs>,
+    /// What a person has to trust of it, as its file says; whatever tightens the policy does not change it.
+    entrusted: Option<Entrusted>,
     sha256: Sha256,
     locked: bool,
     ci: bool,
@@ -178,10 +178,10 @@ impl Policy {
             return Err(refused(file, lines.get(&key), &key, &why));
         }
         let sha256 = hash(&settings, &[])?;
-        let programs = Programs::of(&settings)?;
+        let entrusted = Entrusted::of(&settings)?;
         Ok(Policy {
             sha256,
-            programs,
+            entrusted,
             allowed_secrets,
             allowed_commands,
             write: PathSet::new(&settings.paths.write).map_err(wrong)?,
@@ -206,9 +206,9 @@ impl Policy {
         &self.settings
     }
 
-    /// What of it starts programs; none if it starts nothing.
-    pub fn programs(&self) -> Option<&Programs> {
-        self.programs.as_ref()
+    /// What a person has to trust before it is obeyed; none if it starts nothing and sends nothing.
+    pub fn entrusted(&self) -> Option<&Entrusted> {
+        self.entrusted.as_ref()
     }
 
     /// The name of its file.

@@ -1,13 +1,18 @@
-//! `nrv trust`: a policy that came with a repository starts no program before a person has said that it may.
+//! `nrv trust`: a policy that came with a repository starts no program and sends no key before a person has said that it may.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 #![expect(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
+use nrv::llm::Finish;
 use serde_json::json;
 
 use crate::support::{
+    model::{
+        form,
+        server::{Answer, ModelServer},
+    },
     site::{Ran, Site},
     terminal::{line, line_on_a_terminal},
 };
@@ -16,6 +21,19 @@ use crate::support::{
 const POLICY: &str = "[exec]\nenv = ['PATH']\n[[exec.allow]]\nprefix = ['sh', '-c']\n";
 
 const SCRIPT: &str = "const WORKFLOW = #{ permissions: #{ exec: [\"*\"], llm: [\"*\"], write: [\"**\"] } };\n";
+
+const CHAT: &str = "openai_chat";
+
+/// A key of the user that no repository should get.
+const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+const KEYED: &str = "api_key_env = 'AWS_SECRET_ACCESS_KEY'\n";
+
+const ASK: &str = "print(nrv.llm.complete(#{ prompt: \"x\", max_tokens: 10 }).text);";
+
+/// A server of a language model that answers everything.
+fn model() -> ModelServer {
+    ModelServer::serving(CHAT, [Answer::stream(&form::events(CHAT, &["hello"], Finish::Stop))])
+}
 
 struct Place {
     site: Site,
@@ -54,6 +72,13 @@ impl Place {
         Place { site }
     }
 
+    /// One whose provider is this server.
+    fn with_server(server: &ModelServer, more: &str, body: &str) -> Self {
+        let url = server.base_url(CHAT);
+        let policy = format!("[llm.providers.far]\ndialect = '{CHAT}'\nbase_url = '{url}'\n{more}");
+        Place::cloned(&policy, body)
+    }
+
     fn provider_ran(&self) -> bool {
         self.beside("PROVIDER").exists()
     }
@@ -82,6 +107,19 @@ impl Place {
     fn refuses(&self, arguments: &[&str], words: &[&str]) {
         refused(&self.nrv(arguments), words);
         assert!(!self.provider_ran() && !self.site.path("ran.txt").exists());
+    }
+}
+
+trait Tells {
+    /// Stdout or stderr holds these words.
+    fn tells(self, words: &str) -> Self;
+}
+
+impl Tells for Ran {
+    #[track_caller]
+    fn tells(self, words: &str) -> Self {
+        assert!(self.stdout.contains(words) || self.stderr.contains(words), "`{words}`: {self:?}");
+        self
     }
 }
 
@@ -145,7 +183,7 @@ fn the_program_of_a_provider_that_nobody_trusted_is_not_started() {
     place.nrv(&["trust", "--yes"]).exits(0);
     place.nrv(&["run", "w.rhai"]);
     assert!(place.provider_ran());
-    assert!(place.nrv(&["doctor"]).stdout.contains("trust: the programs that `nrv.toml` starts are trusted"));
+    assert!(place.nrv(&["doctor"]).stdout.contains("trust: `nrv.toml` starts programs, and is trusted"));
 }
 
 #[test]
@@ -193,7 +231,7 @@ fn a_change_of_the_tables_or_of_the_place_asks_again() {
     place.nrv(&["rollback", "last"]).exits(0);
     place.site.write("nrv.toml", format!("{POLICY}\n[[exec.allow]]\nprefix = ['env']\n"));
     place.site.commit();
-    place.refuses(&["run", "w.rhai"], &["what it starts has changed since it was trusted"]);
+    place.refuses(&["run", "w.rhai"], &["its tables for that have changed since it was trusted"]);
     place.nrv(&["trust", "--yes"]).exits(0);
     fs::rename(place.site.root(), place.beside("moved")).unwrap();
     let moved = place.beside("moved").display().to_string();
@@ -228,7 +266,7 @@ fn trust_is_told_listed_and_forgotten() {
     let asked = place.nrv(&["trust"]).exits(2);
     assert!(asked.stdout.contains("runs may start `sh -c …`") && asked.stderr.contains("--yes"), "{asked:?}");
     let told = place.nrv(&["trust", "--yes", "--json"]).exits(0).json();
-    assert_eq!(told["policies"][0]["starts"], json!(["runs may start `sh -c …`"]));
+    assert_eq!(told["policies"][0]["permits"], json!(["runs may start `sh -c …`"]));
     let state = place.beside(".local/state/nrv/trusted");
     assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
     let listed = place.nrv(&["trust", "--list", "--json"]).exits(0).json();
@@ -265,13 +303,13 @@ fn in_ci_the_lock_file_decides() {
     place.nrv(&["trust", "--yes"]).exits(0);
     place.nrv(&["approve", "w.rhai", "--yes"]).exits(0);
     let lock = String::from_utf8(place.site.read("nrv.lock")).unwrap();
-    assert!(lock.contains("[programs.\"nrv.toml\"]") && lock.contains("runs may start `sh -c …`"), "{lock}");
+    assert!(lock.contains("[trust.\"nrv.toml\"]") && lock.contains("runs may start `sh -c …`"), "{lock}");
     place.site.commit();
     ci(&["approve", "--check"]).exits(0);
     ci(&["run", "w.rhai"]).exits(0);
     place.nrv(&["rollback", "last"]).exits(0);
     // As an earlier version wrote it.
-    let at = lock.find("[programs").unwrap();
+    let at = lock.find("[trust").unwrap();
     let end = lock.find("[scripts").unwrap();
     place.site.write("nrv.lock", format!("{}{}", &lock[..at], &lock[end..]));
     place.site.commit();
@@ -334,4 +372,103 @@ fn a_command_can_not_trust_a_policy() {
     place.nrv(&["trust", "--yes"]).exits(0);
     place.nrv(&["run", "w.rhai"]).exits(3).says("by which it is judged");
     assert!(!place.beside(".local/state/nrv/trusted/x.json").exists());
+}
+
+#[test]
+fn a_key_is_sent_to_no_server_before_somebody_trusted_the_policy() {
+    let server = model();
+    let place = Place::with_server(&server, KEYED, ASK);
+    let nrv = |arguments: &[&str]| place.with(arguments, &[(SECRET, "a-key-of-mine")]);
+    nrv(&["check", "w.rhai"]).exits(0);
+    let doctor = nrv(&["doctor"]);
+    assert!(doctor.stdout.contains("trust: not trusted yet: `nrv.toml` sends requests, and nobody"), "{doctor:?}");
+    for arguments in [
+        &["run", "w.rhai"][..],
+        &["run", "w.rhai", "--yes"],
+        &["run", "w.rhai", "--dry-run"],
+        &["plan", "w.rhai", "-o", "-"],
+        &["llm", "ping"],
+        &["llm", "capabilities", "far"],
+        &["llm", "probe", "far"],
+    ] {
+        refused(
+            &nrv(arguments),
+            &["permission_denied", "`nrv.toml` sends requests, and nobody has trusted it here yet"],
+        );
+        assert_eq!(server.asked().len(), 0, "{arguments:?}");
+    }
+    let told = nrv(&["trust", "--yes"]).exits(0);
+    let line = format!("requests to the provider `far` go to `{}`, with the key in `{SECRET}`", server.base_url(CHAT));
+    assert!(told.stdout.contains(&line), "{told:?}");
+    nrv(&["run", "w.rhai"]).exits(0).tells("hello");
+    assert!(server.asked().iter().all(|asked| asked.head.contains("authorization: bearer a-key-of-mine")));
+    // What the provider is asked does not matter, to whom it goes does.
+    let policy = String::from_utf8(place.site.read("nrv.toml")).unwrap();
+    place.site.write("nrv.toml", format!("{policy}model = 'm'\nrate_per_min = 100\n"));
+    nrv(&["run", "w.rhai", "--allow-dirty"]).exits(0);
+    place.site.write("nrv.toml", policy.replace(SECRET, "NPM_TOKEN"));
+    let changed = place.with(&["run", "w.rhai", "--allow-dirty"], &[("NPM_TOKEN", "another-key")]);
+    refused(&changed, &["its tables for that have changed since it was trusted"]);
+}
+
+#[test]
+fn every_call_that_reaches_a_server_waits_for_trust() {
+    let bodies = [
+        "nrv.llm.capabilities()",
+        "let s = nrv.llm.stream(#{ prompt: \"x\", max_tokens: 10 }); for piece in s { print(piece); }",
+        "nrv.prompt.compose(#{ goal: \"x\", model: \"m\", max_tokens: 10 })",
+    ];
+    for body in bodies {
+        let server = model();
+        let place = Place::with_server(&server, KEYED, body);
+        let ran = place.with(&["run", "w.rhai"], &[(SECRET, "a-key-of-mine")]);
+        refused(&ran, &["nobody has trusted it here yet"]);
+        assert_eq!(server.asked().len(), 0, "{body}");
+    }
+}
+
+#[test]
+fn a_server_of_this_machine_without_a_key_needs_no_trust() {
+    let server = model();
+    let place = Place::with_server(&server, "", ASK);
+    place.nrv(&["run", "w.rhai"]).exits(0).tells("hello");
+    place.nrv(&["llm", "ping"]).exits(0);
+    assert!(place.nrv(&["trust"]).exits(0).stderr.contains("nothing to trust"));
+}
+
+#[test]
+fn recorded_replies_need_no_trust() {
+    let server = model();
+    let place = Place::with_server(&server, KEYED, ASK);
+    let key = [(SECRET, "a-key-of-mine")];
+    place.nrv(&["trust", "--yes"]).exits(0);
+    place.with(&["run", "w.rhai", "--record-llm", "w.llm"], &key).exits(0);
+    place.nrv(&["trust", "--forget"]).exits(0);
+    let n_asked = server.asked().len();
+    place.nrv(&["run", "w.rhai", "--replay-llm", "w.llm", "--allow-dirty"]).exits(0).tells("hello");
+    place.nrv(&["replay", "last"]).exits(0);
+    assert_eq!(server.asked().len(), n_asked);
+}
+
+#[test]
+fn in_ci_the_lock_file_says_who_gets_a_key() {
+    let server = model();
+    let place = Place::with_server(&server, KEYED, ASK);
+    let ci = |arguments: &[&str]| place.with(arguments, &[("CI", "1"), (SECRET, "a-key-of-mine")]);
+    place.nrv(&["trust", "--yes"]).exits(0);
+    refused(&ci(&["llm", "ping"]), &["`nrv.lock` does not approve of that: nothing of it is pinned"]);
+    assert_eq!(server.asked().len(), 0);
+    place.nrv(&["approve", "w.rhai", "--yes"]).exits(0);
+    let lock = String::from_utf8(place.site.read("nrv.lock")).unwrap();
+    assert!(lock.contains("permits = [\"requests to the provider `far` go to"), "{lock}");
+    place.site.commit();
+    ci(&["llm", "ping"]).exits(0);
+    let n_asked = server.asked().len();
+    let policy = String::from_utf8(place.site.read("nrv.toml")).unwrap();
+    place.site.write("nrv.toml", policy.replace(SECRET, "NPM_TOKEN"));
+    place.site.commit();
+    let ran = place.with(&["llm", "ping"], &[("CI", "1"), ("NPM_TOKEN", "another-key")]);
+    refused(&ran, &["new is that requests to the provider `far` go to", "with the key in `NPM_TOKEN`"]);
+    refused(&ci(&["approve", "--check"]), &["`nrv.lock` does not approve of what `nrv.toml` may do"]);
+    assert_eq!(server.asked().len(), n_asked);
 }

@@ -54,8 +54,9 @@ pub(super) struct Models {
 
 impl Host<'_> {
     /// What a provider can do.
-    pub(super) fn llm_capabilities(&mut self, asked: Option<&str>) -> Result<Value, Error> {
+    pub(super) fn llm_capabilities(&mut self, asked: Option<&str>, sink: &mut dyn Sink) -> Result<Value, Error> {
         let provider = self.provider(asked)?;
+        self.trust_server(&provider, sink)?;
         let known = self.known(&provider, asked)?;
         Ok(json!({
             "provider": provider.name, "dialect": provider.settings.dialect,
@@ -64,8 +65,14 @@ impl Host<'_> {
     }
 
     /// Tokens of request and reply that a model takes at most, if that is known. Which model it is follows as for a request.
-    pub(super) fn context_tokens(&mut self, provider: Option<&str>, model: Option<&str>) -> Result<Option<u64>, Error> {
+    pub(super) fn context_tokens(
+        &mut self,
+        provider: Option<&str>,
+        model: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, Error> {
         let ready = self.provider(provider)?;
+        self.trust_server(&ready, sink)?;
         let known = self.known(&ready, provider)?;
         let named = model.or(ready.settings.model.as_deref());
         let model = match named {
@@ -120,6 +127,14 @@ impl Host<'_> {
         Ok(provider)
     }
 
+    /// Sees that the policy is trusted before a server that needs it is sent something, and asks if it is not yet.
+    fn trust_server(&mut self, provider: &Provider, sink: &mut dyn Sink) -> Result<(), Error> {
+        match provider.is_guarded_server(&self.context.options.orchestrators) {
+            true => self.trusted(sink),
+            false => Ok(()),
+        }
+    }
+
     /// What a provider can do; where recorded replies alone answer, what they are of.
     fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
         match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
@@ -158,6 +173,7 @@ impl Host<'_> {
         // It counts, whatever comes of the request this time.
         self.reserved.demand = lost;
         let provider = self.provider(asked)?;
+        self.trust_server(&provider, sink)?;
         let known = self.known(&provider, asked)?;
         let tape = self.tape(&provider, asked);
         let (mode, cassettes) = tape.map(|(tape, cassettes)| (tape.mode, Arc::clone(cassettes))).unzip();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Pin, PinnedPrograms};
+use super::{Pin, PinnedTrust};
 use crate::error::{Code, Error};
 
 /// The file, in the workspace's root.
@@ -25,9 +25,9 @@ const HEAD: &str = "# The scripts that were approved, what they import and what 
 pub struct Lock {
     /// The form of the file.
     version: u32,
-    /// What the policies may start, by the policy's path.
+    /// What the policies may do, by the policy's path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub programs: BTreeMap<String, PinnedPrograms>,
+    pub trust: BTreeMap<String, PinnedTrust>,
     /// What was approved, by path.
     #[serde(default)]
     pub scripts: BTreeMap<String, Pin>,
@@ -36,7 +36,7 @@ pub struct Lock {
 impl Default for Lock {
     /// No approvals.
     fn default() -> Self {
-        Lock { version: VERSION, programs: BTreeMap::new(), scripts: BTreeMap::new() }
+        Lock { version: VERSION, trust: BTreeMap::new(), scripts: BTreeMap::new() }
     }
 }
 

@@ -2,16 +2,16 @@
 //!
 //! An approval names no folder of a machine and no time, so that the same scripts give the same bytes everywhere.
 
+mod entrusted;
 mod lock;
 mod pin;
-mod programs;
 
 use serde::Serialize;
 
 pub use self::{
+    entrusted::{PIN_TRUST, PinnedTrust, entrusted, policies},
     lock::{FILE, Lock, SIGNATURE},
     pin::Pin,
-    programs::{PIN_PROGRAMS, PinnedPrograms, policies, programs},
 };
 use crate::{
     error::{Code, Error},
