@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{
     Context, Host,
     confirm::{FLAG, LOCK, PERSON, POLICY},
+    resume::changed_keys,
     token::{Bound, Standing},
     waiting::{Commands, NAMESPACE},
 };
@@ -84,7 +85,10 @@ impl Host<'_> {
             return Err(unusable(bound, message).detail("expires_at", bound.expires_at.as_str()).hint(again));
         }
         if bound.policy_sha256 != self.policy.sha256() {
-            let message = format!("the policy has changed since the confirmation `{}` was asked for", bound.id);
+            let parts = self.policy.parts();
+            let was = parts.first().is_some_and(|recorded| recorded.sha256() == bound.policy_sha256);
+            let keys = if was { changed_keys(&self.policy)? } else { String::new() };
+            let message = format!("the policy has changed since the confirmation `{}` was asked for{keys}", bound.id);
             return Err(unusable(bound, message)
                 .detail("expected", bound.policy_sha256.to_string())
                 .detail("found", self.policy.sha256().to_string())

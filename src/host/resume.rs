@@ -28,7 +28,7 @@ use crate::{
     journal,
     ledger::{self, Chain, Keeper, Note, RunFolder},
     lock::Lease,
-    policy::Policy,
+    policy::{Policy, RULES},
     workspace::Overlay,
 };
 
@@ -243,11 +243,12 @@ impl<'a> Host<'a> {
     ) -> Result<(), Error> {
         let changed = self.policy.sha256() != recorded.sha256();
         if changed {
-            let text = "The policy has changed since the run started; what either forbids is forbidden.";
-            sink.event(Event::Notice { text: text.to_owned() });
+            let keys = changed_keys(&self.policy)?;
+            let text = format!("The policy has changed since the run started{keys}; what either forbids is forbidden.");
+            sink.event(Event::Notice { text });
         }
         let mut data = json!({
-            "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale,
+            "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale, "rules": RULES,
         });
         // Of that and of the recorded one the policy in force can be made again.
         if let Some(current) = self.policy.parts().last().filter(|_| changed) {
@@ -331,7 +332,11 @@ impl<'a> Host<'a> {
 /// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
 fn prepare(started: &Started, current: Option<&Policy>, yes: bool) -> Result<(Policy, Policy, Rules, Flags), Error> {
     let recorded = started.policy()?;
-    let policy = Policy::strictest(&recorded, current.unwrap_or(&recorded))?;
+    let policy = match current {
+        // Defaults that have changed since the record was written are no change of the policy.
+        Some(current) if !recorded.is_still(current)? => Policy::strictest(&recorded, current)?,
+        Some(_) | None => recorded.clone(),
+    };
     check_flags(&policy, Flags { yes, ..Flags::default() })?;
     let settings = policy.settings();
     let flags = Flags {
@@ -341,6 +346,14 @@ fn prepare(started: &Started, current: Option<&Policy>, yes: bool) -> Result<(Po
     };
     let rules = Rules::of(&policy)?;
     Ok((recorded, policy, rules, flags))
+}
+
+/// The keys in which the policy of now differs from the recorded one, in words that follow a sentence.
+pub(super) fn changed_keys(in_force: &Policy) -> Result<String, Error> {
+    let [recorded, now] = in_force.parts() else { return Ok(String::new()) };
+    let keys = recorded.keys_that_differ(now)?;
+    let named: Vec<String> = keys.iter().map(|key| format!("`{}`", key.escape_debug())).collect();
+    Ok(if named.is_empty() { String::new() } else { format!(", in {}", named.join(", ")) })
 }
 
 /// Goes on with a run that makes only one call: of an adapter, of patches or of a plan.

@@ -39,6 +39,9 @@ pub struct Started {
     pub policy_sha256: Sha256,
     /// The commit that was checked out.
     pub git_head: Option<String>,
+    /// The version of the built-in [rules](policy::RULES) that the run was judged by.
+    #[serde(default)]
+    pub rules: u32,
 }
 
 impl Started {
@@ -54,6 +57,7 @@ impl Started {
             policy_source: request.policy.recorded(),
             policy_sha256: request.policy.sha256(),
             git_head,
+            rules: policy::RULES,
         }
     }
 
@@ -94,9 +98,12 @@ impl Started {
 
     /// The policy in force when the run started, tightened by the script's header.
     pub fn policy(&self) -> Result<Policy, Error> {
-        let mut policy = Policy::restore(&self.policy_source)?;
-        if policy.sha256() != self.policy_sha256 {
-            policy = Policy::restore_earlier(&self.policy_source)?;
+        let mut policy = match self.rules {
+            0 => Policy::restore_earlier(&self.policy_source)?,
+            _ => Policy::restore(&self.policy_source)?,
+        };
+        if policy.sha256() != self.policy_sha256 && self.rules == 0 {
+            policy = Policy::restore(&self.policy_source)?;
         }
         if policy.sha256() != self.policy_sha256 {
             return Err(Error::new(

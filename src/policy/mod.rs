@@ -15,13 +15,13 @@ mod llm;
 mod network;
 mod parse;
 mod provider;
+mod recorded;
 mod refusal;
 mod settings;
 mod strictest;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::{
@@ -33,6 +33,7 @@ pub use self::{
     hidden::Hidden,
     key::{ASSERTIONS, EVALUATORS},
     provider::{Cassettes, DIALECTS, GGUF, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
+    recorded::{RULES, Recorded},
     refusal::Refusal,
     settings::{
         Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, Ci, CommandException, CommandRule, Commitment,
@@ -83,6 +84,10 @@ pub struct Policy {
     sha256: Sha256,
     locked: bool,
     ci: bool,
+    /// True if its defaults are those of the release before records named their rules.
+    earlier_defaults: bool,
+    /// True if the protected names of that release hold as well: for what was decided then.
+    earlier_names: bool,
 }
 
 /// What a header permits.
@@ -102,29 +107,6 @@ struct Permissions {
     network: Vec<String>,
     /// The same, compiled.
     net: HostSet,
-}
-
-/// What a policy is made of, as records keep it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recorded {
-    /// The name of the file.
-    pub file: String,
-    /// Its text; empty if there was none.
-    pub text: String,
-    /// What the headers ask for that tightened it, in their order.
-    pub headers: Vec<Ceiling>,
-    /// True if it was locked down.
-    pub locked: bool,
-    /// True if its tools were made strict.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub strict_tools: bool,
-    /// True if it was tightened as where `CI` is set.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ci: bool,
-    /// The confirmations that the approval of the script grants.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub granted: Vec<String>,
 }
 
 /// Where a setting comes from that is not built in.
@@ -198,6 +180,8 @@ impl Policy {
             origins: lines.into_iter().map(|(key, line)| (key, Origin::Line(line))).collect(),
             locked: false,
             ci: false,
+            earlier_defaults: false,
+            earlier_names: false,
         })
     }
 
@@ -323,60 +307,6 @@ impl Policy {
         Ok(policy)
     }
 
-    /// What this policy was made of, from which [`Policy::restore`] makes it again.
-    pub fn recorded(&self) -> Recorded {
-        Recorded {
-            file: self.file.clone(),
-            text: self.text.clone(),
-            headers: self.headers.clone(),
-            locked: self.locked,
-            strict_tools: self.origins.get("adapters.strict_tools") == Some(&Origin::StrictTools),
-            ci: self.ci,
-            granted: self.settings.confirm.granted.clone(),
-        }
-    }
-
-    /// The policy that a record was written under; `invalid_policy` if this version does not know what it says.
-    pub fn restore(recorded: &Recorded) -> Result<Policy, Error> {
-        Policy::parse(&recorded.text, &recorded.file)?.tightened_as(recorded)
-    }
-
-    /// As [`Policy::restore`], with the defaults of the release before formats had a number.
-    pub fn restore_earlier(recorded: &Recorded) -> Result<Policy, Error> {
-        let mut policy = Policy::parse(&recorded.text, &recorded.file)?;
-        let is_open = |key: &str| !policy.origins.contains_key(key);
-        let (calls, processes, fail) = (is_open("budget.calls"), is_open("exec.processes"), is_open("evaluators.fail"));
-        if calls {
-            policy.settings.budget.calls = 10_000;
-        }
-        if processes {
-            policy.settings.exec.processes = None;
-        }
-        if fail {
-            policy.settings.evaluators.fail = Some(Vec::new());
-        }
-        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
-        policy.tightened_as(recorded)
-    }
-
-    /// Tightened by all that tightened it when the record was written.
-    fn tightened_as(self, recorded: &Recorded) -> Result<Policy, Error> {
-        let mut policy = self;
-        for header in &recorded.headers {
-            policy = policy.tightened(header)?;
-        }
-        if recorded.strict_tools {
-            policy = policy.strict()?;
-        }
-        if recorded.locked {
-            policy = policy.locked()?;
-        }
-        if recorded.ci {
-            policy = policy.in_ci()?;
-        }
-        if recorded.granted.is_empty() { Ok(policy) } else { policy.granting(&recorded.granted) }
-    }
-
     /// True if it was locked down: diffs apply exactly where they say, too.
     pub fn is_locked(&self) -> bool {
         self.locked
@@ -478,32 +408,6 @@ mod tests {
         assert_eq!(Policy::default().sha256(), without);
         let other = Policy::parse("[script.limits]\nreply_bytes = '1MiB'", FILE).unwrap();
         assert_ne!(other.sha256(), without);
-    }
-
-    #[test]
-    fn a_policy_is_made_again_of_what_a_record_says_of_it() {
-        let header = serde_json::json!({
-            "permissions": {"write": ["a/**"], "calls": ["tickets.create"], "exec": ["make"], "llm": ["local"], "network": ["example.com"]},
-            "budget": {"files": 3}, "on_failure": "keep",
-        });
-        let header = Ceiling::from_header(&header).unwrap();
-        let policy = Policy::parse("# why\n[budget]\ncalls = 7\n[paths]\ndeny = ['b']", "other.toml").unwrap();
-        for policy in [
-            policy.clone(),
-            policy.strict().unwrap(),
-            policy.tightened(&header).unwrap(),
-            policy.tightened(&header).unwrap().locked().unwrap(),
-            policy.in_ci().unwrap(),
-            policy.locked().unwrap().in_ci().unwrap().granting(&["review".to_owned()]).unwrap(),
-        ] {
-            let recorded = serde_json::to_value(policy.recorded()).unwrap();
-            let restored = Policy::restore(&serde_json::from_value(recorded).unwrap()).unwrap();
-            assert_eq!(
-                (&restored, restored.sha256(), restored.is_locked()),
-                (&policy, policy.sha256(), policy.is_locked())
-            );
-            assert_eq!(restored.origin("budget.calls"), "line 3 of `other.toml`");
-        }
     }
 
     #[test]

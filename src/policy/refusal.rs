@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{Code, Error},
-    path::{RepoPath, protected},
+    path::{RepoPath, earlier, protected},
 };
 
 /// What a run does that only the policy can permit.
@@ -73,8 +73,8 @@ impl Policy {
         if !self.parts.is_empty() {
             return self.parts.iter().find_map(|part| part.write_refusal(path));
         }
-        if let Some(why) = protected::write_refusal_unless(path, &self.settings.paths.allow_protected) {
-            return Some(Refusal::protected(path, WRITTEN, why));
+        if let Some(refusal) = self.protected(path) {
+            return Some(refusal);
         }
         if let Some(glob) = self.deny.covering(path) {
             return Some(self.denied(path, "written", "paths.deny", glob));
@@ -95,6 +95,17 @@ impl Policy {
                 remediation: "permit it in `permissions.write` of the script's `WORKFLOW`".to_owned(),
             })
         })
+    }
+
+    /// The refusal of a protected name, by the names that hold for this policy.
+    fn protected(&self, path: &RepoPath) -> Option<Refusal> {
+        if !self.earlier_names {
+            let why = protected::write_refusal_unless(path, &self.settings.paths.allow_protected)?;
+            return Some(Refusal::protected(path, WRITTEN, why));
+        }
+        let why = earlier::write_refusal(path)?;
+        let reason = format!("`{path}` is protected and never {WRITTEN} by a run: {why}");
+        Some(Refusal { reason, ..Refusal::protected(path, WRITTEN, why) })
     }
 
     /// The first rule that forbids a script to read a path.

@@ -23,6 +23,7 @@ mod determinism;
 mod diff_cases;
 mod docs;
 mod doctor;
+mod earlier;
 mod embed;
 mod events;
 mod exec;

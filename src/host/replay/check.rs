@@ -115,6 +115,10 @@ impl Replay<'_> {
             true => format!("gates give another reason to `{now}` {what} than the record has"),
             false => format!("gates decide `{now}` of {what}, and the record has `{was}`"),
         };
+        let reason = match law.policy.is_of_earlier_rules() {
+            true => format!("{reason}; an earlier release wrote it, and built-in rules have changed since"),
+            false => reason,
+        };
         let actual = judge::shown(verdict.decision, verdict.remarks());
         let mut stop = parted(kind, reason, decided.shown(), actual);
         if let Stop::Diverged(divergence) = &mut stop {

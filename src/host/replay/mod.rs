@@ -191,15 +191,19 @@ impl<'a> Replay<'a> {
             Some(header) => under_header(policy, header),
             None => Ok(policy.clone()),
         };
-        let recorded = started.policy()?;
+        let started_under = started.policy()?;
+        // What the earlier release decided is decided again by the names that it protected.
+        let recorded = started_under.clone().as_then();
         let law = Law::of(under(&recorded)?)?;
         let later = steps.resumed.iter().map(|record| {
+            let is_then = record.data["rules"].as_u64().unwrap_or_default() == 0;
+            let first = under(if is_then { &recorded } else { &started_under })?;
             let current = match current(record, &recorded, &pack)? {
-                Now::Same => return Ok(Some(law.clone())),
+                Now::Same => return Law::of(first).map(Some),
                 Now::Unknown => return Ok(None),
-                Now::Policy(current) => under(&current)?,
+                Now::Policy(current) => under(&if is_then { current.as_then() } else { *current })?,
             };
-            Law::of(Policy::strictest(&law.policy, &current)?).map(Some)
+            Law::of(Policy::strictest(&first, &current)?).map(Some)
         });
         let later = later.collect::<Result<Vec<_>, Error>>()?;
         let tried = match trial.policy {
@@ -380,15 +384,20 @@ fn current(record: &Record, started: &Policy, pack: &Pack) -> Result<Now, Error>
     let Some(source) = source else { return Ok(Now::Unknown) };
     let wrong =
         |error| Error::new(Code::RecordDamaged, format!("the policy of record {} can't be read: {error}", record.seq));
-    let policy = Policy::restore(&policy::Recorded::deserialize(source).map_err(wrong)?)?;
-    let in_force = Policy::strictest(started, &policy)?.sha256();
-    let is_it = json!(in_force) == record.data["policy_sha256"];
-    Ok(if is_it { Now::Policy(Box::new(policy)) } else { Now::Unknown })
+    let source = policy::Recorded::deserialize(source).map_err(wrong)?;
+    // The release that went on with the run need not be the one that started it.
+    for policy in [Policy::restore(&source)?, Policy::restore_earlier(&source)?] {
+        let in_force = Policy::strictest(started, &policy)?.sha256();
+        if json!(in_force) == record.data["policy_sha256"] {
+            return Ok(Now::Policy(Box::new(policy)));
+        }
+    }
+    Ok(Now::Unknown)
 }
 
 /// A policy with the header of another script in place of the one that tightened it.
 fn under_header(policy: &Policy, header: &Ceiling) -> Result<Policy, Error> {
-    Policy::restore(&policy::Recorded { headers: vec![header.clone()], ..policy.recorded() })
+    policy.restore_like(&policy::Recorded { headers: vec![header.clone()], ..policy.recorded() })
 }
 
 /// Another policy, under the headers that tightened this one.

@@ -1,0 +1,105 @@
+//! Records of the release before records named their built-in rules, as that release wrote them: each folder of `tests/records` is a
+//! workspace, with its `.runs` as `runs`.
+#![expect(clippy::disallowed_methods, reason = "tests build trees")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::{repository, support::site::Site};
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+/// The workspace of a record.
+fn recorded(name: &str) -> Site {
+    let site = Site::empty();
+    copy(&repository::root().join("tests/records").join(name), &site.root());
+    fs::rename(site.path("runs"), site.path(".runs")).unwrap();
+    let folders = walkdir::WalkDir::new(site.path(".runs")).into_iter().map(|entry| entry.unwrap().into_path());
+    for path in folders.collect::<Vec<PathBuf>>() {
+        let mode = if path.is_dir() { 0o700 } else { 0o600 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    site.write(".gitignore", ".runs/\n");
+    site.git(&["init", "-q", "-b", "main"]);
+    site.commit();
+    site
+}
+
+/// The records of the run, of one kind.
+fn records(site: &Site, kind: &str) -> Vec<Value> {
+    let text = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    all.filter(|record| record["kind"] == kind).collect()
+}
+
+#[test]
+fn a_run_that_waits_is_approved_and_goes_on() {
+    let site = recorded("waiting");
+    let ran = site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(!ran.stderr.contains("policy has changed"), "{ran:?}");
+    assert_eq!(site.read("notes/two.txt"), b"two\n");
+    let resumed = records(&site, "run_resumed");
+    assert_eq!((&resumed[0]["data"]["policy_changed"], &resumed[0]["data"]["rules"]), (&json!(false), &json!(1)));
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(!site.path("notes/one.txt").exists());
+}
+
+#[test]
+fn a_run_that_waits_is_asked_again_and_refused() {
+    let site = recorded("waiting");
+    site.nrv(&["resume", "last"]).exits(7).says("--approve c1");
+    site.nrv(&["resume", "last", "--reject", "c1"]).exits(3);
+    assert!(!site.path("notes/one.txt").exists());
+}
+
+#[test]
+fn a_policy_that_really_changed_refuses_and_names_the_keys() {
+    let site = recorded("waiting");
+    let policy = String::from_utf8(site.read("nrv.toml")).unwrap();
+    site.write("nrv.toml", format!("{policy}[budget]\nfiles = 9\n[paths]\ndeny = ['x']\n"));
+    let ran = site.nrv(&["resume", "last", "--approve", "c1"]).exits(3);
+    let words = "the policy has changed since the confirmation `c1` was asked for, in `budget.files`, `paths.deny`";
+    assert!(ran.stderr.contains(&format!("error[not_approved]: {words}\n")), "{ran:?}");
+    assert!(!site.path("notes/two.txt").exists());
+    site.nrv(&["resume", "last"]).exits(7).says("since the run started, in `budget.files`, `paths.deny`; what either");
+    site.nrv(&["resume", "last", "--approve", "c2"]).exits(0);
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+}
+
+/// `.envrc` was no protected name when the record was written, and `.bashrc` was.
+#[test]
+fn names_that_are_protected_since_are_no_divergence() {
+    let site = recorded("protected_names");
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+    let decided: Vec<Value> =
+        records(&site, "judged").iter().map(|record| record["data"]["decision"].clone()).collect();
+    assert_eq!(decided[0], "allow");
+    // What is done now is judged by the names of now, also under that record's policy.
+    site.nrv(&["run", "shell.rhai"]).exits(3).says("`.envrc` is protected");
+}
+
+#[test]
+fn a_policy_that_is_tried_on_an_older_record_knows_the_names_of_now() {
+    let site = recorded("protected_names");
+    let ran = site.nrv(&["replay", "last", "--policy", "nrv.toml", "--json"]).exits(3);
+    let differences = ran.json()["differences"].clone();
+    assert_eq!(differences[0]["would"], "block", "{differences}");
+}
