@@ -133,6 +133,7 @@ impl Host<'_> {
         leave: &mut Leave,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
+        let subject = self.as_asked(position, subject);
         let now = self.context.options.clock.now();
         let granted = self.confirmations.granted(&subject, self.policy.sha256(), &now);
         match granted.map(|bound| bound.id.clone()) {
@@ -141,6 +142,17 @@ impl Host<'_> {
             None => drop(self.grant(position, subject, leave, sink)?),
         }
         Ok(())
+    }
+
+    /// A subject of gates as the release before bound it, whose words of advice were others: of a run that it began, what was asked by the
+    /// same call, about the same patch and files, with the same reason, is the same question.
+    fn as_asked(&self, position: &Position, subject: Subject) -> Subject {
+        if subject.kind != GATES || !self.policy.has_earlier_defaults() {
+            return subject;
+        }
+        let label = self.shown(&subject.label);
+        let asked = self.confirmations.asked_as(position.as_str(), &subject, &label).map(|bound| bound.subject.clone());
+        Subject { id: asked.unwrap_or(subject.id), ..subject }
     }
 
     /// Asks for what gates want confirmed of a change: bound to the change and to what they say. A change in a repository within

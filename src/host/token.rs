@@ -224,6 +224,13 @@ impl Confirmations {
         pending.filter(|token| token.position == position).map(|token| &token.bound).find(|bound| is_it(bound))
     }
 
+    /// What the call at this position asked under this label, of the same kind, patch and files.
+    pub(super) fn asked_as(&self, position: &str, subject: &Subject, label: &str) -> Option<&Bound> {
+        let here = self.tokens.values().filter(|token| token.position == position).map(|token| &token.bound);
+        here.filter(|bound| bound.kind == subject.kind && bound.label == label && bound.files == subject.files)
+            .find(|bound| bound.patch_sha256 == Sha256::of(&subject.patch.bytes))
+    }
+
     /// The one of that id that nobody has answered; `not_approved` says why there is none.
     pub(super) fn pending(&self, id: &str) -> Result<&Token, Error> {
         let refuse = |what: &str| {

@@ -86,6 +86,11 @@ impl Policy {
         Policy { earlier_names: self.earlier_defaults, ..self }
     }
 
+    /// True if its defaults are those of an earlier release, which began the run.
+    pub fn has_earlier_defaults(&self) -> bool {
+        self.earlier_defaults
+    }
+
     /// True if it decides as an earlier release did, as far as that is known.
     pub fn is_of_earlier_rules(&self) -> bool {
         self.earlier_names

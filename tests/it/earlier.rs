@@ -62,6 +62,26 @@ fn a_run_that_waits_is_approved_and_goes_on() {
     assert!(!site.path("notes/one.txt").exists());
 }
 
+/// The words of a gate's advice were others then.
+#[test]
+fn what_gates_asked_of_a_change_is_approved() {
+    let site = recorded("gate_asks");
+    site.nrv(&["resume", "last"]).exits(7).says("--approve c1");
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(site.path("k.py").exists());
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+}
+
+#[test]
+fn what_an_adapter_asked_is_approved() {
+    let site = recorded("adapter_asks");
+    site.write("site/a.html", "<a href=\"http://old.example.com/x\">x</a>\n");
+    site.commit();
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(String::from_utf8_lossy(&site.read("site/a.html")).contains("https://new.example.com/x"));
+    site.nrv(&["replay", "last"]).exits(0).says("agrees");
+}
+
 #[test]
 fn a_run_that_waits_is_asked_again_and_refused() {
     let site = recorded("waiting");
@@ -92,7 +112,9 @@ fn names_that_are_protected_since_are_no_divergence() {
     let decided: Vec<Value> =
         records(&site, "judged").iter().map(|record| record["data"]["decision"].clone()).collect();
     assert_eq!(decided[0], "allow");
-    // What is done now is judged by the names of now, also under that record's policy.
+    // What is done now is judged by the names of now.
+    let header = "const WORKFLOW = #{ permissions: #{ write: [\"**\"] } };";
+    site.script("shell.rhai", &format!("{header}\nnrv.apply.create(\".envrc\", \"x\\n\");\n"));
     site.nrv(&["run", "shell.rhai"]).exits(3).says("`.envrc` is protected");
 }
 
