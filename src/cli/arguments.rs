@@ -180,7 +180,7 @@ pub(super) enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Install a hook of git that keeps a half-changed tree from being committed
+    /// Install, look at or remove a hook of git that keeps a half-changed tree from being committed
     Hooks {
         #[command(subcommand)]
         command: Hooks,
@@ -350,6 +350,16 @@ pub(super) enum Hooks {
         #[arg(long)]
         dry_run: bool,
         /// Write it without asking
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Say if `.git/hooks/pre-commit` is there, and whose it is
+    #[command(after_help = "Example:\n  nrv hooks status")]
+    Status,
+    /// Remove `.git/hooks/pre-commit` if it is nrv's own, to the byte
+    #[command(after_help = "Example:\n  nrv hooks remove")]
+    Remove {
+        /// Remove it without asking
         #[arg(long)]
         yes: bool,
     },

@@ -87,7 +87,10 @@ pub use self::{
     custom::{Calls, CustomCall, CustomContext},
     evaluator::Evaluation,
     finish::{Finished, State},
-    init::{FIRST_SCRIPT, Hook, Kept, SetUp, propose_approvals, propose_hook, propose_set_up, set_up},
+    init::{
+        FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
+        propose_set_up, remove_hook, set_up,
+    },
     llm::{Tape, Told, tape_of},
     outcome::{Overview, overview, overviews, summary},
     plan::{Plan, Preview},

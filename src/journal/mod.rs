@@ -28,7 +28,7 @@ pub use faults::{Faults, NoFaults};
 pub use probe::{FileSystem, probe, try_writing};
 pub use recovery::Recovered;
 pub use set_id::{Cleared, clear_set_id};
-pub use set_up::set_up;
+pub use set_up::{set_up, take_back};
 pub use transaction::{BeforeCommit, Target, Transaction, preflight};
 
 use crate::{error::Error, path::RepoPath, workspace::Workspace};

@@ -12,6 +12,7 @@ use super::{
     tree::{self, Folders},
 };
 use crate::{
+    change::Stamp,
     error::{Code, Error},
     path::{RepoPath, protected},
     workspace::Workspace,
@@ -48,6 +49,25 @@ fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Fault
     }
     work.clear();
     result
+}
+
+/// Removes a file that a set-up made, if it is, to the byte, what it should be.
+///
+/// `stale_preimage` if it is not, `io`.
+pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Result<(), Error> {
+    let temporary = path.sibling(&format!("{}set-up-0", protected::TEMPORARY));
+    let mut folders = Folders::of(workspace);
+    let folder = folders.get(path)?;
+    let at = place(folder, path.file_name(), path);
+    let beside = place(folder, temporary.file_name(), path);
+    let found = at.read(&mut Vec::new())?.filter(|found| found.sha256 == before.sha256);
+    let found = found.ok_or_else(|| stale(path, "changed meanwhile"))?;
+    beside.remove(&NoFaults)?;
+    match take_away(at, beside, &found.look, &NoFaults)? {
+        Exchange::Done => beside.remove(&NoFaults)?,
+        Exchange::Impossible => at.remove(&NoFaults)?,
+    }
+    tree::sync_around(workspace, None, [path].into_iter(), &NoFaults)
 }
 
 /// A staged file and its place.
@@ -176,7 +196,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::change::{Content, Stamp};
+    use crate::change::Content;
 
     fn names(folder: &Path) -> Vec<String> {
         let files = walkdir::WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok);
@@ -261,6 +281,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_file_is_taken_back_only_as_it_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let path = RepoPath::parse("s/x").unwrap();
+        let made = Content::new(b"new\n".to_vec(), 0o644).stamp();
+        check(folder.path(), &[("s/x", None)]).unwrap();
+        fs::write(folder.path().join("s/x"), "edited\n").unwrap();
+        assert_eq!(take_back(&workspace, &path, &made).unwrap_err().code(), Code::StalePreimage);
+        assert_eq!(names(folder.path()), ["s", "s/x"]);
+        fs::write(folder.path().join("s/x"), "new\n").unwrap();
+        take_back(&workspace, &path, &made).unwrap();
+        assert_eq!(names(folder.path()), ["s"]);
+        assert_eq!(take_back(&workspace, &path, &made).unwrap_err().code(), Code::StalePreimage);
     }
 
     #[test]

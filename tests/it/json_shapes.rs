@@ -183,6 +183,8 @@ fn every_command_writes_exactly_one_document() {
         (&["recover", "--check"], 0),
         (&["hooks", "install"], 2),
         (&["hooks", "install", "--dry-run"], 0),
+        (&["hooks", "status"], 0),
+        (&["hooks", "remove"], 1),
         (&["scripts"], 0),
         (&["init", "--dry-run"], 0),
         (&["doctor"], 0),

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use self::commands::Found;
-pub use self::hook::{Hook, propose_hook};
+pub use self::hook::{Hook, HookState, Installed, installed_hook, propose_hook, remove_hook};
 use super::patch::render;
 use crate::{
     change::{Change, ChangeSet, Content},

@@ -1,4 +1,4 @@
-//! `nrv hooks install`: git commits no tree in which a run died.
+//! `nrv hooks`: git commits no tree in which a run died.
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
@@ -80,4 +80,47 @@ fn a_linked_work_tree_and_a_folder_below_share_the_hook() {
     site.write("it's here/nrv.toml", "");
     site.nrv(&["hooks", "install", "--yes", "--root", "it's here"]).exits(0);
     commit(&site, true).exits(0);
+}
+
+#[test]
+fn only_its_own_hook_is_removed() {
+    let site = Site::new(2);
+    let hook = site.path(".git/hooks/pre-commit");
+    let status = || site.nrv(&["hooks", "status", "--json"]).exits(0).json()["state"].as_str().unwrap_or("").to_owned();
+    assert_eq!(status(), "absent");
+    site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("there is no");
+    site.nrv(&["hooks", "install", "--yes"]).exits(0);
+    assert_eq!(status(), "own");
+    site.nrv(&["hooks", "remove"]).exits(2).says("nobody can be asked");
+    assert!(hook.exists());
+    site.nrv(&["hooks", "remove", "--yes"]).exits(0).says("The hook is removed");
+    assert!(!hook.exists() && status() == "absent");
+
+    site.nrv(&["hooks", "install", "--yes"]).exits(0);
+    let own = fs::read_to_string(&hook).expect("a hook");
+    for edited in [format!("{own}make check\n"), own.replace("--root './.'", "--root './x' --json")] {
+        fs::write(&hook, &edited).expect("a hook");
+        assert_eq!(status(), "edited");
+        site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("was edited since nrv wrote it");
+        assert_eq!(fs::read_to_string(&hook).expect("it is there"), edited);
+    }
+    fs::write(&hook, "#!/bin/sh\nexit 0\n").expect("a hook");
+    assert_eq!(status(), "other");
+    site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("is not nrv's");
+    fs::remove_file(&hook).expect("it is there");
+    std::os::unix::fs::symlink("../../site/a/p0.html", &hook).expect("a link");
+    assert_eq!(status(), "other");
+    site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("is not nrv's");
+    assert!(hook.symlink_metadata().is_ok());
+    site.git(&["config", "core.hooksPath", "site"]);
+    assert_eq!(status(), "elsewhere");
+    site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("`site`");
+    site.git(&["config", "--unset", "core.hooksPath"]);
+    fs::remove_file(&hook).expect("it is there");
+
+    site.write("it's here/nrv.toml", "");
+    site.nrv(&["hooks", "install", "--yes", "--root", "it's here"]).exits(0);
+    assert_eq!(site.nrv(&["hooks", "status", "--json"]).json()["root"], "it's here");
+    site.nrv(&["hooks", "remove", "--yes", "--root", "it's here"]).exits(0);
+    assert!(!hook.exists());
 }
