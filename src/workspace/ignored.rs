@@ -1,5 +1,11 @@
 //! Does git leave a path alone? Asked of the ignore files, without git.
 
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
@@ -7,7 +13,7 @@ use ignore::{
 
 use super::{
     Workspace,
-    walk::{exclude_file, repository_of, unfit},
+    walk::{IGNORE, exclude_file, is_link, repository_of, unfit},
 };
 use crate::path::RepoPath;
 
@@ -23,10 +29,10 @@ impl Workspace {
         let target = real.join(folder.as_str());
         // The nearest file that says anything has the last word.
         let nearest_first = real.ancestors().take_while(|folder| folder.starts_with(&repository));
-        let files = nearest_first.map(|folder| (folder, folder.join(".gitignore")));
-        let exclude = (repository.as_path(), exclude_file(&repository));
-        for (base, file) in files.chain([exclude]) {
-            match rules(base, &file).matched_path_or_any_parents(&target, true) {
+        let files = nearest_first.map(of_folder);
+        let exclude = rules(&repository, &exclude_file(&repository));
+        for rules in files.chain([exclude]) {
+            match rules.matched_path_or_any_parents(&target, true) {
                 Match::None => {}
                 found => return found.is_ignore(),
             }
@@ -35,8 +41,53 @@ impl Workspace {
     }
 }
 
+/// The ignore files of a tree, each read once. A walk asks here where one of them is a link, which it would follow and git does not.
+pub(super) struct IgnoreFiles {
+    root: PathBuf,
+    repository: PathBuf,
+    exclude: Gitignore,
+    known: Mutex<BTreeMap<PathBuf, Arc<Gitignore>>>,
+}
+
+impl IgnoreFiles {
+    /// Those of the tree at `root`, and of the repository that it lies in.
+    pub(super) fn of(root: &Path) -> Self {
+        let (root, repository) = repository_of(root).unwrap_or_else(|| (root.to_owned(), root.to_owned()));
+        let exclude = rules(&repository, &exclude_file(&repository));
+        IgnoreFiles { root, repository, exclude, known: Mutex::default() }
+    }
+
+    /// True if git leaves what has this path in the tree alone. That none of the folders above is left alone was asked before.
+    pub(super) fn exclude(&self, relative: &Path, is_folder: bool) -> bool {
+        let path = self.root.join(relative);
+        let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.repository));
+        for folder in folders {
+            match self.of_folder(folder).matched(&path, is_folder) {
+                Match::None => {}
+                found => return found.is_ignore(),
+            }
+            // What stands above a repository within says nothing of it.
+            if folder.join(".git").symlink_metadata().is_ok() {
+                break;
+            }
+        }
+        self.exclude.matched(&path, is_folder).is_ignore()
+    }
+
+    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(folder.to_owned()).or_insert_with(|| Arc::new(of_folder(folder))))
+    }
+}
+
+/// What the ignore file of a folder says; a link says nothing, as for git.
+fn of_folder(folder: &Path) -> Gitignore {
+    let file = folder.join(IGNORE);
+    if is_link(&file) { Gitignore::empty() } else { rules(folder, &file) }
+}
+
 /// What a file says; one that is missing or can't be read says nothing.
-fn rules(base: &std::path::Path, file: &std::path::Path) -> Gitignore {
+fn rules(base: &Path, file: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(base);
     if unfit(file).is_none() {
         let _ = builder.add(file);

@@ -12,7 +12,7 @@ use std::{
 use ignore::{WalkBuilder, WalkState};
 use rustix::fs::{Mode, OFlags};
 
-use super::{Globs, Stop, Workspace, is_stopped, stopped};
+use super::{Globs, Stop, Workspace, ignored::IgnoreFiles, is_stopped, stopped};
 use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
@@ -26,6 +26,15 @@ pub struct Listing {
     pub paths: Vec<RepoPath>,
     /// Files that match but whose names are not UTF-8, so that no path can name them; shown with replacements, sorted.
     pub unnameable: Vec<String>,
+}
+
+/// What a walk met of ignore files on its way.
+#[derive(Default)]
+struct Met {
+    /// Those that can't be read, and why.
+    refused: Vec<(PathBuf, &'static str)>,
+    /// True if one is a link.
+    has_link: bool,
 }
 
 enum Found {
@@ -63,12 +72,30 @@ impl Workspace {
         is_wanted: fn(FileType) -> bool,
         stop: Stop<'_>,
     ) -> Result<Listing, Error> {
-        let (sender, receiver) = mpsc::channel();
-        if let Some(error) = self.unfit_above() {
-            return Err(error);
+        let met = self.met_above()?;
+        if !met.has_link {
+            let walked = self.walk(globs, threads, (is_wanted, stop), None)?;
+            if let Some(listing) = walked {
+                return Ok(listing);
+            }
         }
-        let refused = Arc::default();
-        let walker = self.walker(globs, threads, &refused);
+        // The walk itself would follow the link.
+        let own = Arc::new(IgnoreFiles::of(self.root()));
+        let walked = self.walk(globs, threads, (is_wanted, stop), Some(own))?;
+        walked.ok_or_else(|| Error::new(Code::Internal, "a walk that reads no ignore file met a link"))
+    }
+
+    /// Walks the tree; none if an ignore file is a link and nobody else reads the ignore files.
+    fn walk(
+        &self,
+        globs: &Globs,
+        threads: usize,
+        (is_wanted, stop): (fn(FileType) -> bool, Stop<'_>),
+        own: Option<Arc<IgnoreFiles>>,
+    ) -> Result<Option<Listing>, Error> {
+        let (sender, receiver) = mpsc::channel();
+        let met = Arc::default();
+        let walker = self.walker(globs, threads, &met, own);
         walker.build_parallel().run(|| {
             let sender = sender.clone();
             Box::new(move |entry| match self.judge(globs, entry, is_wanted) {
@@ -79,11 +106,17 @@ impl Workspace {
             })
         });
         drop(sender);
-        if let Some((first, why)) = refused.lock().unwrap_or_else(PoisonError::into_inner).iter().min() {
-            return Err(refusal(first, why));
-        }
         if is_stopped(stop) {
             return Err(stopped());
+        }
+        {
+            let met = met.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((first, why)) = met.refused.iter().min() {
+                return Err(refusal(first, why));
+            }
+            if met.has_link {
+                return Ok(None);
+            }
         }
         let mut listing = Listing::default();
         let mut failures = Vec::new();
@@ -100,19 +133,34 @@ impl Workspace {
         }
         listing.paths.sort_unstable();
         listing.unnameable.sort_unstable();
-        Ok(listing)
+        Ok(Some(listing))
     }
 
-    /// An ignore file of the workspace's root or above it that can't be read, and why.
-    fn unfit_above(&self) -> Option<Error> {
+    /// The ignore files of the workspace's root and above it; an error if one can't be read.
+    fn met_above(&self) -> Result<Met, Error> {
+        let mut met = Met::default();
         let own = self.root().join(IGNORE);
-        let mut files = std::iter::once(own).chain(ignore_files_above(self.root()));
-        files.find_map(|file| unfit(&file).map(|why| refusal(&file, why)))
+        for file in std::iter::once(own).chain(ignore_files_above(self.root())) {
+            if is_link(&file) && file.file_name() == Some(OsStr::new(IGNORE)) {
+                met.has_link = true;
+            } else if let Some(why) = unfit(&file) {
+                return Err(refusal(&file, why));
+            }
+        }
+        Ok(met)
     }
 
-    /// The walk. A folder whose ignore file can't be read is not entered, and the file is added to `refused`.
-    fn walker(&self, globs: &Globs, threads: usize, refused: &Arc<Mutex<Vec<(PathBuf, &'static str)>>>) -> WalkBuilder {
-        let refused = Arc::clone(refused);
+    /// The walk. A folder whose ignore file can't be read is not entered, nor, unless `own` reads the ignore files, one in which it is a
+    /// link; that is added to `met`.
+    fn walker(
+        &self,
+        globs: &Globs,
+        threads: usize,
+        met: &Arc<Mutex<Met>>,
+        own: Option<Arc<IgnoreFiles>>,
+    ) -> WalkBuilder {
+        let met = Arc::clone(met);
+        let reads_itself = own.is_none();
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
         // In a repository, ignore files count as git reads them: up to the repository's root and no further.
@@ -127,23 +175,35 @@ impl Workspace {
             .git_global(false)
             // It would be looked for in every repository within this one as well.
             .git_exclude(false)
+            .git_ignore(reads_itself)
             .require_git(in_repository)
-            .parents(in_repository)
+            .parents(in_repository && reads_itself)
             .filter_entry(move |entry| {
                 let Some(relative) = beneath(entry.path(), &root) else { return false };
                 let hidden = entry.file_name().to_str().is_some_and(protected::is_hidden_folder);
                 if hidden || !prefixes.iter().any(|prefix| meet(relative, Path::new(prefix))) {
                     return false;
                 }
-                if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if own.as_ref().is_some_and(|own| entry.depth() > 0 && own.exclude(relative, is_folder)) {
+                    return false;
+                }
+                if !is_folder {
                     return true;
                 }
                 let ignore = entry.path().join(IGNORE);
-                let Some(why) = unfit(&ignore) else { return true };
-                refused.lock().unwrap_or_else(PoisonError::into_inner).push((ignore, why));
+                let Ok(found) = ignore.symlink_metadata() else { return true };
+                match (found.is_symlink(), unfit_as(&found)) {
+                    (true, _) if own.is_some() => return true,
+                    (true, _) => met.lock().unwrap_or_else(PoisonError::into_inner).has_link = true,
+                    (false, None) => return true,
+                    (false, Some(why)) => {
+                        met.lock().unwrap_or_else(PoisonError::into_inner).refused.push((ignore, why));
+                    }
+                }
                 false
             });
-        if let Some((real, repository)) = repository {
+        if let Some((real, repository)) = repository.filter(|_| reads_itself) {
             let depth = real.components().count() - repository.components().count();
             builder.current_dir(self.root().ancestors().nth(depth).unwrap_or(&repository));
             // A line that can't be read leaves the others as they are.
@@ -219,19 +279,28 @@ pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((real, repository))
 }
 
+/// True for a link. Of ignore files in the tree git follows none.
+pub(super) fn is_link(file: &Path) -> bool {
+    file.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
 /// The name of the files that say what git ignores.
-const IGNORE: &str = ".gitignore";
+pub(super) const IGNORE: &str = ".gitignore";
 
 /// The longest ignore file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// Why an ignore file can't be read, also at the end of a link: it would be waited for, or take all memory.
 pub(super) fn unfit(file: &Path) -> Option<&'static str> {
-    match std::fs::metadata(file) {
-        Ok(found) if found.is_dir() => None,
-        Ok(found) if !found.is_file() => Some("is no regular file"),
-        Ok(found) if found.len() > LONGEST => Some("is too long to be read"),
-        Ok(_) | Err(_) => None,
+    std::fs::metadata(file).ok().and_then(|found| unfit_as(&found))
+}
+
+fn unfit_as(found: &std::fs::Metadata) -> Option<&'static str> {
+    match () {
+        () if found.is_dir() => None,
+        () if !found.is_file() => Some("is no regular file"),
+        () if found.len() > LONGEST => Some("is too long to be read"),
+        () => None,
     }
 }
 
@@ -359,6 +428,39 @@ mod tests {
         let workspace = Workspace::open(&folder.path().join("r/w")).unwrap();
         let listing = workspace.list(&Globs::parse(&["**/*.html"]).unwrap(), 2).unwrap();
         assert_eq!(listing.paths.iter().map(RepoPath::as_str).collect::<Vec<_>>(), ["a.html", "keep.tmp.html"]);
+    }
+
+    #[test]
+    fn an_ignore_file_that_is_a_link_says_nothing_and_is_not_followed() {
+        let names = [
+            "r/.git/info/x",
+            "r/w/a.html",
+            "r/w/b.tmp",
+            "r/w/sub/c.html",
+            "r/w/sub/d.tmp",
+            "r/w/out/e.html",
+            "r/w/x.log",
+        ];
+        let folder = tree(&names);
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("r/.git/info/exclude"), "*.log\n").unwrap();
+        fs::write(path("r/.gitignore"), "*.tmp\n/w/out/\n").unwrap();
+        fs::write(path("all"), "*\n").unwrap();
+        let listed = || {
+            let listing = Workspace::open(&path("r/w")).unwrap().list(&Globs::parse(&["**"]).unwrap(), 2).unwrap();
+            listing.paths.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(), ["a.html", "sub/c.html"]);
+        std::os::unix::fs::symlink("../../../all", path("r/w/sub/.gitignore")).unwrap();
+        assert_eq!(listed(), ["a.html", "sub/c.html"]);
+        let pipe = path("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        std::os::unix::fs::symlink(&pipe, path("r/w/.gitignore")).unwrap();
+        assert_eq!(listed(), ["a.html", "sub/c.html"]);
+        fs::remove_file(path("r/.gitignore")).unwrap();
+        std::os::unix::fs::symlink("../all", path("r/.gitignore")).unwrap();
+        assert_eq!(listed(), ["a.html", "b.tmp", "out/e.html", "sub/c.html", "sub/d.tmp"]);
+        assert!(!Workspace::open(&path("r/w")).unwrap().ignores(&RepoPath::parse("sub").unwrap()));
     }
 
     #[test]

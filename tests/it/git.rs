@@ -477,3 +477,39 @@ fn a_link_in_place_of_an_ignore_file_is_not_followed() {
     symlink(&outside, site.path(".gitignore")).expect("a link");
     assert_eq!(changed(&site), [".gitignore", "notes.txt"]);
 }
+
+/// Git says which files it lists, whatever its version.
+#[test]
+fn listings_agree_with_git_where_an_ignore_file_is_a_link() {
+    let site = Site::new(0);
+    let files =
+        ["a.txt", "skip.log", "out/b.txt", "sub/c.txt", "sub/deep/d.txt", "sub/deep/e.tmp", "in/f.txt", "in/g.log"];
+    files.iter().for_each(|file| site.write(file, "x\n"));
+    fs::create_dir_all(site.path(".git/info")).expect("a folder");
+    let script = "const WORKFLOW = #{ name: \"list\" };\nnrv.files.glob([\"**\", \"!**/.gitignore\"])\n";
+    site.write("list.rhai", script);
+    let agree = |links: &[(&str, &str)], files: &[(&str, &str)]| {
+        for path in ["sub/.gitignore", ".gitignore", "in/.gitignore", "sub/deep/.gitignore", "rules"] {
+            let _ = fs::remove_file(site.path(path));
+        }
+        files.iter().for_each(|(path, text)| site.write(path, text));
+        links.iter().for_each(|(to, path)| symlink(to, site.path(path)).expect("a link"));
+        let told = site.git(&["ls-files", "--cached", "--others", "--exclude-standard", "--", ":!*.gitignore"]);
+        let expected: BTreeSet<&str> = told.lines().collect();
+        let ran = site.nrv(&["run", "list.rhai", "--json", "--allow-dirty"]).exits(0).json();
+        let found: BTreeSet<&str> =
+            ran["result"].as_array().expect("a list").iter().filter_map(|path| path.as_str()).collect();
+        assert_eq!(found, expected, "{links:?}");
+    };
+    let all = [("rules", "*\n"), (".gitignore", "*.log\n/out/\n.runs/\n")];
+    agree(&[], &all);
+    agree(&[("../rules", "sub/.gitignore")], &all);
+    agree(&[("../rules", "sub/.gitignore"), ("/nowhere", "in/.gitignore")], &all);
+    agree(&[("../../rules", "sub/deep/.gitignore")], &[all[0], all[1], ("sub/.gitignore", "*.tmp\n!deep/\n")]);
+    agree(
+        &[("../rules", "sub/.gitignore")],
+        &[all[0], all[1], ("sub/deep/.gitignore", "d.txt\n"), ("in/.gitignore", "!g.log\n")],
+    );
+    fs::write(site.path(".git/info/exclude"), ".runs/\nc.txt\n").expect("a file");
+    agree(&[("rules", ".gitignore")], &all[..1]);
+}
