@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Decision, Finding, Gate, Place, Rules, Subject,
-    secrets::{self, Found},
+    secrets::{self, Found, Moved},
     subject::Text,
 };
 use crate::{call::Call, error::Code, path::RepoPath, policy::Policy, text::escape};
@@ -36,23 +36,37 @@ impl Gate for SecretTexts {
         if matches!(subject, Subject::Call { call: Call::DtaPropose { .. } | Call::DtaRun { .. }, .. }) {
             usual = Decision::Block;
         }
+        let texts = subject.texts()?;
+        let mut moved = moved(texts.iter().map(|text| &**text), policy, rules);
         let judge = |text: &Text<'_>| {
             let found = new(text, rules);
+            let found = if is_new(text) { moved.without(found) } else { found };
             found.into_iter().map(|found| finding(found, text, usual, policy)).collect::<Vec<_>>()
         };
-        let texts = subject.texts()?;
         let names = texts.iter().flat_map(|text| {
             secrets::in_name(text.place.as_deref().filter(|_| is_new(text)), rules.secrets())
                 .into_iter()
                 .map(|found| name_finding(found, usual, policy))
         });
-        Some(names.chain(texts.iter().flat_map(|text| judge(text))).collect())
+        let names: Vec<Finding> = names.collect();
+        Some(names.into_iter().chain(texts.iter().map(|text| &**text).flat_map(judge)).collect())
     }
 }
 
 /// True for a file of which nothing was there before, as far as the text shows it.
 fn is_new(text: &Text<'_>) -> bool {
     text.is_file && text.before.is_empty()
+}
+
+/// The secrets of files that go with the same change. A file that scripts may not read shows its secrets to more readers where it is moved.
+fn moved<'t>(texts: impl Iterator<Item = &'t Text<'t>>, policy: &Policy, rules: &Rules) -> Moved {
+    let goes = |text: &&Text<'_>| text.is_file && text.after.is_empty() && !text.before.is_empty();
+    let removed = texts.filter(goes).filter_map(|text| {
+        let path = text.place.as_deref()?;
+        let is_readable = RepoPath::parse(path).is_ok_and(|path| policy.read_refusal(&path).is_none());
+        is_readable.then_some((Some(path), text.before.as_ref()))
+    });
+    Moved::of(removed, rules.secrets())
 }
 
 /// What is found in a text that it did not hold before.
@@ -178,6 +192,32 @@ mod tests {
         assert_eq!(edit("", "", &line), asks);
         assert_eq!(edit("", &line, &format!("# first\n{line}")).0, Decision::Allow);
         assert_eq!(edit("", &line, &format!("{line}{line}")), asks, "a copy is new");
+    }
+
+    #[test]
+    fn what_a_file_held_that_is_moved_is_not_new() {
+        let line = format!("token = \"{}\"\n", token());
+        let decision = |files: &[(&str, &str, &str)]| {
+            let text = |(path, before, after): &(&str, &str, &str)| Text {
+                place: Some(path.to_string().into()),
+                is_file: true,
+                before: before.as_bytes().to_vec().into(),
+                after: after.as_bytes().to_vec().into(),
+            };
+            let texts: Vec<Text<'_>> = files.iter().map(text).collect();
+            let subject =
+                Subject::Changes { files: &[], texts: &texts, run_lines_so_far: 0, adapter: None, domains: &[] };
+            super::super::decide(&subject, &Policy::default(), Rules::built_in()).decision
+        };
+        let edited = format!("# moved\n{line}");
+        assert_eq!(decision(&[("a.py", &line, ""), ("b.py", "", &line)]), Decision::Allow);
+        assert_eq!(decision(&[("a.py", "", &edited), ("b.py", &line, "")]), Decision::Allow);
+        let asks = Decision::RequireConfirmation;
+        assert_eq!(decision(&[("a.py", &line, &line), ("b.py", "", &line)]), asks, "the old one stays");
+        assert_eq!(decision(&[("a.py", &line, ""), ("b.py", "", &line), ("c.py", "", &line)]), asks, "a copy is new");
+        assert_eq!(decision(&[(".env", &line, ""), ("b.py", "", &line)]), asks, "scripts could not read it");
+        let other = line.replace("ghp_Kq3v", "ghp_Kq3w");
+        assert_eq!(decision(&[("a.py", &line, ""), ("b.py", "", &other)]), asks, "another value");
     }
 
     #[test]

@@ -60,8 +60,9 @@ impl Host<'_> {
         let mut told = Vec::new();
         let mut lost = Vec::new();
         let mut at = 0;
+        let mut moved = self.moved(patch);
         for (part, stat) in patch.parts() {
-            let withheld = self.withheld(part, &stat.path);
+            let withheld = self.withheld(part, &stat.path, &mut moved);
             told.extend(withheld.told);
             lost.extend(withheld.lost.into_iter().map(|one| one.moved(at)));
             at += part.len();
@@ -81,10 +82,13 @@ impl Host<'_> {
     }
 
     /// What has to be withheld of a part: nothing, unless the change adds a secret; then every secret of the part.
-    fn withheld(&self, part: &[u8], path: &RepoPath) -> Withheld {
+    fn withheld(&self, part: &[u8], path: &RepoPath, moved: &mut secrets::Moved) -> Withheld {
         let sides = Sides::of(part);
         let mut withheld = Withheld::default();
         let mut added = secrets::added(&sides.before, &sides.after, Some(path), self.rules.secrets());
+        if sides.before.is_empty() {
+            added = moved.without(added);
+        }
         added.retain(|found| !self.is_allowed(found, path));
         let mut named = secrets::in_name(
             Some(path.as_str()).filter(|_| sides.before.is_empty() || makes_name(part)),
@@ -107,6 +111,18 @@ impl Host<'_> {
             withheld.lost.sort_by_key(|lost| (lost.at.start, std::cmp::Reverse(lost.at.end)));
         }
         withheld
+    }
+
+    /// The secrets of the files that a patch removes, which may stand in those that it makes. A file that scripts may not read shows
+    /// its secrets to more readers where it is moved.
+    fn moved(&self, patch: &Patch) -> secrets::Moved {
+        let sides = patch.parts().map(|(part, stat)| (&stat.path, Sides::of(part)));
+        let removed: Vec<_> = sides
+            .filter(|(path, sides)| sides.after.is_empty() && self.policy.read_refusal(path).is_none())
+            .map(|(path, sides)| (path, sides.before))
+            .collect();
+        let removed = removed.iter().map(|(path, before)| (Some(path.as_str()), before.as_slice()));
+        secrets::Moved::of(removed, self.rules.secrets())
     }
 
     /// All secrets of a part that nobody has allowed.

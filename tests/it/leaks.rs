@@ -233,3 +233,18 @@ fn a_plan_that_would_add_a_secret_is_refused_unless_the_policy_allows_it() {
     site.nrv(&["apply", "--yes", "plan.json"]).exits(0);
     assert!(!holds(&site.read("b.txt")));
 }
+
+/// Who could read the file before can read it after; a copy is new.
+#[test]
+fn a_file_with_a_secret_is_renamed_without_a_question() {
+    let rename = "nrv.apply.rename(\"b.txt\", \"d/moved.txt\", nrv.files.sha256(\"b.txt\"));";
+    let site = scripted("", rename);
+    let ran = silent(&["dry run"], site.nrv(&["run", "leak.rhai", "--dry-run"]).exits(0));
+    assert!(!ran.stderr.contains("Would ask"), "{ran:?}");
+    let patch = fs::read(site.last_run().join("artifacts/run.patch")).unwrap();
+    assert!(holds(&patch), "the patch is whole");
+    let run = silent(&["run"], site.nrv(&["run", "leak.rhai"]).exits(0));
+    assert!(site.path("d/moved.txt").exists() && !run.stderr.contains("secret"), "{run:?}");
+    let site = scripted("", "nrv.apply.create(\"d/copy.txt\", nrv.files.read(\"b.txt\"));");
+    site.nrv(&["run", "leak.rhai"]).exits(7).says("c1");
+}

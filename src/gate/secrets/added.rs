@@ -20,17 +20,7 @@ fn without_known(
     after: &[u8],
     (path, rules): (Option<&str>, &Rules),
 ) -> Vec<Found> {
-    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for old in scan(before, path, rules) {
-        *known.entry((old.rule, old.sha256_prefix)).or_default() += 1;
-    }
-    found.retain(|one| match known.get_mut(&(one.rule.clone(), one.sha256_prefix.clone())) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            false
-        }
-        Some(_) | None => true,
-    });
+    found = Moved::of(std::iter::once((path, before)), rules).without(found);
     let mut grown: BTreeMap<String, bool> = BTreeMap::new();
     found.retain(|one| {
         let value = &after[one.start..one.end];
@@ -38,6 +28,35 @@ fn without_known(
         *grown.entry(one.sha256_prefix.clone()).or_insert_with(|| times(after) > times(before))
     });
     found
+}
+
+/// The secrets of files that a change removes. Where they stand in a new file of the same change, that file was moved: they are no new ones.
+///
+/// Each counts once, so that of two copies one is new.
+#[derive(Debug, Default)]
+pub struct Moved(BTreeMap<(String, String), usize>);
+
+impl Moved {
+    /// The secrets of removed files: their paths and what they held.
+    pub fn of<'t>(removed: impl Iterator<Item = (Option<&'t str>, &'t [u8])>, rules: &Rules) -> Self {
+        let mut moved = Moved::default();
+        for found in removed.flat_map(|(path, text)| scan(text, path, rules)) {
+            *moved.0.entry((found.rule, found.sha256_prefix)).or_default() += 1;
+        }
+        moved
+    }
+
+    /// The findings in a new file without those that were moved to it.
+    pub fn without(&mut self, mut found: Vec<Found>) -> Vec<Found> {
+        found.retain(|one| match self.0.get_mut(&(one.rule.clone(), one.sha256_prefix.clone())) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            Some(_) | None => true,
+        });
+        found
+    }
 }
 
 /// The secrets that a file's name shows.
@@ -52,6 +71,15 @@ mod tests {
     fn rules_of(before: &str, after: &str) -> Vec<String> {
         let found = added(before.as_bytes(), after.as_bytes(), Some("a.yml"), Rules::built_in());
         found.into_iter().map(|found| found.rule).collect()
+    }
+
+    #[test]
+    fn a_value_of_a_file_that_goes_is_moved_once() {
+        let text = b"password: kJ8#mQ2!vXz9\n";
+        let rules = Rules::built_in();
+        let mut moved = Moved::of(std::iter::once((Some("old.yml"), &text[..])), rules);
+        let mut new = || moved.without(scan(text, Some("new.yml"), rules)).len();
+        assert_eq!((new(), new()), (0, 1));
     }
 
     #[test]

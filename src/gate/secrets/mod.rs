@@ -23,7 +23,7 @@ mod text;
 mod vocabulary;
 
 pub use self::{
-    added::{added, in_name},
+    added::{Moved, added, in_name},
     describe::{Described, describe},
     redact::{mark, redact, redact_json, shows_secret},
     rules::{OwnRule, Rules},
