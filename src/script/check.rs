@@ -11,7 +11,7 @@ use crate::{
     host::Context,
     path::RepoPath,
     policy::{Ceiling, Policy},
-    script::{Loaded, Rejected, load_script},
+    script::{Loaded, Rejected, list::meant, load_script},
 };
 
 /// What was found in a script and everything that it imports.
@@ -39,6 +39,7 @@ pub fn check(context: &Context, path: &RepoPath) -> Checked {
             Checked { script: path.clone(), errors, warnings, sources: loaded.sources.clone(), loaded: Some(loaded) }
         }
         Err(Rejected { errors, warnings, sources }) => {
+            let errors = errors.into_iter().map(|error| meant(context, path, error)).collect();
             Checked { script: path.clone(), errors, warnings, sources, loaded: None }
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    error::Error,
+    error::{Code, Error, nearest},
     frame::Inspection,
     host::Context,
     path::RepoPath,
@@ -17,6 +17,9 @@ use crate::{
 
 /// What every script is named like; not definitions for editors, nor what is only the input of a test case.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.d.rhai", "!**/*.test/**"];
+
+/// How the names of scripts end.
+const ENDING: &str = ".rhai";
 
 /// A workflow, or a file that may be one and can't be read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,6 +57,23 @@ pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
         }));
     }
     Ok(all)
+}
+
+/// The error of a script that is not there, with the one that may be meant: one of that name elsewhere, or one that is named alike.
+pub(super) fn meant(context: &Context, path: &RepoPath, error: Error) -> Error {
+    let is_there = || !matches!(context.workspace.stat(path), Ok(None));
+    if error.code() != Code::NotFound || error.hint_text().is_some() || is_there() {
+        return error;
+    }
+    let Ok(all) = context.list(SCRIPTS) else { return error };
+    let name = if path.ends_with(ENDING) { path.to_string() } else { format!("{path}{ENDING}") };
+    let is_it =
+        |known: &&str| known.strip_suffix(&name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
+    let names = || all.iter().map(RepoPath::as_str);
+    match names().find(is_it).or_else(|| nearest(&name, names())) {
+        Some(known) => error.hint(format!("did you mean `{known}`?")),
+        None => error.hint("`nrv scripts` lists the scripts of the workspace"),
+    }
 }
 
 /// How a script stands to its approval, with what it imports.

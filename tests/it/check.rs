@@ -128,6 +128,24 @@ fn a_protected_file_that_the_policy_permits_is_no_finding() {
 }
 
 #[test]
+fn a_script_that_is_not_there_has_one_that_may_be_meant() {
+    let site = Site::empty();
+    site.write("nrv.toml", "");
+    site.write("scripts/migrate.rhai", "1\n");
+    for (name, words) in [
+        ("migrate", "did you mean `scripts/migrate.rhai`?"),
+        ("migrate.rhai", "did you mean `scripts/migrate.rhai`?"),
+        ("scripts/migrate", "did you mean `scripts/migrate.rhai`?"),
+        ("scripts/migrte.rhai", "did you mean `scripts/migrate.rhai`?"),
+        ("else", "`nrv scripts` lists"),
+    ] {
+        for command in [&["run", name][..], &["check", name], &["plan", name, "-o", "-"]] {
+            site.nrv(command).exits(1).says(&format!("`{name}` does not exist")).says(words);
+        }
+    }
+}
+
+#[test]
 fn what_may_be_meant_is_not_complained_about() {
     for text in [
         // A closure in a map is called like a method.
