@@ -43,7 +43,7 @@ fn file_exists(sight: Sight<'_>, path: &RepoPath) -> Result<Verdict, Error> {
     };
     Ok(match kind {
         Some(Kind::File) => Verdict::holds(format!("`{path}` exists")),
-        Some(kind) => Verdict::fails(format!("`{path}` is a {}, not a regular file", kind.as_str())),
+        Some(kind) => Verdict::fails(format!("`{path}` is a {}, not a regular file", kind.noun())),
         None => Verdict::fails(format!("`{path}` does not exist")),
     })
 }

@@ -89,7 +89,7 @@ fn tree(context: &Context, folder: &RepoPath, scratch: Option<&Globs>) -> Result
         None => Ok(None),
         Some(found) if found.kind == Kind::Folder => Tree::read(&context.workspace, Some(folder), scratch).map(Some),
         Some(found) => {
-            let message = format!("`{folder}` is a {}, not a folder", found.kind.as_str());
+            let message = format!("`{folder}` is a {}, not a folder", found.kind.noun());
             Err(Error::new(Code::InvalidInput, message).hint("make it a folder with the files of the case"))
         }
     }

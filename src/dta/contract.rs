@@ -92,7 +92,7 @@ impl Target {
         match view.workspace().stat(&folder)?.map(|metadata| metadata.kind) {
             Some(Kind::Folder) => {}
             Some(kind) => {
-                return Err(Error::new(Code::InvalidInput, format!("`{folder}` is a {}, not a folder", kind.as_str()))
+                return Err(Error::new(Code::InvalidInput, format!("`{folder}` is a {}, not a folder", kind.noun()))
                     .hint("give `.` or a folder as `target.repo_path`"));
             }
             None => {

@@ -95,7 +95,7 @@ pub(super) fn missing_folders(workspace: &Workspace, path: &RepoPath) -> Result<
         match workspace.stat(&path)? {
             Some(found) if found.kind == Kind::Folder => break,
             Some(found) => {
-                return Err(unwritable(&path, &format!("is a {} where a folder is needed", found.kind.as_str()))
+                return Err(unwritable(&path, &format!("is a {} where a folder is needed", found.kind.noun()))
                     .hint("remove or rename it in a run of its own first"));
             }
             None => {}

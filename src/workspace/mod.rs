@@ -111,6 +111,14 @@ impl Kind {
             Kind::Other => "other",
         }
     }
+
+    /// What it is, for a sentence such as "`x` is a link".
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::File | Kind::Folder | Kind::Link => self.as_str(),
+            Kind::Other => "pipe, device or socket",
+        }
+    }
 }
 
 impl Metadata {
@@ -312,7 +320,7 @@ impl Workspace {
         let file = open_beneath(self.handle(), path, flags).map_err(|errno| refused(path, errno))?;
         let metadata = Metadata::of(&rustix::fs::fstat(&file).map_err(|errno| refused(path, errno))?);
         if metadata.kind != Kind::File {
-            let what = metadata.kind.as_str();
+            let what = metadata.kind.noun();
             return Err(Error::new(Code::Unreadable, format!("`{path}` is a {what}, not a regular file"))
                 .hint("give the path of a regular file"));
         }
@@ -445,6 +453,15 @@ mod tests {
         assert_eq!(read("a").unwrap(), workspace.read(&path("a")).unwrap());
         assert_eq!(read("up/a").unwrap_err().code(), Code::InvalidPath);
         assert_eq!(read("none").unwrap_err().code(), Code::NotFound);
+    }
+
+    #[test]
+    fn a_pipe_is_called_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("nrv.toml");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        let error = Workspace::open(folder.path()).unwrap().read(&path("nrv.toml")).unwrap_err();
+        assert_eq!(error.message(), "`nrv.toml` is a pipe, device or socket, not a regular file");
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn obstacle(workspace: &Workspace, path: &RepoPath) -> Result<Option<String>, Er
             None => return Ok(None),
             Some(Kind::Folder) if step != *path => {}
             Some(_) if step == *path => return Ok(Some("it is there already".to_owned())),
-            Some(kind) => return Ok(Some(format!("`{step}` is a {}", kind.as_str()))),
+            Some(kind) => return Ok(Some(format!("`{step}` is a {}", kind.noun()))),
         }
         way.push('/');
     }
@@ -131,7 +131,7 @@ fn ignore_file(workspace: &Workspace) -> Result<Result<Change, String>, Error> {
     match workspace.stat(&path)?.map(|found| found.kind) {
         None => return Ok(Ok(made(path, &format!("{RUNS}/\n")))),
         Some(Kind::File) => {}
-        Some(kind) => return yourself(&format!("it is a {}", kind.as_str())),
+        Some(kind) => return yourself(&format!("it is a {}", kind.noun())),
     }
     let before = workspace.read(&path)?;
     let after = Content::new(with_line(&before.bytes), before.mode);
