@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::table::{plain, right_align, trimmed};
+use super::{
+    redact,
+    table::{plain, right_align, trimmed},
+};
 use crate::{
     diff::{self, Mark, Stat},
     text::escape,
@@ -53,7 +56,8 @@ pub(super) fn listed(mut files: Vec<File>, most: usize) -> String {
     table.set_header(["file", "+", "-"].into_iter().chain(is_marked.then_some("")));
     for File { path, added, removed, marks } in shown {
         let words: Vec<&str> = marks.iter().map(|mark| mark.word()).collect();
-        let cells = [escape(path), added.to_string(), removed.to_string()];
+        // What is taken out later would move the columns.
+        let cells = [escape(&redact::text(path)), added.to_string(), removed.to_string()];
         table.add_row(cells.into_iter().chain(is_marked.then(|| words.join(", "))));
     }
     right_align(&mut table, &[1, 2]);
@@ -77,6 +81,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_secret_in_a_name_moves_no_column() {
+        let token = ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat();
+        let row = |path: &str| File::of_row(&json!({"path": path, "added": 7, "removed": 0}));
+        let text = listed(vec![row(&format!("docs/{token}.md")), row("docs/a.md")], 3);
+        assert_eq!(redact::text(&text), text);
+        let columns: Vec<_> = text.lines().skip(1).map(|line| line.find(" 7 ")).collect();
+        assert!(columns[0].is_some() && columns.iter().all(|column| *column == columns[0]), "{text}");
+    }
 
     #[test]
     fn the_first_files_are_those_that_want_a_look() {
