@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a workflow objects to. Recording it stops nothing.
+/// A violation that a workflow records of itself. It stops nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Violation {
@@ -11,7 +11,7 @@ pub struct Violation {
     /// How bad it is.
     #[serde(default)]
     pub severity: Severity,
-    /// What is wrong, a sentence.
+    /// A sentence that says what is wrong.
     pub message: String,
     /// The file that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

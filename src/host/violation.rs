@@ -12,7 +12,7 @@ use crate::{
     policy::Policy,
 };
 
-/// What stands in place of a gate's name.
+/// The word in place of a gate's name.
 const RECORDED: &str = "recorded";
 
 /// The most characters of a rule's name.
