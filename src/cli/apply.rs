@@ -41,7 +41,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
     let (inputs, work) = read(here, arguments, out)?;
     check(&work, arguments)?;
     if let Work::Planned(plan) = &work
-        && plan.policy_sha256 != here.context.policy.sha256()
+        && !here.context.policy.is_named_by(plan.policy_sha256)
     {
         out.say("The policy is not that of the plan; what it says now is what counts.");
     }

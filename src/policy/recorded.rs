@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Ceiling, Origin, Policy, hash};
-use crate::error::Error;
+use crate::{error::Error, hash::Sha256};
 
 /// The version of what is built in: defaults, and names that are protected. Records name it; those of the release before name none, which
 /// stands for 0.
@@ -84,6 +84,11 @@ impl Policy {
     #[must_use]
     pub fn as_then(self) -> Policy {
         Policy { earlier_names: self.earlier_defaults, ..self }
+    }
+
+    /// True if a hash is that of this policy, as this release or the one before makes it.
+    pub fn is_named_by(&self, sha256: Sha256) -> bool {
+        self.sha256 == sha256 || Policy::restore_earlier(&self.recorded()).is_ok_and(|then| then.sha256 == sha256)
     }
 
     /// True if its defaults are those of an earlier release, which began the run.

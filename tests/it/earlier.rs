@@ -125,3 +125,20 @@ fn a_policy_that_is_tried_on_an_older_record_knows_the_names_of_now() {
     let differences = ran.json()["differences"].clone();
     assert_eq!(differences[0]["would"], "block", "{differences}");
 }
+
+#[test]
+fn a_plan_is_applied_under_a_policy_that_nobody_changed() {
+    let site = Site::empty();
+    site.write("nrv.toml", "");
+    site.git(&["init", "-q", "-b", "main"]);
+    site.commit();
+    let plan = repository::root().join("tests/records/plan/plan.json").display().to_string();
+    let apply = || site.nrv(&["apply", &plan, "--yes"]).exits(0);
+    let ran = apply();
+    assert!(!ran.stderr.contains("policy"), "{ran:?}");
+    assert_eq!(site.read("notes/two.txt"), b"two\n");
+    site.nrv(&["rollback", "last"]).exits(0);
+    site.write("nrv.toml", "[budget]\nfiles = 7\n");
+    site.commit();
+    apply().says("The policy is not that of the plan");
+}
