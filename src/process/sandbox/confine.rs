@@ -65,7 +65,7 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
                 .to_owned(),
         );
     }
-    let filtered = refused::refuse(launch.network);
+    let filtered = refused::refuse(launch.network, namespaces);
     if let Err(why) = &filtered {
         missing.push(format!("seccomp is not available ({why}): the program may make any system call"));
     }

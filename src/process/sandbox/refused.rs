@@ -66,6 +66,38 @@ const REFUSED: &[c_long] = &[
 /// of a file. They look as if the kernel did not have them, and programs fall back.
 const ABSENT_CALLS: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
+/// System V IPC and POSIX message queues, which programs of a user share by number or by name: where they have no namespace of
+/// their own, they look as if the kernel did not have them.
+const SHARED_CALLS: &[c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Calls that change limits and scheduling of the process or thread that their first argument names, 0 for the caller.
+const OF_PROCESS: &[c_long] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
+
+/// Calls that change priorities of the process that their second argument names; the first one says that it is a process.
+const OF_KIND: &[(c_long, u32)] = &[(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, 1)];
+
 /// Namespaces that `clone` could make.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
@@ -134,15 +166,16 @@ const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
 const DENIED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
 const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
-/// Refuses the calls to this process and all that it starts, for good. There may be no other thread.
-pub(super) fn refuse(network: bool) -> Result<(), String> {
-    let program = program(network).ok_or("filters for this machine are not known")?;
+/// Refuses the calls to this process and all that it starts, for good. There may be no other thread. Without namespaces, also
+/// those that reach the user's other processes by number.
+pub(super) fn refuse(network: bool, has_namespaces: bool) -> Result<(), String> {
+    let program = program(network, has_namespaces).ok_or("filters for this machine are not known")?;
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
 /// The filter. The kernel runs it for each call that there is when it is set: what makes it long makes each start slow. Later it
 /// runs it only for calls of which it looks at an argument, so that those come first.
-fn program(network: bool) -> Option<BpfProgram> {
+fn program(network: bool, has_namespaces: bool) -> Option<BpfProgram> {
     let mut program = vec![load(ARCHITECTURE)];
     // Over the next one, if it is this machine.
     program.push(jump(libc::BPF_JEQ, MACHINE?, 1, 0));
@@ -170,6 +203,15 @@ fn program(network: bool) -> Option<BpfProgram> {
     } else {
         program.extend(of_calls(&[libc::SYS_socket, libc::SYS_connect], &[answer(DENIED)])?);
         program.extend(of_calls(&[libc::SYS_socketpair], &pair())?);
+    }
+    if !has_namespaces {
+        program.extend(of_calls(OF_PROCESS, &zero(0))?);
+        for (call, kind) in OF_KIND {
+            let mut what = vec![load(argument(0)), jump(libc::BPF_JEQ, *kind, 1, 0), answer(DENIED)];
+            what.extend(zero(1));
+            program.extend(of_calls(&[*call], &what)?);
+        }
+        program.extend(of_calls(SHARED_CALLS, &[answer(ABSENT)])?);
     }
     program.extend(of_calls(ABSENT_CALLS, &[answer(ABSENT)])?);
     program.extend(of_calls(REFUSED, &[answer(DENIED)])?);
@@ -204,6 +246,11 @@ fn opening(flags: u32) -> Vec<sock_filter> {
 /// The argument is a mode, in which no set-id bit may be.
 fn mode(at: u32) -> [sock_filter; 4] {
     [load(argument(at)), jump(libc::BPF_JSET, SET_ID, 0, 1), answer(DENIED), answer(ALLOWED)]
+}
+
+/// The argument is 0: the caller.
+fn zero(at: u32) -> [sock_filter; 4] {
+    [load(argument(at)), jump(libc::BPF_JEQ, 0, 1, 0), answer(DENIED), answer(ALLOWED)]
 }
 
 /// The first argument is one of these.

@@ -219,6 +219,47 @@ fn every_call_that_leads_out_is_refused() {
     assert!(!tried(&places()[0].same().unconfined(), &ways).1.is_empty());
 }
 
+/// What reaches other processes of the user, and what they share by number or name.
+const OTHERS: &[(libc::c_long, &str)] = &[
+    (libc::SYS_prlimit64, "$ENV{HOST} + 0, 7, 0, my $limit = \"x\" x 16"),
+    (libc::SYS_setpriority, "0, $ENV{HOST} + 0, 19"),
+    (libc::SYS_setpriority, "2, 0, 19"),
+    (libc::SYS_ioprio_set, "1, $ENV{HOST} + 0, 0x6000"),
+    (libc::SYS_ioprio_set, "3, 0, 0x6000"),
+    (libc::SYS_sched_setaffinity, "$ENV{HOST} + 0, 8, my $all = \"\\xff\" x 8"),
+];
+
+/// What the user's processes share by number or by name.
+const SHARED: &[(libc::c_long, &str)] = &[
+    (libc::SYS_shmget, "0, 4096, 0x380"),
+    (libc::SYS_msgget, "0, 0x380"),
+    (libc::SYS_semget, "0, 1, 0x380"),
+    (libc::SYS_mq_open, "my $name = \"nrv-test\", 0x42, 0x180, 0"),
+];
+
+/// What a program does to itself.
+const ITSELF: &[(libc::c_long, &str)] = &[
+    (libc::SYS_prlimit64, "0, 7, 0, my $limit = \"x\" x 16"),
+    (libc::SYS_setpriority, "0, 0, 19"),
+    (libc::SYS_ioprio_set, "1, 0, 0x6000"),
+    (libc::SYS_sched_setaffinity, "0, 8, my $all = \"\\xff\" x 8"),
+];
+
+#[test]
+fn without_namespaces_other_processes_of_the_user_are_out_of_reach() {
+    let ways = |calls: &[(libc::c_long, &str)]| -> Vec<String> {
+        calls.iter().map(|(call, arguments)| format!("perl -e 'exit 1 if syscall({call}, {arguments}) < 0'")).collect()
+    };
+    let all = [ways(OTHERS), ways(SHARED), ways(ITSELF)].concat();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    for cage in places() {
+        assert_eq!(tried(&cage.same().without_namespaces(), &all).1, ways(ITSELF));
+        // In namespaces the numbers are those of the program, and what is shared is its own.
+        let worked = tried(&cage, &all).1;
+        assert!(ways(SHARED).iter().take(3).chain(&ways(ITSELF)).all(|way| worked.contains(way)), "{worked:#?}");
+    }
+}
+
 #[test]
 fn without_namespaces_the_ways_out_by_files_are_denied_too() {
     for cage in places() {
