@@ -300,7 +300,7 @@ pub fn bound(limits: &sandbox::Limits, bound: sandbox::Bound) -> (&'static str, 
     let (key, limit, what) = match bound {
         sandbox::Bound::Memory => ("exec.memory", limits.memory, "memory"),
         sandbox::Bound::Processes => ("exec.processes", limits.processes, "processes"),
-        sandbox::Bound::Disk => ("exec.disk", limits.disk, "space on the disk"),
+        sandbox::Bound::Disk => ("exec.disk", limits.disk, "space on the disk, at least 4 KiB a file"),
     };
     (key, limit.unwrap_or(u64::MAX), what)
 }

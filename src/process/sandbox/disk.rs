@@ -34,11 +34,20 @@ const RARITY: u32 = 100;
 /// Bytes that a name takes beside what is in the file.
 const NAME: u64 = 512;
 
+/// Bytes that a file takes at least: file systems have a number of files that is bounded, however little is in them.
+const FILE: u64 = 4096;
+
 /// Free bytes of a file system below which a program is ended that made them fewer.
 const FLOOR: u64 = 256 << 20;
 
 /// How many fewer they have to be for that.
 const SHARE: u64 = 64 << 20;
+
+/// Files that a file system has room for below which a program is ended that made them fewer.
+const FLOOR_FILES: u64 = 64 << 10;
+
+/// How many fewer they have to be for that.
+const SHARE_FILES: u64 = 16 << 10;
 
 /// Milliseconds by which the times of files may lag behind the clock.
 const LAG_MS: u64 = 20;
@@ -73,12 +82,42 @@ struct Place {
     is_private: bool,
 }
 
-/// A file system, and how many bytes of it were free.
+/// A file system, and how much of it was free.
 #[derive(Debug)]
 struct Disk {
     folder: PathBuf,
-    at_start: u64,
-    at_last: u64,
+    at_start: Free,
+    at_last: Free,
+}
+
+/// What a file system has room for.
+#[derive(Clone, Copy, Debug)]
+struct Free {
+    bytes: u64,
+    files: u64,
+}
+
+impl Free {
+    /// As much as it has; nothing of it is ever missing.
+    const ALL: Free = Free { bytes: u64::MAX, files: u64::MAX };
+
+    /// How much less there is now.
+    fn fell(self, now: Free) -> Free {
+        Free { bytes: self.bytes.saturating_sub(now.bytes), files: self.files.saturating_sub(now.files) }
+    }
+
+    /// True if a program has made it so small that there is hardly any left.
+    fn is_used_up(self, now: Free) -> bool {
+        let fell = self.fell(now);
+        let bytes = self.bytes >= FLOOR && now.bytes < FLOOR && fell.bytes > SHARE;
+        let files = self.files >= FLOOR_FILES && now.files < FLOOR_FILES && fell.files > SHARE_FILES;
+        bytes || files
+    }
+
+    /// True if more than so many bytes of it may have been taken.
+    fn is_beyond(self, bytes: u64) -> bool {
+        self.bytes > bytes || self.files > bytes / FILE
+    }
 }
 
 /// What a look found.
@@ -103,7 +142,7 @@ impl Meter {
         let mut disks = Vec::new();
         for Place { folder, .. } in &places {
             if fs::metadata(folder).is_ok_and(|found| devices.insert(found.dev())) {
-                let free = free(folder).unwrap_or(u64::MAX);
+                let free = free(folder).unwrap_or(Free::ALL);
                 disks.push(Disk { folder: folder.clone(), at_start: free, at_last: free });
             }
         }
@@ -123,11 +162,8 @@ impl Meter {
 
     /// True if the program takes more than it may. It returns at once: a thread looks.
     pub(super) fn is_exceeded(&mut self, supervisor: Pid) -> bool {
-        let now: Vec<u64> = self.disks.iter().map(|disk| free(&disk.folder).unwrap_or(disk.at_last)).collect();
-        let is_full = |(disk, now): (&Disk, &u64)| {
-            disk.at_start >= FLOOR && *now < FLOOR && disk.at_start.saturating_sub(*now) > SHARE
-        };
-        if self.disks.iter().zip(&now).any(is_full) {
+        let now: Vec<Free> = self.disks.iter().map(|disk| free(&disk.folder).unwrap_or(disk.at_last)).collect();
+        if self.disks.iter().zip(&now).any(|(disk, now)| disk.at_start.is_used_up(*now)) {
             return true;
         }
         match self.looking.as_ref().map(Receiver::try_recv) {
@@ -135,8 +171,9 @@ impl Meter {
                 self.looking = None;
                 self.pause = PERIOD.max(found.took.saturating_mul(RARITY));
                 self.left = self.most.saturating_sub(found.bytes);
-                let fell = self.disks.iter().zip(&now).map(|(disk, now)| disk.at_start.saturating_sub(*now)).max();
-                if found.bytes > self.most || found.is_partial && fell > Some(self.most) {
+                let mut disks = self.disks.iter().zip(&now);
+                let fell = disks.any(|(disk, now)| disk.at_start.fell(*now).is_beyond(self.most));
+                if found.bytes > self.most || found.is_partial && fell {
                     return true;
                 }
             }
@@ -144,7 +181,7 @@ impl Meter {
             Some(Err(TryRecvError::Disconnected)) => self.looking = None,
             None => {}
         }
-        let fell_much = self.disks.iter().zip(&now).any(|(disk, now)| disk.at_last.saturating_sub(*now) > self.left);
+        let fell_much = self.disks.iter().zip(&now).any(|(disk, now)| disk.at_last.fell(*now).is_beyond(self.left));
         if fell_much || self.last.elapsed() >= self.pause {
             self.last = Stopwatch::start();
             self.disks.iter_mut().zip(now).for_each(|(disk, now)| disk.at_last = now);
@@ -177,10 +214,11 @@ impl Drop for Meter {
     }
 }
 
-/// Free bytes of the file system of a folder.
-fn free(folder: &Path) -> Option<u64> {
+/// What the file system of a folder has room for. One that counts no files has room for any number.
+fn free(folder: &Path) -> Option<Free> {
     let found = rustix::fs::statvfs(folder).ok()?;
-    Some(found.f_bfree.saturating_mul(found.f_frsize))
+    let files = if found.f_files == 0 { u64::MAX } else { found.f_ffree };
+    Some(Free { bytes: found.f_bfree.saturating_mul(found.f_frsize), files })
 }
 
 /// True if a file is memory: that is another bound's.
@@ -248,7 +286,7 @@ impl Eye<'_> {
         let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
         let is_new = is_folder || stat.st_nlink < 2 || self.seen.insert((stat.st_dev, stat.st_ino));
         let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
-        let bytes = if is_new { blocks.saturating_mul(BLOCK) } else { 0 };
+        let bytes = if is_new { blocks.saturating_mul(BLOCK).max(FILE) } else { 0 };
         self.found.bytes = self.found.bytes.saturating_add(bytes).saturating_add(NAME);
     }
 
@@ -296,6 +334,22 @@ mod tests {
         assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&found.bytes) && !found.is_partial, "{found:?}");
         assert_eq!(count(folder.path(), i64::MAX, false).bytes, 0);
         assert_eq!(count(folder.path(), 0, false).bytes, found.bytes);
+    }
+
+    #[test]
+    fn a_file_without_content_counts_as_one_with_a_block() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        (0..100).for_each(|n| drop(fs::File::create(folder.path().join(n.to_string())).unwrap()));
+        assert_eq!(count(folder.path(), 0, true).bytes, 100 * (FILE + NAME));
+    }
+
+    #[test]
+    fn a_file_system_without_room_for_files_is_used_up() {
+        let with = |files| Free { bytes: u64::MAX, files };
+        assert!(with(1 << 20).is_used_up(with(60_000)));
+        assert!(!with(1 << 20).is_used_up(with(70_000)) && !with(50_000).is_used_up(with(0)));
+        assert!(!with(70_000).is_used_up(with(60_000)), "somebody else may have made those few");
+        assert!(with(1 << 20).fell(with(0)).is_beyond(1 << 30) && !with(1 << 20).fell(with(0)).is_beyond(1 << 32));
     }
 
     #[test]

@@ -41,6 +41,7 @@ const FULL: &[&str] = &[
     "head -c 96M /dev/zero > $TMPDIR/file; sleep 60",
     "exec 3> unnamed; rm unnamed; head -c 96M /dev/zero >&3; sleep 60",
     "for i in $(seq 1 100000); do : > $i; done; sleep 60",
+    "for i in $(seq 1 20000); do : > $TMPDIR/$i; done; sleep 60",
     "head -c 96M /dev/zero > $SHARED/file; sleep 60",
     "(head -c 48M /dev/zero > $SHARED/file; head -c 48M /dev/zero > file; sleep 60) & wait",
 ];
