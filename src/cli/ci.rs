@@ -1,6 +1,8 @@
 //! Services that build and test read commands in what a job prints. What nrv shows of scripts, commands, models and files is none.
 
-use std::{borrow::Cow, collections::BTreeMap, io::IsTerminal, sync::OnceLock};
+use std::{borrow::Cow, io::IsTerminal, sync::OnceLock};
+
+use anstream::adapter::strip_str;
 
 use crate::host::is_on;
 
@@ -10,28 +12,23 @@ const SERVICES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "TEAMCITY_VERSI
 /// Words at the beginning of a line that a service takes for a command, whatever white space stands before them.
 const AT_START: &[&str] = &["::", "travis_fold:", "travis_time:"];
 
-/// Whether a service reads along, once it is known.
-static READS_ALONG: OnceLock<bool> = OnceLock::new();
-
-/// Learns from the environment whether a service reads along.
-pub(super) fn know(environment: &BTreeMap<String, String>) {
-    let is_set = |name: &str| environment.get(name).is_some_and(|value| is_on(value));
+/// True if a service reads along, as the environment says.
+fn reads_along() -> bool {
+    static READS_ALONG: OnceLock<bool> = OnceLock::new();
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| is_on(&value.to_string_lossy()));
     // A process has one environment.
-    let _ = READS_ALONG.set(SERVICES.iter().any(|name| is_set(name)));
+    *READS_ALONG.get_or_init(|| SERVICES.iter().any(is_set))
 }
 
 /// A text in which no service finds a command; the same text where none reads along.
 pub(super) fn text(text: Cow<'_, str>) -> Cow<'_, str> {
-    if *READS_ALONG.get().unwrap_or(&false) && holds_command(&text) {
-        Cow::Owned(without_commands(&text))
-    } else {
-        text
-    }
+    if holds_command(&text) && reads_along() { Cow::Owned(without_commands(&text)) } else { text }
 }
 
 /// JSON in which no service finds a command, and that means the same.
 pub(super) fn json(text: String) -> String {
-    if *READS_ALONG.get().unwrap_or(&false) { text.replace("##", "\\u0023\\u0023") } else { text }
+    if text.contains("##") && reads_along() { text.replace("##", "\\u0023\\u0023") } else { text }
 }
 
 /// Bytes as [`text`] has them, unless stdout is a file, which no service reads.
@@ -67,7 +64,9 @@ fn holds_command(text: &str) -> bool {
 fn without_commands(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive(['\n', '\r']) {
-        let bare = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
+        // Colours are taken out later, where nobody sees them.
+        let plain = strip_str(line).to_string();
+        let bare = plain.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
         if AT_START.iter().any(|word| bare.starts_with(word)) {
             shown.push_str("│ ");
         }
@@ -105,6 +104,7 @@ mod tests {
         let expected = "│ ::set-output name=a::b\n│   ::stop-commands::x\r│ ::error::y\n\tfine :: here\n## vso[task.x]y ## [error]z\n\
                         a ## teamcity[x]\n## Heading [link]\n│ travis_fold:start:a\n### [group]\n";
         assert_eq!(shown, expected);
+        assert_eq!(without_commands("\u{1b}[1m::error::x"), "│ \u{1b}[1m::error::x");
         assert_eq!(without_commands("\u{1b}[0Ksection_start:1:x\n"), "\\u{1b}[0Ksection_start:1:x\n");
     }
 }

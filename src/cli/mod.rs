@@ -80,7 +80,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            let printed = error.print();
+            let printed = output::print_of_arguments(&error);
             let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             return ExitCode::from(match printed {
                 _ if !asked_for => Code::Usage.exit_code(),
@@ -226,7 +226,6 @@ impl Here {
         };
         let advance = Arc::clone(&meter);
         let environment = environment();
-        ci::know(&environment);
         let options = with_trust(Options {
             threads,
             network: Way::of(&environment),

@@ -204,7 +204,8 @@ impl Output {
 
     /// A warning to stderr.
     pub(super) fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.stderr, "{}: {}", "warning".yellow().bold(), redact::shown(text));
+        let text = format!("{}: {text}", "warning".yellow().bold());
+        let _ = writeln!(self.stderr, "{}", redact::shown(&text));
     }
 
     /// Text to stderr without a line feed, for questions.
@@ -260,7 +261,7 @@ impl Output {
         }
         let files = error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten();
         for file in files.filter_map(|file| file.as_str()).take(50) {
-            let _ = writeln!(self.stderr, "  {}", escape(file));
+            let _ = writeln!(self.stderr, "{}", redact::shown(&format!("  {}", escape(file))));
         }
         if error.code() == Code::Internal {
             let _ =
@@ -273,6 +274,16 @@ impl Output {
 fn is_about(error: &Error, name: &str) -> bool {
     let within = error.details().get("within").and_then(|within| within.as_str());
     within == Some(&format!("`{}`", name.escape_debug()))
+}
+
+/// Prints what the parser of the arguments has to say, which repeats them.
+pub(super) fn print_of_arguments(error: &clap::Error) -> std::io::Result<()> {
+    let text = error.render().ansi().to_string();
+    let text = redact::shown(&text);
+    match error.use_stderr() {
+        true => anstream::stderr().write_all(text.as_bytes()),
+        false => anstream::stdout().write_all(text.as_bytes()),
+    }
 }
 
 /// A JSON document as one line, without secrets.

@@ -419,3 +419,36 @@ fn characters_that_nobody_sees_are_shown_as_what_they_are() {
     }
     let _: Value = site.nrv(&["runs", "show", "last", "--json"]).exits(0).json();
 }
+
+#[test]
+fn arguments_and_names_of_files_are_no_commands_of_the_service_either() {
+    let site = site("");
+    let command = "\u{1b}[1m::error::x";
+    let name = "x\n::error::x";
+    for arguments in [
+        &["run", name, "--no-such\n::error::x"][..],
+        &[name],
+        &[command],
+        &["run", "a.rhai", "--threads", name],
+        &["run", name],
+        &["run", "::error::x"],
+        &["runs", "show", name],
+        &["runs", "report", name],
+        &["--root", name, "runs", "list"],
+        &["apply", name],
+        &["llm", name],
+    ] {
+        let output = site.command(arguments).env("CI", "1").output().unwrap();
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+        for text in [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()) {
+            assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{arguments:?}: {text}");
+        }
+    }
+    // An error lists the files that it is about.
+    site.write("::error::x", "1\n");
+    workflow(&site, "nrv.apply.create(\"::error::x\", \"2\\n\");");
+    site.write("::error::x", "3\n");
+    let output = site.command(&["run", "first.rhai"]).env("GITHUB_ACTIONS", "1").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("::error::x") && !said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+}
