@@ -99,7 +99,8 @@ impl Host<'_> {
 
     /// Checks that the files of the change are what they were when it was asked.
     fn check_unchanged(&self, bound: &Bound) -> Result<(), Error> {
-        let changed = parallel_map(self.context.options.threads, &bound.files, |file| {
+        let files = bound.exact_files(&self.folder.pack()?)?;
+        let changed = parallel_map(self.context.options.threads, &files, |file| {
             let found = match self.context.workspace.stamp_entry(&file.path) {
                 Ok(stamp) => Some(stamp.sha256),
                 Err(error) if error.code() == Code::NotFound => None,

@@ -12,6 +12,7 @@ use super::{
     commit::{Committed, Reason, pack_files, restored_entries},
     past::{Past, committed_of},
     preview::Previewed,
+    redact::recovered_note,
     rollback::restore_targets,
 };
 use crate::{
@@ -350,7 +351,8 @@ pub(super) fn set_aside_dead(
         Transaction { name: &name, position: "", patch: b"", undoes: true, threads: context.options.threads };
     journal.apply(&transaction, &targets, &|| lease.check())?;
     let data = json!({"transaction": name, "entries": restored_entries(&targets)});
-    chain.append(now(), Note { kind: "undone", data, files: pack_files(folder, &name)?, ..Note::default() })?;
+    let note = Note { kind: "undone", data, files: pack_files(folder, &name)?, ..Note::default() };
+    chain.append(now(), recovered_note(context, folder, note)?)?;
     chain.sync()?;
     journal.settle(&name)?;
     Ok(targets.len())

@@ -339,6 +339,9 @@ impl Host<'_> {
     pub(super) fn bind(&mut self, subject: &Subject, position: &Position) -> Result<Bound, Error> {
         let now_ms = self.context.options.clock.now_ms();
         let expires = self.policy.settings().confirm.expires;
+        let exact = json!(subject.files);
+        let files = self.redacted(exact.clone());
+        let files_exact = if files == exact { None } else { Some(self.packed(&exact, true)?) };
         let question = Bound {
             id: String::new(),
             run: self.folder.id().to_owned(),
@@ -347,7 +350,8 @@ impl Host<'_> {
             subject: subject.id.clone(),
             patch_sha256: Sha256::of(&subject.patch.bytes),
             policy_sha256: self.policy.sha256(),
-            files: subject.files.clone(),
+            files: serde_json::from_value(files).map_err(|error| Error::new(Code::Internal, error.to_string()))?,
+            files_exact,
             asked_at: clock::rfc3339(now_ms),
             expires_at: clock::rfc3339(now_ms.saturating_add(expires.saturating_mul(1000))),
         };

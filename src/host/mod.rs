@@ -210,7 +210,7 @@ impl Host<'_> {
 
     /// Appends an event to the run's record, without secrets.
     fn note(&mut self, note: Note) -> Result<(), Error> {
-        let note = self.redacted_note(note);
+        let note = self.redacted_note(note)?;
         self.note_as_is(note)
     }
 

@@ -8,6 +8,7 @@ use super::{
     attempt::{PUT_BACK, SET_ASIDE, set_aside_dead},
     commit::pack_files,
     outcome::listed,
+    redact::recovered_note,
 };
 use crate::{
     error::{Code, Error},
@@ -136,7 +137,8 @@ impl Recovery {
                 let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
                 let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
                 let position = outcome.position.clone();
-                chain.append(now(), Note { position, kind, data, files, ..Note::default() })?;
+                let note = Note { position, kind, data, files, ..Note::default() };
+                chain.append(now(), recovered_note(context, &folder, note)?)?;
                 chain.sync()?;
                 if kind == UNDONE {
                     journal.discard(name, &outcome)?;

@@ -8,16 +8,17 @@ use std::{borrow::Cow, ops::Range};
 use serde_json::{Value, json};
 
 use super::{
-    Host,
+    Context, Host,
     patch::{Patch, Sides, makes_name},
 };
 use crate::{
+    error::Error,
     gate::{self, secrets},
-    ledger::Note,
+    ledger::{self, Keeper, Note, Permit, RunFolder},
     path::RepoPath,
 };
 
-/// Records of paths and hashes alone, from which changes are undone: they stand as they are.
+/// Records from which changes are undone: if they name a secret, the exact data is kept in the pack.
 const EXACT: &[&str] = &["committed", "undone", "undone_after_crash", "revoked"];
 
 /// What stands before a line of a patch that has lost a secret.
@@ -45,11 +46,8 @@ impl Host<'_> {
     }
 
     /// A record without secrets.
-    pub(super) fn redacted_note(&self, note: Note) -> Note {
-        if EXACT.contains(&note.kind) {
-            return note;
-        }
-        Note { data: self.redacted(note.data), ..note }
+    pub(super) fn redacted_note(&self, note: Note) -> Result<Note, Error> {
+        redacted_note(note, self.rules.secrets(), &|exact| self.kept(exact, Permit::ALL))
     }
 
     /// A patch as it is kept beside the record: exact, but without the secrets that the change adds and that nobody has allowed.
@@ -136,6 +134,37 @@ impl Host<'_> {
         let by_policy = || self.policy.secret_allowance(&found.rule, Some(path), &found.sha256_prefix);
         found.allowed_by.is_some() || by_policy().is_some()
     }
+}
+
+/// A record without secrets. The exact data of one from which changes are undone is kept, and named by `exact`.
+fn redacted_note(
+    note: Note,
+    rules: &secrets::Rules,
+    keep: &dyn Fn(&Value) -> Result<Value, Error>,
+) -> Result<Note, Error> {
+    let is_exact = EXACT.contains(&note.kind);
+    if is_exact && !names_secret(&note.data, rules) {
+        return Ok(note);
+    }
+    let kept = if is_exact { Some(keep(&note.data)?) } else { None };
+    let mut data = note.data;
+    secrets::redact_json(&mut data, rules);
+    if let Some(kept) = kept {
+        data[ledger::EXACT] = kept;
+    }
+    Ok(Note { data, ..note })
+}
+
+/// True if one of the files that such a record names is named like a secret. All else in it is made by nrv.
+fn names_secret(data: &Value, rules: &secrets::Rules) -> bool {
+    let of = |key: &str| data[key].as_array().into_iter().flatten();
+    let mut names = of("entries").map(|entry| &entry["path"]).chain(of("foreign")).filter_map(Value::as_str);
+    names.any(|name| matches!(secrets::redact(name, rules), Cow::Owned(_)))
+}
+
+/// As a run that goes on records it, for one that died.
+pub(super) fn recovered_note(context: &Context, folder: &RunFolder, note: Note) -> Result<Note, Error> {
+    redacted_note(note, context.rules.secrets(), &|exact| Keeper::new(folder).keep_value(exact, Permit::ALL))
 }
 
 impl Lost {

@@ -214,7 +214,7 @@ impl Host<'_> {
     }
 
     /// Puts a value into the pack; its name.
-    fn kept(&self, value: &Value, permit: Permit<'_>) -> Result<Value, Error> {
+    pub(super) fn kept(&self, value: &Value, permit: Permit<'_>) -> Result<Value, Error> {
         self.keeper.keep_value(value, permit).map_err(unkept)
     }
 

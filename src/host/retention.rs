@@ -3,13 +3,15 @@
 use std::io::{Read, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Context, State, rollback::damaged_pre_images};
 use crate::{
     clock,
     error::{Code, Error},
+    gate::secrets,
     journal,
-    ledger::{self, Exported, Head, RunFolder},
+    ledger::{self, Exported, Head, RunFolder, Scope},
 };
 
 /// What a run's head says when its record was removed.
@@ -43,7 +45,9 @@ pub struct Removed {
 
 /// Writes a run's record as one file; without `contents` it can be shown and verified, not rolled back.
 pub fn export(context: &Context, id: &str, contents: bool, out: &mut dyn Write) -> Result<Exported, Error> {
-    ledger::export(&context.runs, &context.runs.open(id)?, contents, out)
+    let shows_secret = |document: &Value| secrets::shows_secret(document, context.rules.secrets());
+    let scope = Scope { contents, shows_secret: &shows_secret };
+    ledger::export(&context.runs, &context.runs.open(id)?, scope, out)
 }
 
 /// Takes in a record that [`export`] wrote, verified; its id.

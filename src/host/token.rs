@@ -10,7 +10,7 @@ use crate::{
     change::ChangeSet,
     error::{Code, Error},
     hash::Sha256,
-    ledger::{Record, RunFolder},
+    ledger::{Pack, Record, RunFolder},
     path::RepoPath,
     text::escape,
 };
@@ -33,8 +33,11 @@ pub(super) struct Bound {
     pub(super) patch_sha256: Sha256,
     /// The hash of the policy under which it was asked.
     pub(super) policy_sha256: Sha256,
-    /// The files of the change, with what they were.
-    pub(super) files: Vec<BoundFile>,
+    /// The files of the change, with what they were. Their names are shown without secrets.
+    pub(super) files: Vec<BoundFile<String>>,
+    /// The name of the exact list in the pack, if the one above lacks a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) files_exact: Option<Value>,
     /// When it was asked.
     pub(super) asked_at: String,
     /// From when on it counts no more.
@@ -44,9 +47,9 @@ pub(super) struct Bound {
 /// A file that a confirmed change is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BoundFile {
+pub(super) struct BoundFile<P = RepoPath> {
     /// The file.
-    pub(super) path: RepoPath,
+    pub(super) path: P,
     /// Its hash when it was asked; null if it did not exist.
     pub(super) before: Option<Sha256>,
 }
@@ -83,6 +86,26 @@ impl Bound {
     /// True if it is about that subject, under this policy, and still in time.
     fn counts_for(&self, subject: &str, policy: Sha256, now: &str) -> bool {
         self.subject == subject && self.policy_sha256 == policy && !self.has_expired(now)
+    }
+
+    /// The files of the change, by their own names; `record_damaged` if the list is not in the pack.
+    pub(super) fn exact_files(&self, pack: &Pack) -> Result<Vec<BoundFile>, Error> {
+        let files = match &self.files_exact {
+            Some(exact) => pack.value(exact)?,
+            None => json!(self.files),
+        };
+        serde_json::from_value(files).map_err(|error| {
+            let message = format!("the files of the confirmation `{}` can't be read: {error}", escape(&self.id));
+            Error::new(Code::RecordDamaged, message)
+        })
+    }
+
+    /// True if its list shows just these files, by their own names.
+    fn names(&self, files: &[BoundFile]) -> bool {
+        let is_same = |(shown, file): (&BoundFile<String>, &BoundFile)| {
+            (shown.path.as_str(), shown.before) == (file.path.as_str(), file.before)
+        };
+        self.files.len() == files.len() && self.files.iter().zip(files).all(is_same)
     }
 
     /// The path of its file in the run's folder.
@@ -218,7 +241,8 @@ impl Confirmations {
         let is_it = |bound: &Bound| {
             bound.counts_for(&question.subject, question.policy_sha256, &question.asked_at)
                 && (&bound.label, &bound.kind) == (&question.label, &question.kind)
-                && (&bound.patch_sha256, &bound.files) == (&question.patch_sha256, &question.files)
+                && bound.patch_sha256 == question.patch_sha256
+                && (&bound.files, &bound.files_exact) == (&question.files, &question.files_exact)
         };
         let pending = self.tokens.values().filter(|token| token.standing == Standing::Pending);
         pending.filter(|token| token.position == position).map(|token| &token.bound).find(|bound| is_it(bound))
@@ -227,7 +251,7 @@ impl Confirmations {
     /// What the call at this position asked under this label, of the same kind, patch and files.
     pub(super) fn asked_as(&self, position: &str, subject: &Subject, label: &str) -> Option<&Bound> {
         let here = self.tokens.values().filter(|token| token.position == position).map(|token| &token.bound);
-        here.filter(|bound| bound.kind == subject.kind && bound.label == label && bound.files == subject.files)
+        here.filter(|bound| bound.kind == subject.kind && bound.label == label && bound.names(&subject.files))
             .find(|bound| bound.patch_sha256 == Sha256::of(&subject.patch.bytes))
     }
 
@@ -332,6 +356,7 @@ mod tests {
             patch_sha256: Sha256::of(b""),
             policy_sha256: Sha256::of(b"policy"),
             files: Vec::new(),
+            files_exact: None,
             asked_at: "2026-11-21T20:20:00.000Z".to_owned(),
             expires_at: "2026-11-28T20:20:00.000Z".to_owned(),
         }

@@ -29,7 +29,7 @@ const FORMAT: u32 = 1;
 const MAX_FILES: usize = 200_000;
 
 /// The longest `export.json` that is read.
-const MAX_ABOUT: u64 = 1 << 16;
+const MAX_ABOUT: u64 = 1 << 22;
 
 /// What an export says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,16 @@ pub(super) struct About {
     /// False if what holds contents of files was left out.
     pub(super) contents: bool,
     head: Head,
+    /// Other files that were left out, since they show a secret.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    withheld: Vec<String>,
+}
+
+impl About {
+    /// True for a record file that is not in the export.
+    pub(super) fn lacks(&self, name: &str) -> bool {
+        !self.contents && (holds_contents(name) || self.withheld.iter().any(|withheld| withheld == name))
+    }
 }
 
 /// What went into an export.
@@ -49,12 +59,21 @@ pub struct Exported {
     pub run: String,
     /// How many files of the record are in it.
     pub files: usize,
-    /// How many were left out because they hold contents of files.
+    /// How many were left out because they hold contents of files, or show a secret.
     pub left_out: usize,
 }
 
+/// What goes into an export.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// True if contents of files do.
+    pub contents: bool,
+    /// True for a JSON document that shows a secret, which does not go along without contents.
+    pub shows_secret: &'a dyn Fn(&Value) -> bool,
+}
+
 /// True for a record file that holds contents of the workspace's files.
-pub(super) fn holds_contents(name: &str) -> bool {
+fn holds_contents(name: &str) -> bool {
     let is_manifest = name.starts_with("packs/") && name.ends_with("/manifest.json");
     (name.starts_with("packs/") && !is_manifest) || name.starts_with("artifacts/")
 }
@@ -62,17 +81,22 @@ pub(super) fn holds_contents(name: &str) -> bool {
 impl RunFolder {
     /// True if the record was imported without contents of files, so that it can be shown and verified, not rolled back.
     pub fn lacks_contents(&self) -> Result<bool, Error> {
-        let Some(file) = self.open_file(EXPORT)? else { return Ok(false) };
-        let about: Result<About, _> = serde_json::from_reader(file.take(MAX_ABOUT));
-        Ok(about.is_ok_and(|about| !about.contents))
+        Ok(self.export()?.is_some_and(|about| !about.contents))
+    }
+
+    /// What the export said of itself from which the record was imported; none if it was not.
+    pub(super) fn export(&self) -> Result<Option<About>, Error> {
+        let Some(file) = self.open_file(EXPORT)? else { return Ok(None) };
+        Ok(serde_json::from_reader(file.take(MAX_ABOUT)).ok())
     }
 }
 
 /// Writes a run's record as one file.
 ///
 /// Only a run that has stopped has a head; another is `invalid_input`. What holds contents of files is left out unless it is
-/// asked for.
-pub fn export(runs: &Runs, run: &RunFolder, contents: bool, out: &mut dyn Write) -> Result<Exported, Error> {
+/// asked for, and so is every file beside the chain that shows a secret.
+pub fn export(runs: &Runs, run: &RunFolder, scope: Scope<'_>, out: &mut dyn Write) -> Result<Exported, Error> {
+    let contents = scope.contents;
     let Some(head) = runs.head(run.id())? else {
         return Err(Error::new(Code::InvalidInput, format!("run `{}` has no end that could go along", run.id()))
             .hint("wait until it stops, or run `nrv recover` if its process died"));
@@ -82,16 +106,17 @@ pub fn export(runs: &Runs, run: &RunFolder, contents: bool, out: &mut dyn Write)
             .hint("it was imported without them; leave `--with-contents` out"));
     }
     let failed = |error: std::io::Error| Error::io("the export can't be written", &error);
-    let about = About { format: FORMAT, run: run.id().to_owned(), contents, head };
-    let about = serde_json::to_vec(&about).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    let mut about = About { format: FORMAT, run: run.id().to_owned(), contents, head, withheld: Vec::new() };
+    let names: Vec<String> = run.files()?.into_iter().filter(|name| name != EXPORT).collect();
+    if !contents {
+        about.withheld = withheld(run, &names, scope.shows_secret)?;
+    }
+    let text = serde_json::to_vec(&about).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
     let mut archive = Builder::new(GzEncoder::new(out, Compression::default()));
-    append(&mut archive, EXPORT, &about).map_err(failed)?;
+    append(&mut archive, EXPORT, &text).map_err(failed)?;
     let mut exported = Exported { run: run.id().to_owned(), files: 0, left_out: 0 };
-    for name in run.files()? {
-        if name == EXPORT {
-            continue;
-        }
-        if !contents && holds_contents(&name) {
+    for name in names {
+        if about.lacks(&name) {
             exported.left_out += 1;
             continue;
         }
@@ -100,6 +125,18 @@ pub fn export(runs: &Runs, run: &RunFolder, contents: bool, out: &mut dyn Write)
     }
     archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
     Ok(exported)
+}
+
+/// The files beside the chain that show a secret. The chain itself shows none.
+fn withheld(run: &RunFolder, names: &[String], shows_secret: &dyn Fn(&Value) -> bool) -> Result<Vec<String>, Error> {
+    let mut withheld = run.export()?.map(|about| about.withheld).unwrap_or_default();
+    for name in names.iter().filter(|name| name.ends_with(".json") && !holds_contents(name)) {
+        let is_shown = serde_json::from_slice(&run.read(name)?).is_ok_and(|value| shows_secret(&value));
+        if is_shown && name != "run.json" {
+            withheld.push(name.clone());
+        }
+    }
+    Ok(withheld)
 }
 
 /// Adds one file, with nothing of this machine in it: no owner, no time.
@@ -239,7 +276,7 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     if runs.head(&about.run)?.is_some_and(|known| (known.seq, &known.hash) != (about.head.seq, &about.head.hash)) {
         return Err(damaged("has another end than the run had here".to_owned()));
     }
-    let report = verify_against(staged, Some(&about.head), !about.contents, 1)?;
+    let report = verify_against(staged, Some(&about.head), Some(about), 1)?;
     match (report.findings.first(), report.seal) {
         (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
         (None, Seal::Sealed) => drop_unnamed(staged),
@@ -252,7 +289,10 @@ fn drop_unnamed(staged: &RunFolder) -> Result<(), Error> {
     let mut named: BTreeSet<String> = ["run.json", super::EVENTS, super::REPLIES].map(str::to_owned).into();
     for file in staged.records()?.into_iter().flat_map(|record| record.files) {
         if let Some(pack) = file.path.strip_suffix("/manifest.json").filter(|_| file.path.starts_with("packs/")) {
-            let manifest: Value = serde_json::from_slice(&staged.read(&file.path)?).unwrap_or_default();
+            let manifest: Value = match staged.open_file(&file.path)? {
+                Some(_) => serde_json::from_slice(&staged.read(&file.path)?).unwrap_or_default(),
+                None => Value::Null,
+            };
             let files = manifest["entries"].as_array().map_or(0, Vec::len);
             named.extend((0..files).map(|index| format!("{pack}/pre/{index}")));
         }

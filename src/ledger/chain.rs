@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RunFolder, line};
+use super::{RunFolder, line, replies::named};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
@@ -17,6 +17,9 @@ use crate::{
 
 /// The chain's file in a run's folder.
 pub const EVENTS: &str = "events.jsonl";
+
+/// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.
+pub const EXACT: &str = "exact";
 
 /// What the first record has in `prev`.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -73,7 +76,7 @@ pub struct Note {
 }
 
 impl Record {
-    /// The hash that the record should have.
+    /// The hash that the record should have, if its data is as it stands in the chain.
     pub fn computed_hash(&self) -> Result<Sha256, Error> {
         line::write(self, &mut String::new())
     }
@@ -184,7 +187,8 @@ impl RunFolder {
         }
     }
 
-    /// All records of the run, as far as whole lines go; a line that is no record is `record_damaged`.
+    /// All records of the run, as far as whole lines go, with the [`EXACT`] data of those that name it; a line that is no record is
+    /// `record_damaged`.
     pub fn records(&self) -> Result<Vec<Record>, Error> {
         self.records_with(&[""])
     }
@@ -199,7 +203,24 @@ impl RunFolder {
             }
             Ok(())
         })?;
+        self.make_exact(&mut records)?;
         Ok(records)
+    }
+
+    /// Gives records the data that they name. Where the pack was left out, they stay without their secrets.
+    fn make_exact(&self, records: &mut [Record]) -> Result<(), Error> {
+        let mut pack = None;
+        for record in records {
+            let Some(exact) = record.data.get(EXACT).filter(|exact| named(exact).is_some()) else { continue };
+            let pack = match &mut pack {
+                Some(pack) => pack,
+                none => none.insert(self.pack()?),
+            };
+            if let Some(data) = pack.known(exact)? {
+                record.data = data;
+            }
+        }
+        Ok(())
     }
 
     /// The record with which the chain ends; none if it has none.

@@ -11,8 +11,8 @@ mod line;
 mod replies;
 mod verify;
 
-pub use archive::{Exported, export, import};
-pub use chain::{Chain, EVENTS, FileRef, GENESIS, Note, Record};
+pub use archive::{Exported, Scope, export, import};
+pub use chain::{Chain, EVENTS, EXACT, FileRef, GENESIS, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;
 pub use keep::{Keeper, Permit};

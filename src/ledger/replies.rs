@@ -88,6 +88,12 @@ impl Pack {
         if reader.seen() == hash { value.map_err(no_json) } else { Err(damaged(&hash, "was altered")) }
     }
 
+    /// As [`Pack::value`]; none if the pack does not hold it.
+    pub fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
+        let is_missing = named(recorded).is_some_and(|hash| !self.places.contains_key(&hash));
+        if is_missing { Ok(None) } else { self.value(recorded).map(Some) }
+    }
+
     /// Gives a content piece by piece. It is not what it was until its hash has been compared.
     fn reader(&self, hash: &Sha256) -> Result<Hashed<ZlibDecoder<BufReader<Part<'_>>>>, Error> {
         let (Some(file), Some((start, length))) = (&self.file, self.places.get(hash)) else {

@@ -10,9 +10,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{
-    FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::holds_contents, chain::EVENTS, heads::HEADS, line::Line,
-};
+use super::{FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::About, chain::EVENTS, heads::HEADS, line::Line};
 use crate::{
     error::{Code, Error},
     hash::Sha256,
@@ -27,7 +25,7 @@ pub struct Report {
     pub records: usize,
     /// How many files of the record were hashed.
     pub files: usize,
-    /// How many were left out when the run was exported, since they hold contents of files.
+    /// How many were left out when the run was exported, since they hold contents of files or show a secret.
     pub left_out: usize,
     /// Whether the end is known to be the end.
     pub seal: Seal,
@@ -75,7 +73,7 @@ const RESUMED: &str = "run_resumed";
 /// Verifies the chain, its end, and every file that it names, by up to `threads` threads.
 pub fn verify(runs: &Runs, run: &RunFolder, threads: usize) -> Result<Report, Error> {
     let heads = runs.heads_of(run.id())?;
-    let mut report = verify_against(run, heads.last.as_ref(), run.lacks_contents()?, threads)?;
+    let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), threads)?;
     if heads.is_damaged {
         report
             .findings
@@ -85,11 +83,11 @@ pub fn verify(runs: &Runs, run: &RunFolder, threads: usize) -> Result<Report, Er
     Ok(report)
 }
 
-/// As [`verify`], with a head from elsewhere. Files that hold contents may be missing if they were left out.
+/// As [`verify`], with a head from elsewhere. Files may be missing that the export says were left out.
 pub(super) fn verify_against(
     run: &RunFolder,
     head: Option<&Head>,
-    lacks_contents: bool,
+    export: Option<&About>,
     threads: usize,
 ) -> Result<Report, Error> {
     let mut findings = Vec::new();
@@ -101,7 +99,7 @@ pub(super) fn verify_against(
     for (seq, file) in &chain.files {
         files += 1;
         let found = match hashes.get(file.path.as_str()) {
-            Some(Hashed::Missing) if lacks_contents && holds_contents(&file.path) => {
+            Some(Hashed::Missing) if export.is_some_and(|about| about.lacks(&file.path)) => {
                 files -= 1;
                 left_out += 1;
                 None

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     error::{Code, Error},
+    gate::secrets,
     host::{self, Asked, Context, Started},
     json,
     ledger::{self, Record, RunFolder},
@@ -24,7 +25,7 @@ const LINK: &str = "https://in-toto.io/attestation/link/v0.3";
 /// What a file was before a run and is after it, as hashes; none: no file.
 type Contents = BTreeMap<String, (Option<String>, Option<String>)>;
 
-/// The canonical JSON of the statement about a run that has ended well and changed something.
+/// The canonical JSON of the statement about a run that has ended well and changed something, without secrets.
 ///
 /// `record_damaged` if the record is not what was written, `invalid_input` if there is nothing to attest.
 pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error> {
@@ -56,7 +57,7 @@ pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error>
     }
     let removed: Vec<&String> =
         contents.iter().filter(|(_, (_, after))| after.is_none()).map(|(path, _)| path).collect();
-    let statement = json!({
+    let mut statement = json!({
         "_type": STATEMENT,
         "subject": subjects,
         "predicateType": LINK,
@@ -68,6 +69,7 @@ pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error>
             "environment": {"nrv": started.version, "git_head": started.git_head},
         },
     });
+    secrets::redact_json(&mut statement, context.rules.secrets());
     json::canonical(&statement)
 }
 

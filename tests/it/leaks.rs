@@ -62,10 +62,16 @@ fn silent(what: &[&str], ran: Ran) -> Ran {
 /// Searches all records; says how many files were looked at and how many packs hold the secret.
 #[track_caller]
 fn search(site: &Site) -> (usize, usize) {
+    search_beside(site, &["packs"])
+}
+
+/// The same where other folders may hold it as well.
+#[track_caller]
+fn search_beside(site: &Site, folders: &[&str]) -> (usize, usize) {
     let (mut looked, mut packs) = (0, 0);
     for path in site.recorded("**/*").into_iter().filter(|path| path.is_file()) {
         let held = holds(&fs::read(&path).unwrap());
-        if path.components().any(|part| part.as_os_str() == "packs") {
+        if path.components().any(|part| folders.iter().any(|folder| part.as_os_str() == *folder)) {
             packs += usize::from(held);
         } else {
             looked += 1;
@@ -247,4 +253,96 @@ fn a_file_with_a_secret_is_renamed_without_a_question() {
     assert!(site.path("d/moved.txt").exists() && !run.stderr.contains("secret"), "{run:?}");
     let site = scripted("", "nrv.apply.create(\"d/copy.txt\", nrv.files.read(\"b.txt\"));");
     site.nrv(&["run", "leak.rhai"]).exits(7).says("c1");
+}
+
+/// Where files are named as they are: an exact patch of a file that was there, which no export without contents holds.
+const NAMED: &[&str] = &["packs", "artifacts"];
+
+/// A site in which a file has the secret as its name, and a script that writes it and makes another such file, which is asked about.
+fn named() -> Site {
+    let canary = canary();
+    let site = Site::new(0);
+    site.write(&format!("kept/{canary}.txt"), "one\n");
+    let body = format!(
+        "let name = \"kept/{canary}.txt\";
+nrv.apply.write(name, \"two\\n\", nrv.files.sha256(name));
+nrv.apply.create(\"made/{canary}\", \"new\\n\");"
+    );
+    site.script("named.rhai", &workflow(&body));
+    site
+}
+
+/// All that an export is made of, unpacked.
+#[track_caller]
+fn unpacked(site: &Site, more: &[&str]) -> Vec<u8> {
+    silent(more, site.nrv(&[&["runs", "export", "last", "-o", "run.nrv-run"], more].concat()).exits(0));
+    let mut bytes = Vec::new();
+    GzDecoder::new(fs::File::open(site.path("run.nrv-run")).unwrap()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_secret_that_is_the_name_of_a_file_is_in_no_event_confirmation_export_or_report() {
+    let site = named();
+    let before = site.tree();
+    silent(&["dry"], site.nrv(&["run", "named.rhai", "--dry-run", "--json"]).exits(0));
+    silent(&["suspended"], site.nrv(&["run", "named.rhai", "--json"]).exits(7));
+    assert!(site.recorded("*/confirmations/c1.json").iter().any(|path| path.is_file()), "it was asked");
+    search_beside(&site, NAMED);
+    silent(&["approved"], site.nrv(&["resume", "last", "--approve", "c1", "--events"]).exits(0));
+    let after = site.tree();
+    assert!(before != after);
+    for arguments in [
+        &["runs", "list", "--json"][..],
+        &["runs", "show", "last"],
+        &["runs", "show", "last", "--json"],
+        &["runs", "show", "last", "--canonical"],
+        &["runs", "report", "last"],
+        &["runs", "report", "last", "--json"],
+        &["runs", "report", "last", "--html"],
+        &["runs", "report", "last", "-o", "report.html"],
+        &["runs", "attest", "last"],
+        &["runs", "attest", "last", "-o", "attestation.json"],
+        &["runs", "verify", "last"],
+        &["replay", "last"],
+        &["verify", "last"],
+    ] {
+        silent(arguments, site.nrv(arguments).exits(0));
+    }
+    for file in ["report.html", "attestation.json"] {
+        assert!(!holds(&site.read(file)), "{file} shows the secret");
+        fs::remove_file(site.path(file)).unwrap();
+    }
+    search_beside(&site, NAMED);
+    let slim = unpacked(&site, &[]);
+    assert!(!holds(&slim) && slim.len() > 1000, "{} bytes", slim.len());
+    let elsewhere = Site::new(0);
+    fs::rename(site.path("run.nrv-run"), elsewhere.path("run.nrv-run")).unwrap();
+    silent(&["import"], elsewhere.nrv(&["runs", "import", "run.nrv-run"]).exits(0));
+    silent(&["verify"], elsewhere.nrv(&["runs", "verify", "last"]).exits(0));
+    silent(&["report"], elsewhere.nrv(&["runs", "report", "last"]).exits(0));
+    assert!(holds(&unpacked(&site, &["--with-contents"])), "what is searched for can be found");
+    fs::remove_file(site.path("run.nrv-run")).unwrap();
+    silent(&["rollback"], site.nrv(&["rollback", "last"]).exits(0));
+    assert!(site.tree() == before, "a rollback is exact");
+    search_beside(&site, NAMED);
+    let rollback = site.runs().pop().unwrap()["run"].as_str().unwrap().to_owned();
+    silent(&["rollback"], site.nrv(&["rollback", &rollback]).exits(0));
+    assert!(site.tree() == after, "and so is that of a rollback");
+}
+
+#[test]
+fn a_file_whose_name_is_a_secret_is_looked_at_before_a_confirmation_counts() {
+    let site = named();
+    let name = format!("kept/{}.txt", canary());
+    site.write("a.patch", format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-one\n+two\n"));
+    let apply = ["apply", "a.patch", "--allow-dirty", "--json"];
+    silent(&apply, site.nrv(&apply).exits(7));
+    site.write(&name, "mine\n");
+    let refused = silent(&["stale"], site.nrv(&["resume", "last", "--approve", "c1", "--json"])).json();
+    assert_eq!(refused["error"]["code"], "stale_preimage", "{refused:#}");
+    site.write(&name, "one\n");
+    silent(&["fresh"], site.nrv(&["resume", "last", "--approve", "c1", "--json"]).exits(0));
+    assert_eq!(site.read(&name), b"two\n");
+    search_beside(&site, NAMED);
 }
