@@ -321,6 +321,22 @@ fn transaction_of(record: &Record) -> Option<&str> {
     record.data["transaction"].as_str()
 }
 
+/// True for a run whose record ends inside an attempt that has changed files.
+pub(super) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
+    Ok(open_changes(folder)?.is_some_and(|(_, _, of)| !of.is_empty()))
+}
+
+/// What the record of a run says, where the outermost attempt was begun that it ends in, and the changes since then.
+fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Committed>)>, Error> {
+    if folder.records_with(&[r#""call":"attempt.begin""#])?.is_empty() {
+        return Ok(None);
+    }
+    let past = Past::of(folder, folder.records()?)?;
+    let Some((attempt, from)) = past.open_attempts().into_iter().next() else { return Ok(None) };
+    let of = past.standing()?.split_off(from);
+    Ok(Some((past, attempt, of)))
+}
+
 /// Sets aside what the open attempts of a run changed whose process died; how many files that are.
 ///
 /// `undo_refused` names files that somebody else changed meanwhile; then nothing is taken back.
@@ -330,15 +346,7 @@ pub(super) fn set_aside_dead(
     chain: &mut Chain,
     lease: &Lease,
 ) -> Result<usize, Error> {
-    if folder.records_with(&[r#""call":"attempt.begin""#])?.is_empty() {
-        return Ok(0);
-    }
-    let past = Past::of(folder, folder.records()?)?;
-    let Some((attempt, from)) = past.open_attempts().into_iter().next() else { return Ok(0) };
-    let of = past.standing()?.split_off(from);
-    if of.is_empty() {
-        return Ok(0);
-    }
+    let Some((past, attempt, of)) = open_changes(folder)?.filter(|(_, _, of)| !of.is_empty()) else { return Ok(0) };
     let mut restored = restore_targets(folder, &of, false)?;
     restored.check_current(context)?;
     let name = format!("t{}", past.transactions(folder)? + 1);

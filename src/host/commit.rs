@@ -166,7 +166,7 @@ impl Host<'_> {
         let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: self.deadline.stop() };
         let mut bury = |run: &str| {
             let Some(lease) = locks.lease(run)? else { return Ok(()) };
-            Recovery::of(context, run, lease)?.check()
+            Recovery::of(context, run, (lease, true))?.check()
         };
         lease.acquire(prefixes, wait, &mut bury)
     }

@@ -1,11 +1,13 @@
 //! Recovery of runs whose process died: transactions undone or finished, the record closed.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::json;
 
 use super::{
     Context, State,
-    attempt::{PUT_BACK, SET_ASIDE, set_aside_dead},
+    attempt::{self, PUT_BACK, SET_ASIDE, set_aside_dead},
     commit::pack_files,
     outcome::listed,
     redact::recovered_note,
@@ -14,7 +16,7 @@ use crate::{
     error::{Code, Error},
     exec,
     journal::{self, Journal},
-    ledger::{Chain, Head, Note, Record, Runs},
+    ledger::{Chain, Head, Note, Record, RunFolder, Runs},
     lock::{Lease, Locks},
     path::RepoPath,
     workspace::Workspace,
@@ -37,6 +39,9 @@ pub struct Recovery {
     pub files: usize,
     /// Files that somebody else changed meanwhile, left alone.
     pub foreign: Vec<RepoPath>,
+    /// True if nothing but its record said that it had died: its lease was gone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_lease: bool,
 }
 
 /// What recovering all runs came to.
@@ -79,16 +84,18 @@ fn look_at(context: &Context, are_known: bool) -> Result<Round, Error> {
     }
     let locks = context.locks();
     let ids = if are_known { locks.runs()? } else { context.runs.list()? };
+    let heads = if are_known { BTreeMap::new() } else { context.runs.heads()? };
     for id in ids {
         context.check_cancelled()?;
         // The lease of a run whose record was removed says nothing.
         let Some(folder) = context.runs.find(&id) else { continue };
         // A lease that is left behind is of a run that died, or of one that is going on.
-        if !locks.has_file(&id) && journal::open_transactions(folder.path())?.is_empty() {
+        let has_lease = locks.has_file(&id);
+        if !has_lease && !is_left(&folder, heads.get(&id))? {
             continue;
         }
         let Some(lease) = locks.lease(&id)? else { continue };
-        match Recovery::of(context, &id, lease) {
+        match Recovery::of(context, &id, (lease, has_lease)) {
             Ok(recovery) => round.recoveries.push(recovery),
             Err(error) => round.failures.push(error),
         }
@@ -108,10 +115,10 @@ pub fn unrecovered(workspace: &Workspace) -> Result<Vec<String>, Error> {
 /// The runs that [`recover`] would recover. Nothing is changed.
 pub(super) fn leftovers(runs: &Runs) -> Result<Vec<String>, Error> {
     let locks = Locks::new(runs.path());
+    let heads = runs.heads()?;
     let mut dead = Vec::new();
     for id in runs.list()? {
-        let folder = runs.open(&id)?;
-        let is_left = locks.has_file(&id) || !journal::open_transactions(folder.path())?.is_empty();
+        let is_left = locks.has_file(&id) || is_left(&runs.open(&id)?, heads.get(&id))?;
         if is_left && !locks.is_live(&id)? {
             dead.push(id);
         }
@@ -119,33 +126,44 @@ pub(super) fn leftovers(runs: &Runs) -> Result<Vec<String>, Error> {
     Ok(dead)
 }
 
+/// True for a run without a lease that died, as its own folder says: with a transaction open, or inside an attempt that has changed
+/// files. One that is going on holds its chain.
+///
+/// A record that says how the run ended is none of a run that died, whether or not its head is there: a head that was removed must
+/// not be made again.
+fn is_left(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
+    if !journal::open_transactions(folder.path())?.is_empty() {
+        return Ok(!folder.is_written()?);
+    }
+    match died_inside(folder, head) {
+        // Nothing can be made of it; `nrv runs verify` says what is wrong.
+        Err(error) if error.code() == Code::RecordDamaged => Ok(false),
+        found => Ok(found? && !folder.is_written()?),
+    }
+}
+
+/// True for a record that ends inside an attempt that has changed files, and not with the end of its run.
+fn died_inside(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
+    let Some(last) = folder.last_record()? else { return Ok(false) };
+    let has_ended = ["run_finished", "run_suspended", "run_interrupted"].contains(&last.kind.as_str());
+    if has_ended || head.is_some_and(|head| head.seq >= last.seq) {
+        return Ok(false);
+    }
+    attempt::is_open(folder)
+}
+
 impl Recovery {
-    /// Recovers one run whose lease is held here, records what became of it, and gives the lease up.
-    pub(super) fn of(context: &Context, run: &str, lease: Lease) -> Result<Self, Error> {
+    /// Recovers one run whose lease is held here, records what became of it, and gives the lease up. The lease may be a new one, for
+    /// a run that had none.
+    pub(super) fn of(context: &Context, run: &str, (lease, had_lease): (Lease, bool)) -> Result<Self, Error> {
         let folder = context.runs.open(run)?;
-        let mut recovery = Recovery { run: run.to_owned(), ..Recovery::default() };
+        let mut recovery = Recovery { run: run.to_owned(), without_lease: !had_lease, ..Recovery::default() };
         folder.check_links()?;
         let mut chain = Chain::open(&folder)?;
         let sealed = context.runs.head(run)?;
         let now = || context.options.clock.now();
-        let journal = Journal::new(&context.workspace, folder.path());
         for name in &journal::open_transactions(folder.path())? {
-            let outcome = journal.recover(name)?;
-            let records = folder.records()?;
-            recovery.count(&outcome, is_detour(&records, name));
-            if let Some(kind) = missing_outcome(&records, name, &outcome) {
-                let files = if outcome.committed { pack_files(&folder, name)? } else { Vec::new() };
-                let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
-                let position = outcome.position.clone();
-                let note = Note { position, kind, data, files, ..Note::default() };
-                chain.append(now(), recovered_note(context, &folder, note)?)?;
-                chain.sync()?;
-                if kind == UNDONE {
-                    journal.discard(name, &outcome)?;
-                }
-            }
-            journal.settle(name)?;
-            recovery.foreign.extend(outcome.foreign);
+            recovery.end_transaction(context, &folder, &mut chain, name)?;
         }
         journal::sweep(folder.path())?;
         exec::clear(run, &context.options.environment)?;
@@ -166,7 +184,10 @@ impl Recovery {
                 Err(error) if error.code() == Code::UndoRefused => recovery.foreign.extend(named_files(&error)),
                 Err(error) => return Err(error),
             }
-            let data = json!({"state": State::Interrupted});
+            let mut data = json!({"state": State::Interrupted});
+            if recovery.without_lease {
+                data["without_lease"] = json!(true);
+            }
             chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
             chain.sync()?;
         }
@@ -179,6 +200,33 @@ impl Recovery {
         }
         lease.retire()?;
         Ok(recovery)
+    }
+
+    /// Finishes or undoes a transaction that is open, and records its outcome.
+    fn end_transaction(
+        &mut self,
+        context: &Context,
+        folder: &RunFolder,
+        chain: &mut Chain,
+        name: &str,
+    ) -> Result<(), Error> {
+        let journal = Journal::new(&context.workspace, folder.path());
+        let outcome = journal.recover(name)?;
+        let records = folder.records()?;
+        self.count(&outcome, is_detour(&records, name));
+        if let Some(kind) = missing_outcome(&records, name, &outcome) {
+            let files = if outcome.committed { pack_files(folder, name)? } else { Vec::new() };
+            let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
+            let note = Note { position: outcome.position.clone(), kind, data, files, ..Note::default() };
+            chain.append(context.options.clock.now(), recovered_note(context, folder, note)?)?;
+            chain.sync()?;
+            if kind == UNDONE {
+                journal.discard(name, &outcome)?;
+            }
+        }
+        journal.settle(name)?;
+        self.foreign.extend(outcome.foreign);
+        Ok(())
     }
 
     /// Counts what became of a transaction; one that only sets changes aside or puts them back changes nothing for good.
@@ -206,6 +254,11 @@ impl Recovery {
 
     /// What a person wants to know, in one sentence.
     pub fn sentence(&self) -> String {
+        let gone = if self.without_lease { " Its lease was gone: nothing but its record said so." } else { "" };
+        self.outcome() + gone
+    }
+
+    fn outcome(&self) -> String {
         let Recovery { run, files, set_aside, .. } = self;
         if *set_aside > 0 {
             let files = if *set_aside == 1 { "1 file".to_owned() } else { format!("{set_aside} files") };

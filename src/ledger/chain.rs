@@ -1,8 +1,9 @@
 //! The chain of events: canonical JSON records, one a line, each holding the hash of the one before.
 
 use std::{
-    fs::File,
+    fs::{File, TryLockError},
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,10 @@ pub const EVENTS: &str = "events.jsonl";
 
 /// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.
 pub const EXACT: &str = "exact";
+
+/// How often a chain is tried to be held, and how long lies between: whoever only looks holds it for a moment.
+const LOOKS: u32 = 20;
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What the first record has in `prev`.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -97,8 +102,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Opens a run's chain at its end. A last line that a crash cut off is dropped.
+    /// Opens a run's chain at its end and holds it until it is dropped. A last line that a crash cut off is dropped.
+    ///
+    /// `lock_timeout` if another process has it open.
     pub fn open(run: &RunFolder) -> Result<Self, Error> {
+        let file = run.append_to(EVENTS)?;
+        hold(&file, run)?;
         let (mut length, mut end) = (0, Vec::new());
         run.each_line(&mut |line| {
             length += line.len() as u64 + 1;
@@ -110,7 +119,7 @@ impl Chain {
             0 => (0, GENESIS.to_owned()),
             _ => parse(&end).map(|record| (record.seq, record.hash))?,
         };
-        let mut chain = Chain { file: run.append_to(EVENTS)?, length, seq, last, is_torn: true, line: String::new() };
+        let mut chain = Chain { file, length, seq, last, is_torn: true, line: String::new() };
         chain.cut()?;
         Ok(chain)
     }
@@ -223,6 +232,12 @@ impl RunFolder {
         Ok(())
     }
 
+    /// True while a process has the chain open to write it, whatever became of its lease.
+    pub fn is_written(&self) -> Result<bool, Error> {
+        let file = self.open_file(EVENTS)?;
+        Ok(file.is_some_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))))
+    }
+
     /// The record with which the chain ends; none if it has none.
     pub fn last_record(&self) -> Result<Option<Record>, Error> {
         let failed = |error: std::io::Error| Error::io("the record can't be read", &error);
@@ -258,6 +273,18 @@ impl RunFolder {
             }
         }
     }
+}
+
+/// Holds a chain for as long as its file is open. A file system without such locks leaves that to the leases.
+fn hold(file: &File, run: &RunFolder) -> Result<(), Error> {
+    for _ in 0..LOOKS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
+        }
+    }
+    Err(Error::new(Code::LockTimeout, format!("another process works on run `{}`", run.id()))
+        .hint("wait until it has ended; `nrv runs list` shows what is going on"))
 }
 
 fn unwritten(error: &std::io::Error) -> Error {

@@ -238,6 +238,11 @@ fn event(kind: &RowKind, record: Option<&Record>) -> Row {
     }
 }
 
+/// What is to be told of a run that was recovered without a lease.
+fn without_lease(data: &Value) -> Option<String> {
+    (data["without_lease"] == true).then(|| "its lease was gone: nothing but the record said so".to_owned())
+}
+
 /// One record as a row.
 fn row(record: &Record) -> Row {
     let data = &record.data;
@@ -283,7 +288,7 @@ fn row(record: &Record) -> Row {
         "run_started" => session("run started", None),
         "run_resumed" => session("run resumed", Some(resumed(data).join("; "))),
         "run_suspended" => session("run suspended", some_text(&data["error"]["message"])),
-        "run_interrupted" => session("the process had died; what it left was recovered", None),
+        "run_interrupted" => session("the process had died; what it left was recovered", without_lease(data)),
         "run_finished" => {
             session(&format!("run ended: {}", text(&data["state"])), some_text(&data["error"]["message"]))
         }

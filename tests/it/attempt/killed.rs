@@ -53,6 +53,47 @@ fn after_a_kill_inside_an_attempt_recovery_leaves_the_tree_as_it_was_before_it()
     assert_eq!((kinds(&site, "attempt_set_aside"), kinds(&site, "attempt_put_back")), (1, 1));
 }
 
+const HELD: &str = r#"nrv.attempt(|| {
+        nrv.apply.write("notes/old.txt", "2\n", nrv.files.sha256("notes/old.txt"));
+        while !nrv.files.exists("go") { let i = 0; while i < 10000 { i += 1; } }
+    }).kept"#;
+
+#[test]
+fn a_run_that_died_inside_an_attempt_is_seen_without_its_lease() {
+    let site = site(HELD).policy(PATIENT);
+    let before = site.tree();
+    let running = site.start_heard(&["run", "tries.rhai"]);
+    wait_until("it is inside", || waits(&site));
+    fs::remove_dir_all(site.path(".runs/locks")).unwrap();
+    // It is going on, whatever became of its lease.
+    site.nrv(&["recover", "--check"]).exits(0);
+    site.nrv(&["recover"]).exits(0).says("Nothing to recover.");
+    assert!(site.tree() != before);
+    running.signal(Signal::KILL);
+    running.end();
+    let _ = fs::remove_dir_all(site.path(".runs/locks"));
+    site.nrv(&["recover", "--check"]).exits(5).says("died");
+    site.nrv(&["recover"]).exits(0).says("set aside").says("Its lease was gone");
+    assert!(site.tree() == before);
+    site.nrv(&["recover", "--check"]).exits(0);
+    let last = site.nrv(&["runs", "report", "last"]).exits(0).stdout;
+    assert!(last.contains("its lease"), "{last}");
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+#[test]
+fn a_head_that_was_removed_is_not_made_again_by_recovery() {
+    let site = site("nrv.attempt(|| nrv.apply.create(`notes/made.txt`, `2`)).kept");
+    site.nrv(&["run", "tries.rhai"]).exits(0);
+    let after = site.tree();
+    fs::remove_dir_all(site.path(".runs/locks")).unwrap();
+    fs::write(site.path(".runs/heads.jsonl"), "").unwrap();
+    site.nrv(&["recover", "--check"]).exits(0);
+    site.nrv(&["recover"]).exits(0);
+    assert!(site.tree() == after);
+    site.nrv(&["runs", "verify", "last"]).exits(4);
+}
+
 #[test]
 fn what_somebody_changed_before_recovery_is_left_alone_and_named() {
     let body = r#"nrv.attempt(|| {
