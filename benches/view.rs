@@ -12,7 +12,7 @@ use nrv::{
     call::Run,
     exec::{Context, prepare},
     policy::{Exec, Sandbox},
-    process::Program,
+    process::{Critical, Program},
     workspace::{Overlay, View, Workspace},
 };
 
@@ -44,6 +44,7 @@ fn measure(root: &Path, script: &str, writes: &[&str], way: &str) -> (f64, f64) 
             timeout_ms: 60_000,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             cancel: &AtomicBool::new(false),
+            critical: &Critical::default(),
             output: None,
         };
         let watch = Instant::now();

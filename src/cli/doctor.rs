@@ -279,6 +279,7 @@ fn view(context: &Context) -> Check {
         timeout_ms: TRIAL_MS,
         threads: context.options.threads,
         cancel: &AtomicBool::new(false),
+        critical: &context.options.critical,
         output: None,
     });
     match tried {

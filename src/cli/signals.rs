@@ -1,12 +1,17 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks for a clean stop, the second ends the process, and recovery cleans up after it.
+//!
+//! A run that has not stopped soon after the first, since it waits in the kernel or works on something large, is ended too, but not
+//! while a transaction is open.
 
 use std::{
     io::{IsTerminal, Write},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -18,7 +23,7 @@ use signal_hook::{
 };
 
 use super::meter::Meter;
-use crate::error::Error;
+use crate::{error::Error, host::Options, process::Critical};
 
 /// What ends a run early. A terminal that goes away sends `SIGHUP`.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -34,9 +39,22 @@ fn heeded() -> Vec<i32> {
 
 const CANCELLING: &str = "Cancelling. A second time stops at once; `nrv recover` then undoes what was begun.";
 
+const ENDED: &str =
+    "The run did not stop in time and is ended. `nrv recover`, or the next command that writes, closes its record.";
+
 const STOPPING: &str = "Stopping. A second time ends the session at once.";
 
 const STOPPED: &str = "Stopped at once. `nrv recover`, or the next command that writes, undoes what was begun.";
+
+/// How often it is looked whether a run stops by itself.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How many times in a row it is looked at most, without what must not be cut in two: a second and a half, and longer where other
+/// processes hold the machine up, or this one was stopped.
+const PATIENCE: u32 = 75;
+
+/// How long a terminal may take to show why a run is ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// What ends text that is pasted in brackets, which a line editor has begun.
 const PLAIN_PASTE: &str = "\x1b[?2004l";
@@ -68,19 +86,19 @@ impl Editing {
     }
 }
 
-/// Makes the flag true at the first signal. A thread waits for signals from now on.
-pub(super) fn listen(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<(), Error> {
-    listen_with(cancel, meter, CANCELLING, Editing::default())
+/// Makes the flag of the options true at the first signal, and ends the process soon after it. A thread waits for signals from now on.
+pub(super) fn listen(options: &Options, meter: &Arc<Meter>) -> Result<(), Error> {
+    listen_with((&options.cancel, Some(&options.critical)), meter, CANCELLING, Editing::default())
 }
 
 /// As [`listen`] for a session: what is stopped is a line of it, and while the next one is typed a signal ends the process.
 pub(super) fn listen_in_session(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<Editing, Error> {
     let editing = Editing::default();
-    listen_with(cancel, meter, STOPPING, editing.clone()).map(|()| editing)
+    listen_with((cancel, None), meter, STOPPING, editing.clone()).map(|()| editing)
 }
 
 fn listen_with(
-    cancel: &Arc<AtomicBool>,
+    (cancel, critical): (&Arc<AtomicBool>, Option<&Critical>),
     meter: &Arc<Meter>,
     told: &'static str,
     editing: Editing,
@@ -93,13 +111,17 @@ fn listen_with(
         flag::register_conditional_default(*signal, Arc::clone(&busy)).map_err(failed)?;
     }
     let mut signals = Signals::new(&heeded).map_err(failed)?;
-    let (cancel, meter) = (Arc::clone(cancel), Arc::clone(meter));
+    let (cancel, critical, meter) = (Arc::clone(cancel), critical.cloned(), Arc::clone(meter));
     let listen = move || {
         for signal in signals.forever() {
             if editing.give_back() {
                 let _ = emulate_default_handler(signal);
             }
             let again = cancel.swap(true, Ordering::Relaxed);
+            if let Some(critical) = critical.clone().filter(|_| !again) {
+                // It is not this thread, which a terminal that stands still holds up. Without one, a second signal ends the process.
+                let _ = thread::Builder::new().spawn(move || end_in_time(signal, &critical));
+            }
             busy.store(true, Ordering::Relaxed);
             let text = if again { STOPPED } else { told };
             meter.aside(|line_is_free| say(signal, text, line_is_free));
@@ -111,6 +133,28 @@ fn listen_with(
         }
     };
     thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop).map_err(failed)
+}
+
+/// Ends the process if it has not ended in time by itself.
+fn end_in_time(signal: i32, critical: &Critical) {
+    let mut looks = 0;
+    loop {
+        thread::sleep(TICK);
+        looks = if critical.is_entered() { 0 } else { looks + 1 };
+        if looks >= PATIENCE {
+            critical.unless_entered(|| {
+                let (told, heard) = mpsc::channel();
+                let tell = move || {
+                    say(signal, ENDED, false);
+                    let _ = told.send(());
+                };
+                if thread::Builder::new().spawn(tell).is_ok() {
+                    let _ = heard.recv_timeout(LAST_WORDS);
+                }
+                let _ = emulate_default_handler(signal);
+            });
+        }
+    }
 }
 
 fn say(signal: i32, text: &str, line_is_free: bool) {

@@ -39,7 +39,7 @@ pub(super) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(here: &'a Here, out: &'a mut Output) -> Result<Self, Error> {
-        signals::listen(&here.context.options.cancel, &here.meter)?;
+        signals::listen(&here.context.options, &here.meter)?;
         Ok(Terminal::over(here, out))
     }
 

@@ -45,7 +45,7 @@ use crate::{
     path::{RepoPath, protected},
     policy,
     process::{
-        Program,
+        Critical, Program,
         sandbox::{self, Confinement, Ended, Launch, NotStarted, State},
     },
     workspace::{Kind, View},
@@ -80,6 +80,8 @@ pub struct Context<'a> {
     pub threads: usize,
     /// True as soon as it has to stop.
     pub cancel: &'a AtomicBool,
+    /// Entered while the command runs, which ends by itself once it is told to stop.
+    pub critical: &'a Critical,
     /// The files that take the whole output, of stdout and stderr.
     pub output: Option<(&'a Path, &'a Path)>,
 }
@@ -267,6 +269,7 @@ impl Prepared<'_> {
         launch: &Launch,
         ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
     ) -> Result<Ended, NotStarted> {
+        let _section = self.ctx.critical.entered();
         sandbox::launch(launch, self.ctx.supervisor, self.ctx.cancel, ready)
     }
 

@@ -20,6 +20,7 @@ use crate::{
     ledger::{FileRef, Note, RunFolder},
     lock::Wait,
     policy::Policy,
+    process::Section,
 };
 
 /// The name of a run's first transaction.
@@ -195,7 +196,7 @@ impl Host<'_> {
             self.note_as_is(Note { position: position.to_string(), kind: "prepared", data, ..Note::default() })?;
         }
         let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };
-        self.transact(&transaction, &Target::of(changes))?;
+        let _section = self.transact(&transaction, &Target::of(changes))?;
         self.reached_tree = true;
         let entries = changes.entries();
         if let Err(error) = self.settle(position.as_str(), "committed", &name, entries.clone()) {
@@ -224,14 +225,20 @@ impl Host<'_> {
         Ok(name)
     }
 
-    /// One transaction in this run's folder, fenced by its lease.
-    fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<(), Error> {
+    /// One transaction in this run's folder, fenced by its lease. What is given holds off who wants the process to end, from the
+    /// first file that is replaced on.
+    fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Section, Error> {
         if transaction.name == FIRST {
             self.context.runs.sync_leases()?;
         }
-        let lease = self.lease.as_ref();
-        let before_commit = || lease.map_or(Ok(()), |lease| lease.check());
-        self.journal().apply(transaction, targets, &before_commit)
+        let (lease, options) = (self.lease.as_ref(), &self.context.options);
+        let section = options.critical.section();
+        let before_commit = || {
+            section.enter();
+            lease.map_or(Ok(()), |lease| lease.check())
+        };
+        let journal = self.journal().with_stop(&options.cancel);
+        journal.apply(transaction, targets, &before_commit).map(|()| section)
     }
 
     fn journal(&self) -> Journal<'_> {
@@ -306,6 +313,8 @@ impl Host<'_> {
         if undone.is_empty() {
             return Ok(0);
         }
+        // What is to be taken back is, however long that takes: nobody else would do it.
+        let _section = self.context.options.critical.entered();
         let result = super::rollback::restore_targets(&self.folder, &undone, false)
             .and_then(|mut restored| restored.check_current(self.context).map(|()| restored))
             .and_then(|restored| self.undo_targets(&restored, Some((reason, json!(names(&undone))))));
@@ -343,7 +352,7 @@ impl Host<'_> {
         }
         let targets = restored.targets();
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
-        self.transact(&transaction, &targets)?;
+        let _section = self.transact(&transaction, &targets)?;
         let entries = restored_entries(&targets);
         if let Err(error) = self.settle("", "undone", &name, entries.clone()) {
             // The tree is as it should be, and the journal keeps the outcome until recovery can record it.

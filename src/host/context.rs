@@ -21,7 +21,7 @@ use crate::{
     net::Way,
     path::RepoPath,
     policy::{self, Policy},
-    process::{Isolation, Program},
+    process::{Critical, Isolation, Program},
     workspace::{Overlay, View, Workspace},
 };
 
@@ -61,6 +61,8 @@ pub struct Options {
     pub environment: BTreeMap<String, String>,
     /// Becomes true when the user wants everything to stop.
     pub cancel: Arc<AtomicBool>,
+    /// Entered where who wants everything to stop has to wait until it does.
+    pub critical: Critical,
     /// Told how far adapters are, from any thread.
     pub progress: Progress,
 }
@@ -80,6 +82,7 @@ impl std::fmt::Debug for Options {
             trust,
             environment,
             cancel,
+            critical,
             progress,
         } = self;
         let names: Vec<&String> = environment.keys().collect();
@@ -95,6 +98,7 @@ impl std::fmt::Debug for Options {
             .field("trust", trust)
             .field("environment", &names)
             .field("cancel", cancel)
+            .field("critical", critical)
             .field("progress", progress)
             .finish()
     }
@@ -114,6 +118,7 @@ impl Default for Options {
             trust: Trust::default(),
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             cancel: Arc::new(AtomicBool::new(false)),
+            critical: Critical::default(),
             progress: Progress(Arc::new(|_, _| {})),
         }
     }

@@ -111,6 +111,7 @@ impl Host<'_> {
             timeout_ms,
             threads: context.options.threads,
             cancel: &stop,
+            critical: &context.options.critical,
             output: Some((&files[0], &files[1])),
         };
         let prepared = exec::prepare(ctx, run)?;

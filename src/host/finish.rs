@@ -202,6 +202,7 @@ impl Host<'_> {
         evaluated: &Evaluated,
     ) -> Result<Finished, Error> {
         self.ends = true;
+        let _section = (self.transaction_count > 0).then(|| self.context.options.critical.entered());
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, Written { preview, patch, withheld }) = match self.write_patch() {
             Ok(written) => (outcome, written),

@@ -20,7 +20,7 @@ mod tests;
 mod transaction;
 mod tree;
 
-use std::path::Path;
+use std::{path::Path, sync::atomic::AtomicBool};
 
 pub use case::check as check_case;
 pub use entry::{Manifest, is_committed, open_transactions, sweep};
@@ -45,12 +45,21 @@ pub struct Journal<'a> {
     workspace: &'a Workspace,
     run_folder: &'a Path,
     faults: &'a dyn Faults,
+    /// True as soon as no more files are to be prepared.
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Journal<'a> {
     /// The journal of a run in a workspace; the name of the run's folder is the run's id.
     pub fn new(workspace: &'a Workspace, run_folder: &'a Path) -> Self {
-        Journal { workspace, run_folder, faults: &NoFaults }
+        Journal { workspace, run_folder, faults: &NoFaults, stop: None }
+    }
+
+    /// The same journal, whose transactions stop while they prepare files as soon as the flag is true; `cancelled`. Those that undo
+    /// others go on.
+    #[must_use]
+    pub fn with_stop(self, stop: &'a AtomicBool) -> Self {
+        Journal { stop: Some(stop), ..self }
     }
 
     /// The same journal, which fails where it is told to.

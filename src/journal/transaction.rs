@@ -1,6 +1,6 @@
 //! One transaction, from intent to commit mark; undone on any error.
 
-use std::{os::fd::OwnedFd, path::Path};
+use std::{os::fd::OwnedFd, path::Path, sync::atomic::Ordering};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -228,6 +228,7 @@ impl Work<'_> {
         self.files.write_pack(self.intent, self.transaction.patch)?;
         self.sync(Some(&pack))?;
         self.faults().before("before commit")?;
+        self.check_stop()?;
         (self.before_commit)()?;
         if self.replace_all(&looks, &pack)? == Exchange::Impossible {
             return Ok(Exchange::Impossible);
@@ -238,6 +239,14 @@ impl Work<'_> {
 
     fn faults(&self) -> &dyn Faults {
         self.journal.faults
+    }
+
+    /// An error if the transaction is to stop before it replaces anything.
+    fn check_stop(&self) -> Result<(), Error> {
+        match self.journal.stop.filter(|_| !self.transaction.undoes) {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn sync(&self, pack: Option<&OwnedFd>) -> Result<(), Error> {
@@ -267,6 +276,7 @@ impl Work<'_> {
         scratch: &mut Scratch<'_>,
     ) -> Result<Option<Look>, Error> {
         self.faults().before("prepare")?;
+        self.check_stop()?;
         let folder = scratch.folders.get(target.path)?;
         let temporary = self.intent.temporary(index);
         let beside = place(folder, temporary.file_name(), target.path);

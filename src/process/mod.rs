@@ -6,6 +6,7 @@
 
 mod capture;
 mod child;
+mod critical;
 pub mod guard;
 mod kernel;
 pub mod lockdown;
@@ -30,6 +31,7 @@ use rustix::{
 pub use self::{
     capture::{Captured, Command, capture, capture_with},
     child::{Child, Exit, Pipes, spawn_piped, start_thread},
+    critical::{Critical, Section},
     kernel::{Kernel, kernel},
     pager::page,
 };

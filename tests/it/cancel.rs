@@ -5,6 +5,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
@@ -14,6 +15,9 @@ use crate::support::{
     site::{MIGRATE, NEW, OLD, Ran, Running, Site, Tree, wait_until},
     terminal::{CTRL_C, on_a_terminal},
 };
+
+/// How long a run may take to end after a signal, on a machine that does other work as well.
+const LIMIT: Duration = Duration::from_secs(6);
 
 #[track_caller]
 fn cancelled(site: &Site, before: &Tree, ran: Ran) -> Ran {
@@ -69,7 +73,9 @@ fn a_signal_in_the_middle_of_a_transaction_undoes_it() {
     let running = stopped_in_transaction(&site, &MIGRATE, || site.reset(&before));
     running.signal(Signal::INT);
     running.signal(Signal::CONT);
-    cancelled(&site, &before, running.end()).says("40 files brought back");
+    // Before the first file was replaced, nothing had changed.
+    let ran = cancelled(&site, &before, running.end());
+    assert!(["40 files brought back", "Nothing was changed"].iter().any(|words| ran.stderr.contains(words)), "{ran:?}");
 }
 
 #[test]
@@ -139,4 +145,47 @@ fn a_script_that_never_ends_is_stopped() {
     shown_until(&mut running, "changed");
     running.0.stdin.as_mut().unwrap().write_all(CTRL_C).unwrap();
     cancelled(&site, &before, running.end());
+}
+
+/// Sends a signal, and says how long the process takes to end and how.
+fn ends_after(running: Running, signal: Signal) -> (Duration, Ran) {
+    let watch = Instant::now();
+    running.signal(signal);
+    let ran = running.end();
+    (watch.elapsed(), ran)
+}
+
+#[test]
+fn a_run_that_waits_in_the_kernel_is_ended_between_its_changes() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let site = Site::new(4);
+        let before = site.tree();
+        let large = "let text = \"line\\n\"; for i in 0..18 { text += text; } nrv.ui.show(text);";
+        site.script(
+            "stuck.rhai",
+            &format!(
+                "const WORKFLOW = #{{ name: \"stuck\", permissions: #{{ write: [\"site/**\"] }} }};
+nrv.apply.create(\"site/made.txt\", \"made\\n\");\n{large}\n"
+            ),
+        );
+        let mut running = site.start_heard(&["run", "stuck.rhai"]);
+        // Nobody reads what it shows.
+        wait_until("it shows something", || ready(running.0.stdout.as_ref().unwrap()) || running.has_ended());
+        let stdout = running.0.stdout.take();
+        let (took, ran) = ends_after(running, signal);
+        drop(stdout);
+        assert!(took < LIMIT, "{took:?}");
+        ran.exits(-1).says("did not stop in time").says("nrv recover");
+        site.nrv(&["recover"]).exits(0);
+        site.last_ended("interrupted");
+        site.nrv(&["runs", "verify", "last"]).exits(0);
+        site.nrv(&["rollback", "last"]).exits(0);
+        assert_eq!(site.tree().len(), before.len() + 1, "what it made is gone, and the script is left");
+    }
+}
+
+/// True if something can be read.
+fn ready(stdout: &impl std::os::fd::AsFd) -> bool {
+    let mut ends = [rustix::event::PollFd::new(stdout, rustix::event::PollFlags::IN)];
+    rustix::event::poll(&mut ends, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0)
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> Result<u8, Error> {
-    signals::listen(&here.context.options.cancel, &here.meter)?;
+    signals::listen(&here.context.options, &here.meter)?;
     let scripts = arguments.scripts.iter().map(|script| script_path(here, Path::new(script)));
     let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
     let filter = arguments.filter.as_deref();

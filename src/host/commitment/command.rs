@@ -81,6 +81,7 @@ impl Bench<'_> {
             timeout_ms: self.timeout_ms,
             threads: options.threads,
             cancel: self.stop,
+            critical: &options.critical,
             output: None,
         };
         let done = exec::prepare(ctx, &run(command, Some(self.timeout_ms))).and_then(|ready| {

@@ -15,7 +15,7 @@ use nrv::{
     error::Error,
     exec::{self, Context, Done},
     policy::{Exec, Sandbox},
-    process::{Program, sandbox::Confinement},
+    process::{Critical, Program, sandbox::Confinement},
     workspace::{Overlay, View, Workspace},
 };
 
@@ -241,6 +241,7 @@ impl<'a> Command<'a> {
             timeout_ms: self.timeout_ms,
             threads: 2,
             cancel: &AtomicBool::new(false),
+            critical: &Critical::default(),
             output: None,
         };
         then(exec::prepare(context, &self.run)?)
