@@ -2,8 +2,8 @@
 
 use super::{
     arguments::Arguments,
-    guard,
     place::{self, Place},
+    written,
 };
 
 /// The rule that a command of this program breaks, of those that need more than words.
@@ -131,9 +131,9 @@ fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) 
     match program {
         "sed" | "gsed" => {
             let files = if given(&["-e", "-f", "--expression", "--file"]) { 0 } else { 1 };
-            guard::edits_in_place(argv) && operands.iter().skip(files).any(is_system)
+            written::edits_in_place(argv) && operands.iter().skip(files).any(is_system)
         }
-        "perl" | "ruby" => guard::edits_in_place(argv) && operands.iter().any(is_system),
+        "perl" | "ruby" => written::edits_in_place(argv) && operands.iter().any(is_system),
         "tar" | "bsdtar" => {
             let old = operands.first().is_some_and(|letters| letters.contains('x') && !letters.contains(['.', '/']));
             let folders = ["-C", "--directory"].map(|option| arguments.values(option).any(|path| is_system(&path)));

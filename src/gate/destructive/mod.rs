@@ -27,6 +27,7 @@ mod sql;
 mod tests;
 mod walk;
 mod wrapper;
+mod written;
 
 use std::borrow::Cow;
 

@@ -1,0 +1,210 @@
+//! The files that a command writes, replaces or removes, as its words name them.
+
+use super::{
+    arguments::Arguments,
+    guarded,
+    place::{self, Place},
+};
+
+/// Programs that change, replace or remove every file that they are given.
+pub(super) const CHANGES: &[&str] = &[
+    "add-content",
+    "bzip2",
+    "chattr",
+    "chgrp",
+    "chmod",
+    "chown",
+    "clear-content",
+    "crudini",
+    "del",
+    "del-cli",
+    "dos2unix",
+    "ed",
+    "emacs",
+    "erase",
+    "ex",
+    "gmv",
+    "gzip",
+    "ln",
+    "mmv",
+    "mount",
+    "move-item",
+    "mv",
+    "nano",
+    "nvim",
+    "out-file",
+    "patch",
+    "remove-item",
+    "rename",
+    "rename-item",
+    "ri",
+    "rimraf",
+    "rm",
+    "rmdir",
+    "sd",
+    "set-content",
+    "setfacl",
+    "shred",
+    "sponge",
+    "srm",
+    "tee",
+    "touch",
+    "trash",
+    "trash-put",
+    "truncate",
+    "umount",
+    "unlink",
+    "vi",
+    "vim",
+    "wipe",
+    "xz",
+    "zstd",
+];
+
+/// Programs whose last operand is what they write, or the folder in which they do.
+pub(super) const COPIES: &[&str] = &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
+
+/// Programs that change files in their places if they are told to.
+pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby", "sed", "tomlq", "yq"];
+
+/// Options whose value is the file that is written, of any program.
+const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
+
+/// The files that a command writes or removes, as it names them.
+pub(super) fn written(name: &str, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
+    let mut paths: Vec<String> = outputs(argv);
+    let changes = CHANGES.binary_search(&name).is_ok();
+    let copies = COPIES.binary_search(&name).is_ok();
+    let known = changes || copies || EDITS.binary_search(&name).is_ok();
+    if name == "mkdir" {
+        return argv.iter().skip(1).filter(|path| guarded::is_in_store(path)).cloned().collect();
+    }
+    if !known && !matches!(name, "git" | "dd" | "tar" | "bsdtar" | "unzip" | "7z" | "cpio" | "curl" | "wget") {
+        return paths;
+    }
+    let arguments = Arguments::parse(argv.get(1..).unwrap_or_default(), valued);
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let operands = || arguments.operands.iter().map(|path| (*path).to_owned());
+    match name {
+        "dd" => paths.extend(arguments.operands.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned)),
+        "git" => paths.extend(of_git(&arguments)),
+        "tar" | "bsdtar" => {
+            let old = arguments.operands.first().is_some_and(|word| word.contains('x') && !word.contains(['.', '/']));
+            if old || given(&["-x", "--extract", "--get"]) {
+                paths.extend(operands());
+                paths.extend(
+                    ["-C", "--directory"].iter().flat_map(|option| arguments.values(option)).map(str::to_owned),
+                );
+            }
+        }
+        "wget" => paths.extend(arguments.operands.iter().filter_map(|url| url.rsplit('/').next()).map(str::to_owned)),
+        "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
+        _ if changes => paths.extend(operands()),
+        _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => {
+            paths.extend(operands().skip(programs(name, argv, arguments.operands.len())));
+        }
+        // A link shares the file with what it links to.
+        "cp" | "gcp" if given(&["-l", "--link", "-s", "--symbolic-link"]) => paths.extend(operands()),
+        _ => {}
+    }
+    if copies {
+        let is_remote = matches!(name, "rsync" | "scp");
+        paths.extend(copied(&arguments, is_remote, is_here));
+    }
+    paths
+}
+
+/// Whether a program is told to change files in their places: `-i`, `-i.bak`, `-pi`, `--in-place`.
+pub(super) fn edits_in_place(argv: &[String]) -> bool {
+    argv.iter().skip(1).any(|word| match word.strip_prefix("--") {
+        Some(long) => long.starts_with("in-place") || long.starts_with("inplace"),
+        None => {
+            let letters = word.strip_prefix('-').unwrap_or_default();
+            letters.split_once('i').is_some_and(|(before, _)| before.bytes().all(|byte| b"0Elnpruswz".contains(&byte)))
+        }
+    })
+}
+
+/// How many of the operands are the program, and no file: none if an option may give it.
+fn programs(name: &str, argv: &[String], operands: usize) -> usize {
+    let gives = |word: &String| match word.strip_prefix("--") {
+        Some(long) => long.starts_with(['e', 'f']),
+        None => word.starts_with('-') && word.contains(['e', 'f']),
+    };
+    let is_perl = matches!(name, "perl" | "ruby");
+    usize::from(operands > 1 && !is_perl && !argv.iter().skip(1).any(gives))
+}
+
+/// Where copies come to lie: at the last operand, or in that folder under their own names.
+fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<String> {
+    let named = ["-t", "--target-directory", "-destination"].iter().find_map(|option| arguments.values(option).next());
+    let (to, from) = match (named, arguments.operands.split_last()) {
+        (Some(folder), _) => (folder, arguments.operands.as_slice()),
+        (None, Some((to, from))) => (*to, from),
+        (None, None) => return Vec::new(),
+    };
+    // What goes to another machine is only read here.
+    if is_remote && to.split('/').next().is_some_and(|host| host.contains(':')) {
+        return Vec::new();
+    }
+    // What is copied away keeps its name, and guards nothing there.
+    let is_away = is_here && (Place::of(to) == Place::Temporary || place::is_temporary(to));
+    let from: Vec<&str> = from.iter().copied().filter(|from| !is_away || Place::of(from) != Place::Inside).collect();
+    let name = |path: &&str| path.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default().to_owned();
+    // `cp a.toml b/x.toml` and `cp a.toml b/a.toml.bak` name the copy itself.
+    let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+    let is_folder = |path: &&&str| {
+        let (from, to) = (name(path), name(&to));
+        to.is_empty()
+            || to == ".."
+            || to == "."
+            || !to.starts_with(&from) && (ending(&from).is_none() || ending(&from) != ending(&to))
+    };
+    let inside = from.iter().filter(is_folder).map(|path| format!("{}/{}", to.trim_end_matches('/'), name(path)));
+    std::iter::once(to.to_owned()).chain(inside).collect()
+}
+
+/// Files of the work tree that git replaces or removes by name.
+fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let Some((command, operands)) = arguments.operands.split_first() else { return Vec::new() };
+    let replaces = match *command {
+        "restore" => !given(&["-S", "--staged"]) || given(&["-W", "--worktree"]),
+        "checkout" | "clean" | "mv" | "rm" | "stash" | "update-index" => true,
+        // Into this folder.
+        "clone" => return operands.iter().skip(1).map(|path| (*path).to_owned()).collect(),
+        _ => false,
+    };
+    if replaces { operands.iter().map(|path| (*path).to_owned()).collect() } else { Vec::new() }
+}
+
+/// What options name as the file that is written.
+fn outputs(argv: &[String]) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, word) in argv.iter().enumerate().skip(1) {
+        let ends = |word: &str| word[1..].starts_with(['o', 'O', '-']) || word.ends_with(['o', 'O']);
+        if !word.starts_with('-') || !ends(word) {
+            continue;
+        }
+        if OUTPUTS.contains(&word.as_str()) {
+            paths.extend(argv.get(at + 1).cloned());
+        } else if let Some((option, value)) = word.split_once('=') {
+            paths.extend(OUTPUTS.contains(&option).then(|| value.to_owned()));
+        } else if let Some(value) = word.strip_prefix("-o").or_else(|| word.strip_prefix("-O")) {
+            paths.push(value.to_owned());
+        } else if !word.starts_with("--") && word.ends_with(['o', 'O']) {
+            paths.extend(argv.get(at + 1).cloned());
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        assert!(CHANGES.is_sorted() && COPIES.is_sorted() && EDITS.is_sorted());
+    }
+}
