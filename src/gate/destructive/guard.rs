@@ -9,10 +9,11 @@ use super::{
     arguments::Arguments,
     code::Language,
     guarded::{self, NAMES, guarded, is_pattern_of_guarded, may_be_guarded, names_store},
+    kind::Kind,
     place::{self, Place},
     program,
     walk::{Context, Value, Walk},
-    written::{CHANGES, COPIES, EDITS, edits_in_place, written},
+    written::{edits_in_place, written},
 };
 
 /// What the line has made ready for nrv.
@@ -85,20 +86,23 @@ const VALUED: &[&str] = &[
 
 impl Walk<'_> {
     /// Holds a command against the guard.
-    pub(super) fn guard(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+    pub(super) fn guard(&mut self, name: &str, kind: Kind, argv: &[String], ctx: Context<'_>) {
         if name == "nrv" {
             return self.nrv(argv, ctx);
         }
-        self.renamed(name, argv);
+        if kind.is(Kind::COPIES) {
+            self.renamed(argv);
+        }
         // Most commands name nothing that could be guarded.
-        let telling = |word: &String| word.contains(['*', '?', '[']) || may_be_guarded(word);
+        let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
+        let telling = |word: &String| is_open(word) || may_be_guarded(word);
         if self.folder().is_none() && !argv.iter().skip(1).any(telling) {
             return;
         }
         let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
         self.links |= matches!(name, "ln" | "mount" | "mklink" | "new-item");
         let is_here = self.folder().is_none();
-        for path in written(name, argv, self.rules.valued(name, argv), is_here) {
+        for path in written(name, kind, argv, self.rules.valued(name, argv), is_here) {
             self.guard_written(&path, argv);
             if removes && is_pattern_of_guarded(&path) {
                 self.hit("guard.pattern", argv);
@@ -107,9 +111,8 @@ impl Walk<'_> {
         if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
             let edits = edits_in_place(argv);
             let changes = |word: &String| {
-                let name = program(word);
-                let is_one_of = |names: &[&str]| names.binary_search(&&*name).is_ok();
-                *word == "-delete" || is_one_of(CHANGES) || is_one_of(COPIES) || edits && is_one_of(EDITS)
+                let kind = Kind::of(&program(word));
+                *word == "-delete" || kind.is(Kind::CHANGES.or(Kind::COPIES)) || edits && kind.is(Kind::EDITS)
             };
             let named = || argv.iter().skip(1).any(|word| guarded(word).is_some() || is_pattern_of_guarded(word));
             if argv.iter().any(changes) && named() {
@@ -267,8 +270,8 @@ impl Walk<'_> {
     }
 
     /// `cp target/debug/nrv x`: from here on `x` is nrv.
-    fn renamed(&mut self, name: &str, argv: &[String]) {
-        if COPIES.binary_search(&name).is_err() || argv.len() < 3 {
+    fn renamed(&mut self, argv: &[String]) {
+        if argv.len() < 3 {
             return;
         }
         if let [.., from, to] = argv
@@ -286,5 +289,5 @@ pub(super) fn is_telling(name: &str) -> bool {
 
 /// Whether a program is held against the guard.
 pub(super) fn knows(program: &str) -> bool {
-    program == "nrv" || [CHANGES, COPIES, EDITS].iter().any(|names| names.binary_search(&program).is_ok())
+    program == "nrv" || Kind::of(program).is(Kind::CHANGES.or(Kind::COPIES).or(Kind::EDITS))
 }

@@ -47,7 +47,7 @@ pub(super) fn guarded(path: &str) -> Option<&'static str> {
 
 /// Whether a word has what all paths to guarded files have.
 pub(super) fn may_be_guarded(word: &str) -> bool {
-    word.contains('.') || word.contains("nrv")
+    word.bytes().any(|byte| byte == b'.') || word.as_bytes().windows(3).any(|three| three == b"nrv")
 }
 
 /// The parts of a path without those that `..` takes back.

@@ -14,6 +14,7 @@ mod exception;
 mod guard;
 mod guarded;
 mod keep;
+mod kind;
 mod names;
 mod place;
 mod printed;
@@ -133,7 +134,7 @@ pub fn examine_from(start: Start<'_>, command: Command<'_>, rules: &Rules) -> Ex
                 None => walk.line(line, ctx),
             }
             // Where folders are told apart by backslashes, a shell of ours would drop them.
-            if [":\\", "HOME\\", "%\\", "PROFILE\\"].iter().any(|sign| line.contains(sign)) {
+            if line.contains('\\') && [":\\", "HOME\\", "%\\", "PROFILE\\"].iter().any(|sign| line.contains(sign)) {
                 walk.guess(&line.replace('\\', "/"), ctx);
             }
             walk

@@ -23,6 +23,19 @@ impl<T> Names<T> {
         self.buckets[bucket(&name)].push((name, value));
     }
 
+    /// The first value of a name, which is made if there is none.
+    pub(super) fn entry(&mut self, name: &'static str) -> &mut T
+    where
+        T: Default,
+    {
+        let bucket = &mut self.buckets[bucket(name)];
+        let at = bucket.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            bucket.push((name.into(), T::default()));
+            bucket.len() - 1
+        });
+        &mut bucket[at].1
+    }
+
     /// The values of a name.
     pub(super) fn of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a T> {
         self.buckets[bucket(name)].iter().filter(move |(known, _)| known == name).map(|(_, value)| value)

@@ -228,16 +228,22 @@ impl Place {
         if is_device(operand) {
             return Place::Device;
         }
-        let path = operand.replace('\\', "/");
-        let path = path.as_str();
+        let path: Cow<'_, str> =
+            if operand.contains('\\') { operand.replace('\\', "/").into() } else { operand.into() };
+        let path = &*path;
         if let Some(place) = of_variable(path) {
             return place;
         }
         // A process number and a random one don't lead anywhere.
-        let told = ["$$", "$RANDOM", "${RANDOM}", "$PPID", "$BASHPID", "${BASHPID}"].iter().fold(
-            Cow::Borrowed(path),
-            |told, name| if told.contains(name) { told.replace(name, "").into() } else { told },
-        );
+        let random = ["$$", "$RANDOM", "${RANDOM}", "$PPID", "$BASHPID", "${BASHPID}"];
+        let random = random.iter().filter(|_| path.contains('$'));
+        let told =
+            random.fold(
+                Cow::Borrowed(path),
+                |told, name| {
+                    if told.contains(name) { told.replace(name, "").into() } else { told }
+                },
+            );
         let unknown = told.contains(['$', '`']) || told.contains("<(");
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let upwards = names.contains(&"..");
@@ -320,7 +326,9 @@ pub(super) fn is_secret(operand: &str) -> bool {
         return false;
     }
     let operand = operand.rsplit(['@', '=']).next().unwrap_or(operand);
-    let path = operand.replace('\\', "/").to_ascii_lowercase();
+    let is_plain = !operand.bytes().any(|byte| byte == b'\\' || byte.is_ascii_uppercase());
+    let path: Cow<'_, str> =
+        if is_plain { operand.into() } else { operand.replace('\\', "/").to_ascii_lowercase().into() };
     let path = path.trim_end_matches(['/', '*']);
     let name = path.rsplit('/').next().unwrap_or(path);
     let ends = SECRETS.iter().any(|secret| {

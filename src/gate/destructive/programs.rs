@@ -3,6 +3,7 @@
 use super::{
     arguments::Arguments,
     check, code, guard,
+    kind::Kind,
     place::{self, Place},
     printed::{cached, fetches, starts},
     program,
@@ -14,7 +15,7 @@ use super::{
 
 impl Walk<'_> {
     /// Programs that need more than words to be judged.
-    pub(super) fn special(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
+    pub(super) fn special(&mut self, name: &str, kind: Kind, argv: &[String], ctx: Context<'_>) {
         if let Some(language) = code::language(name) {
             return self.interpreter(name, argv, language, ctx);
         }
@@ -28,7 +29,9 @@ impl Walk<'_> {
             "unset" => argv.iter().skip(1).for_each(|name| self.set_variable(name, argv)),
             "nrv" => {}
             "cargo" => self.built(argv, ctx),
-            _ if !wrapper::is_data(name) && wrapper::is_scanned(name) => self.scan(name, argv, ctx),
+            _ if !kind.is(Kind::DATA) && (kind.is(Kind::SCANNED) || wrapper::is_loader(name)) => {
+                self.scan(name, argv, ctx)
+            }
             "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
             "read" | "mapfile" | "readarray" => self.read(argv, ctx),
             "trap" => self.trap(argv, ctx),
@@ -60,7 +63,7 @@ impl Walk<'_> {
                 let path = argv[0].clone();
                 self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
             }
-            _ if !wrapper::is_data(name) && !name.starts_with("get-") && !self.rules.knows(name) => {
+            _ if !kind.is(Kind::DATA) && !name.starts_with("get-") && !self.rules.knows(name) => {
                 self.unknown(argv, ctx);
             }
             _ => {}
@@ -157,7 +160,7 @@ impl Walk<'_> {
         if let Some(module) = module.filter(|_| name.starts_with("py")) {
             let command =
                 [vec![module.to_owned()], arguments.operands.iter().map(|word| (*word).to_owned()).collect()].concat();
-            self.judge(&command, module, ctx);
+            self.judge(&command, module, self.rules.valued(module, &command), ctx);
             let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
             let reads =
                 matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");

@@ -6,7 +6,6 @@
 use std::{
     borrow::Cow,
     cell::OnceCell,
-    collections::BTreeMap,
     sync::{LazyLock, OnceLock},
 };
 
@@ -80,7 +79,7 @@ pub struct Rules {
     by_program: Names<usize>,
     /// Rules for programs whose names begin alike.
     by_start: Vec<(String, usize)>,
-    valued: BTreeMap<&'static str, Valued>,
+    valued: Names<Valued>,
     /// Commands for which a rule does not hold.
     pub(super) exceptions: Vec<Exception>,
 }
@@ -90,7 +89,7 @@ pub struct Rules {
 struct Valued {
     always: Vec<&'static str>,
     /// And with these words among the arguments.
-    under: BTreeMap<&'static str, Vec<&'static str>>,
+    under: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 /// A rule of a team, as `nrv.toml` gives it.
@@ -172,6 +171,8 @@ struct Built {
 pub(super) struct Subject<'a> {
     pub(super) program: &'a str,
     pub(super) argv: &'a [String],
+    /// The options of the program that take the next argument.
+    pub(super) valued: &'a [&'a str],
     pub(super) elsewhere: bool,
     /// True if nobody can tell in which folder it runs.
     pub(super) moved: bool,
@@ -259,8 +260,9 @@ impl Rules {
 
     /// The options that take the next argument in this command.
     pub(super) fn valued(&self, program: &str, argv: &[String]) -> &[&'static str] {
-        let Some(valued) = self.valued.get(program) else { return &[] };
-        let under = || argv.iter().skip(1).find_map(|word| valued.under.get(word.as_str()));
+        let Some(valued) = self.valued.of(program).next() else { return &[] };
+        let of_word = |word: &String| valued.under.iter().find(|(under, _)| under == word).map(|(_, list)| list);
+        let under = || argv.iter().skip(1).find_map(of_word);
         (!valued.under.is_empty()).then(under).flatten().unwrap_or(&valued.always)
     }
 
@@ -270,8 +272,7 @@ impl Rules {
         if about.peek().is_none() {
             return Vec::new();
         }
-        let valued = self.valued(subject.program, subject.argv);
-        let arguments = Arguments::parse(subject.argv.get(1..).unwrap_or_default(), valued);
+        let arguments = Arguments::parse(subject.argv.get(1..).unwrap_or_default(), subject.valued);
         let first = arguments.operands.first().map_or(1, |operand| mark(operand));
         let lenient = ABBREVIATING.binary_search(&subject.program).is_ok();
         let given = Given { arguments, first, lenient, places: OnceCell::new() };
@@ -322,12 +323,12 @@ impl Rules {
                 for name in names.split(' ') {
                     let (program, under) =
                         name.split_once(':').map_or((name, None), |(program, word)| (program, Some(word)));
-                    let valued = self.valued.entry(program).or_default();
-                    let list = match under {
-                        Some(word) => valued.under.entry(word).or_default(),
-                        None => &mut valued.always,
-                    };
-                    list.extend(options.split_ascii_whitespace());
+                    let valued = self.valued.entry(program);
+                    let options = options.split_ascii_whitespace();
+                    match under {
+                        Some(word) => valued.under.push((word, options.collect())),
+                        None => valued.always.extend(options),
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{
     check, code,
+    kind::Kind,
     place::{self, Place},
     program,
     walk::{Context, UNKNOWN, Value, Walk},
@@ -9,7 +10,7 @@ use super::{
 };
 
 /// Programs that run their input, or a script, line by line.
-const SHELLS: &[&str] = &[
+pub(super) const SHELLS: &[&str] = &[
     "ash",
     "bash",
     "cmd",
@@ -35,7 +36,7 @@ const SHELLS: &[&str] = &[
 ];
 
 /// Programs that show, copy or send the files that they are given.
-const READERS: &[&str] = &[
+pub(super) const READERS: &[&str] = &[
     "7z",
     "ag",
     "awk",
@@ -202,19 +203,17 @@ impl Walk<'_> {
         let first = first.strip_prefix('=').unwrap_or(first);
         let name = program(first);
         let name = name.as_ref();
-        self.judge(argv, name, ctx);
-        if let Some(id) = check::check(name, argv, self.rules.valued(name, argv), self.folder()) {
+        let (kind, valued) = (Kind::of(name), self.rules.valued(name, argv));
+        self.judge(argv, name, valued, ctx);
+        if let Some(id) = check::check(name, argv, valued, self.folder()) {
             self.hit(id, argv);
         }
-        self.guard(name, argv, ctx);
-        if READERS.binary_search(&name).is_ok()
-            && shown(name, argv).any(|word| place::is_secret(word))
-            && !is_quiet(name, argv)
-        {
+        self.guard(name, kind, argv, ctx);
+        if kind.is(Kind::READER) && shown(name, argv).any(|word| place::is_secret(word)) && !is_quiet(name, argv) {
             self.hit("secrets.read", argv);
         }
         self.deeper(|walk| {
-            if let Some((runs, elsewhere)) = wrapper::runs(name, argv) {
+            if let Some((runs, elsewhere)) = kind.is(Kind::WRAPPER).then(|| wrapper::runs(name, argv)).flatten() {
                 let ctx = Context { elsewhere: ctx.elsewhere || elsewhere, ..ctx };
                 match name {
                     "eval" | "builtin" | "command" => walk.wrapped(name, argv, runs, ctx),
@@ -226,10 +225,10 @@ impl Walk<'_> {
                         walk.wrapped(name, argv, runs, ctx);
                     }),
                 }
-            } else if is_shell(name) {
+            } else if kind.is(Kind::SHELL) {
                 walk.apart(|walk| walk.shell(name, argv, ctx));
             } else {
-                walk.special(name, argv, ctx);
+                walk.special(name, kind, argv, ctx);
             }
         });
     }
@@ -438,7 +437,7 @@ pub(super) fn is_open(word: &str) -> bool {
 
 /// Whether a program runs its input line by line.
 pub(super) fn is_shell(name: &str) -> bool {
-    SHELLS.binary_search(&name).is_ok()
+    Kind::of(name).is(Kind::SHELL)
 }
 
 /// The arguments of a reader whose contents go somewhere: not what is only loaded, nor where a copy goes.

@@ -91,11 +91,56 @@ const OBJECTS: &[&str] = &[
     "STREAM",
 ];
 
+/// The first words of statements.
+const STARTS: &[&str] = &[
+    "ACL",
+    "ALTER",
+    "BEGIN",
+    "CLUSTER",
+    "CONFIG",
+    "COPY",
+    "CREATE",
+    "DEBUG",
+    "DEL",
+    "DELETE",
+    "DROP",
+    "EVAL",
+    "FLUSHALL",
+    "FLUSHDB",
+    "FUNCTION",
+    "GRANT",
+    "INSERT",
+    "MERGE",
+    "PURGE",
+    "REINDEX",
+    "REPLACE",
+    "REPLICAOF",
+    "RESET",
+    "REVOKE",
+    "SCRIPT",
+    "SELECT",
+    "SHUTDOWN",
+    "SLAVEOF",
+    "START",
+    "SWAPDB",
+    "TRUNCATE",
+    "UNLINK",
+    "UPDATE",
+    "VACUUM",
+    "WITH",
+    "XGROUP",
+];
+
 /// Whether a whole line is a statement rather than a command.
 pub(super) fn bare(line: &str) -> Option<Language> {
     let line = without_comments(line);
     let mut words = line.split_ascii_whitespace();
-    let first = words.next()?.trim_end_matches(';').to_ascii_uppercase();
+    let first = words.next()?.trim_end_matches(';');
+    // Most lines begin with a program.
+    if !STARTS.iter().any(|start| start.eq_ignore_ascii_case(first)) {
+        return is_mongo(line).then_some(Language::Mongo);
+    }
+    let first = first.to_ascii_uppercase();
     let second = words.next().unwrap_or_default().trim_end_matches(';').to_ascii_uppercase();
     let is_sql = match first.as_str() {
         "DROP" | "ALTER" | "CREATE" => OBJECTS.contains(&second.as_str()) || second.starts_with("/*"),
@@ -114,10 +159,7 @@ pub(super) fn bare(line: &str) -> Option<Language> {
     if is_sql {
         return Some(Language::Sql);
     }
-    let start = line.split(['.', '(', '[']).next().unwrap_or_default();
-    let calls = line.contains('(')
-        && (line.starts_with("db.") || line.starts_with("db[") || line.starts_with("rs.") || line.starts_with("sh."));
-    if calls || (line.contains(".getCollection(") || line.contains(".getSiblingDB(")) && start.len() < 20 {
+    if is_mongo(line) {
         return Some(Language::Mongo);
     }
     let upper =
@@ -129,6 +171,16 @@ pub(super) fn bare(line: &str) -> Option<Language> {
         _ => false,
     };
     redis.then_some(Language::Redis)
+}
+
+/// Whether a line is a call for a console of MongoDB.
+fn is_mongo(line: &str) -> bool {
+    if !line.contains('(') {
+        return false;
+    }
+    let start = line.find(['.', '(', '[']).unwrap_or(line.len());
+    ["db.", "db[", "rs.", "sh."].iter().any(|start| line.starts_with(start))
+        || start < 20 && (line.contains(".getCollection(") || line.contains(".getSiblingDB("))
 }
 
 /// A line without the comments before it.

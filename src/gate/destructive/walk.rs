@@ -477,12 +477,13 @@ impl<'r> Walk<'r> {
     }
 
     /// Holds a command against the rules.
-    pub(super) fn judge(&mut self, argv: &[String], name: &str, ctx: Context<'_>) {
+    pub(super) fn judge(&mut self, argv: &[String], name: &str, valued: &[&str], ctx: Context<'_>) {
         let rules = self.rules;
         let (moved, folder) = (self.stand.moved, self.stand.folder.clone());
         let subject = Subject {
             program: name,
             argv,
+            valued,
             elsewhere: ctx.elsewhere,
             moved,
             folder: folder.as_deref().filter(|_| name != "git"),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::names::Names;
+use super::{kind::Kind, names::Names};
 
 /// What a wrapper runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,7 +247,7 @@ const LINES: &[(&str, &[&str], bool)] = &[
 ];
 
 /// Programs that run others after options of which some take one value, some two, and which change with each version.
-const SCANNED: &[&str] = &[
+pub(super) const SCANNED: &[&str] = &[
     "bpftrace",
     "bwrap",
     "capsh",
@@ -286,15 +286,17 @@ const SCANNED: &[&str] = &[
 
 /// Whether any of its arguments may be the program that it runs.
 pub(super) fn is_scanned(program: &str) -> bool {
-    // The loader of programs, and emulators of processors.
+    Kind::of(program).is(Kind::SCANNED) || is_loader(program)
+}
+
+/// Whether it is the loader of programs, or an emulator of a processor.
+pub(super) fn is_loader(program: &str) -> bool {
     let starts = ["ld-linux", "ld-musl", "qemu-aarch64", "qemu-arm", "qemu-i386", "qemu-riscv", "qemu-x86_64"];
-    SCANNED.binary_search(&program).is_ok()
-        || program == "ld.so"
-        || program.contains('-') && starts.iter().any(|start| program.starts_with(start))
+    program == "ld.so" || program.contains('-') && starts.iter().any(|start| program.starts_with(start))
 }
 
 /// Programs that only show or keep their arguments.
-const DATA: &[&str] = &[
+pub(super) const DATA: &[&str] = &[
     ":",
     "[",
     "[[",
@@ -398,9 +400,11 @@ const DATA: &[&str] = &[
     "yum",
 ];
 
-/// Whether a program does nothing with its arguments that could run them.
-pub(super) fn is_data(program: &str) -> bool {
-    DATA.binary_search(&program).is_ok()
+/// The names of the programs for which [`runs`] may tell what they run.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let own = ["git", "su", "runuser", "flock"];
+    let listed = WRAPPERS.iter().flat_map(|wrapper| wrapper.names.split(' '));
+    listed.chain(LINES.iter().map(|(name, ..)| *name)).chain(own)
 }
 
 /// Whether a program is known to run others.

@@ -3,6 +3,7 @@
 use super::{
     arguments::Arguments,
     guarded,
+    kind::Kind,
     place::{self, Place},
 };
 
@@ -62,7 +63,8 @@ pub(super) const CHANGES: &[&str] = &[
 ];
 
 /// Programs whose last operand is what they write, or the folder in which they do.
-pub(super) const COPIES: &[&str] = &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
+pub(super) const COPIES: &[&str] =
+    &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
 
 /// Programs that change files in their places if they are told to.
 pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby", "sed", "tomlq", "yq"];
@@ -71,11 +73,10 @@ pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby",
 const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
 
 /// The files that a command writes or removes, as it names them.
-pub(super) fn written(name: &str, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
+pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
     let mut paths: Vec<String> = outputs(argv);
-    let changes = CHANGES.binary_search(&name).is_ok();
-    let copies = COPIES.binary_search(&name).is_ok();
-    let known = changes || copies || EDITS.binary_search(&name).is_ok();
+    let (changes, copies) = (kind.is(Kind::CHANGES), kind.is(Kind::COPIES));
+    let known = changes || copies || kind.is(Kind::EDITS);
     if name == "mkdir" {
         return argv.iter().skip(1).filter(|path| guarded::is_in_store(path)).cloned().collect();
     }
@@ -100,7 +101,7 @@ pub(super) fn written(name: &str, argv: &[String], valued: &[&str], is_here: boo
         "wget" => paths.extend(arguments.operands.iter().filter_map(|url| url.rsplit('/').next()).map(str::to_owned)),
         "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
         _ if changes => paths.extend(operands()),
-        _ if EDITS.binary_search(&name).is_ok() && edits_in_place(argv) => {
+        _ if kind.is(Kind::EDITS) && edits_in_place(argv) => {
             paths.extend(operands().skip(programs(name, argv, arguments.operands.len())));
         }
         // A link shares the file with what it links to.

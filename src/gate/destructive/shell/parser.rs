@@ -5,13 +5,20 @@ use std::{
     rc::Rc,
 };
 
-use super::{Assignment, Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word};
+use super::{
+    Assignment, Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word,
+    word::{Bytes, bytes},
+};
 
 /// Words that end a list where a command could begin.
 const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
 /// Programs of the shell whose arguments may be lists: `declare -a x=(…)`.
 const DECLARES: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
+
+/// What a keyword may begin with, and what ends one.
+const STARTS: Bytes = bytes(b"!{}cdefistuw");
+const ENDS: Bytes = bytes(b" \t\r\n;&|<>()");
 
 /// Reads one text from left to right.
 pub(super) struct Parser<'a> {
@@ -185,10 +192,10 @@ impl<'a> Parser<'a> {
     /// The unquoted word that comes next, without going past it.
     fn keyword(&self) -> &'a str {
         let rest = &self.bytes[self.at..];
-        if !rest.first().is_some_and(|first| b"!{}cdefistuw".contains(first)) {
+        if !rest.first().is_some_and(|first| STARTS[usize::from(*first)]) {
             return "";
         }
-        let ends = |byte: &u8| b" \t\r\n;&|<>()".contains(byte);
+        let ends = |byte: &u8| ENDS[usize::from(*byte)];
         let length = rest.iter().take(9).position(ends).unwrap_or(rest.len().min(9));
         self.text.get(self.at..self.at + length).unwrap_or_default()
     }
@@ -522,7 +529,7 @@ impl<'a> Parser<'a> {
                 assignment.values.push(self.word()?);
             }
         }
-        let ends = |byte: u8| b" \t\r\n;&|<>()".contains(&byte);
+        let ends = |byte: u8| ENDS[usize::from(byte)];
         let word = if self.peek().is_none_or(ends) { Word::default() } else { self.word()? };
         assignment.values.push(word);
         simple.assignments.push(assignment);

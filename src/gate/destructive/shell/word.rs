@@ -5,14 +5,14 @@ use super::{Operator, Part, Word, parser::Parser};
 type Parsed<T> = Result<T, &'static str>;
 
 /// For each byte, whether it is one of some.
-type Bytes = [bool; 256];
+pub(super) type Bytes = [bool; 256];
 
 /// What ends plain text in a word, in double quotes, and in `${…}`.
 const WORD: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`\x0b\x0c");
 const QUOTED: Bytes = bytes(b"\"\\$`");
 const PARAMETER: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c");
 
-const fn bytes(some: &[u8]) -> Bytes {
+pub(super) const fn bytes(some: &[u8]) -> Bytes {
     let (mut table, mut at) = ([false; 256], 0);
     while at < some.len() {
         table[some[at] as usize] = true;
