@@ -64,18 +64,23 @@ pub struct Answer {
 
 /// Judges what a request asks about. Nothing on disk is looked at.
 pub fn answer(request: &Request, policy: &Policy, rules: &Rules) -> Result<Answer, Error> {
+    answer_from(Start::default(), request, policy, rules)
+}
+
+/// Judges what a request asks about; commands begin where `start` says, and only what it gives is looked up.
+pub fn answer_from(start: Start<'_>, request: &Request, policy: &Policy, rules: &Rules) -> Result<Answer, Error> {
     let decided =
         |subject: Subject<'_>| Ok(Answer { id: request.id.clone(), verdict: decide(&subject, policy, rules) });
     match request {
         Request { tool: Some(name), params, command: None, argv: None, path: None, text: None, b64: None, .. } => {
             let params = params.as_ref().unwrap_or(&Value::Null);
-            decided(Subject::ToolUse { name, params, start: Start::default() })
+            decided(Subject::ToolUse { name, params, start })
         }
         Request { argv: Some(argv), tool: None, params: None, path: None, text: None, b64: None, .. } => {
-            decided(Subject::Command { command: Command::Argv(argv) })
+            decided(Subject::Command { command: Command::Argv(argv), start })
         }
         Request { command: Some(line), tool: None, params: None, path: None, text: None, b64: None, .. } => {
-            decided(Subject::Command { command: Command::Line(line) })
+            decided(Subject::Command { command: Command::Line(line), start })
         }
         Request { command: None, argv: None, tool: None, params: None, path, .. } => {
             let after = content(request)?;

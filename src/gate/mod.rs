@@ -218,7 +218,7 @@ fn findings_of<'a>(
 
 /// Judges a command that somebody wants to start.
 pub fn evaluate_command(command: destructive::Command<'_>, policy: &Policy, rules: &Rules) -> Verdict {
-    decide(&Subject::Command { command }, policy, rules)
+    decide(&Subject::Command { command, start: destructive::Start::default() }, policy, rules)
 }
 
 /// Judges a tool that somebody wants to use.

@@ -43,6 +43,9 @@ pub enum Subject<'a> {
         /// The command.
         #[serde(serialize_with = "words")]
         command: destructive::Command<'a>,
+        /// Where it begins.
+        #[serde(flatten)]
+        start: Start<'a>,
     },
     /// A tool that somebody wants to use.
     ToolUse {
@@ -154,10 +157,10 @@ impl<'a> Subject<'a> {
     /// The commands that are to be started; none if the subject can't hold any.
     pub(super) fn commands(&self) -> Option<Vec<Words<'a>>> {
         match *self {
-            Subject::Command { command: destructive::Command::Argv(argv) } => {
+            Subject::Command { command: destructive::Command::Argv(argv), .. } => {
                 Some(vec![Words::Argv(Cow::Borrowed(argv))])
             }
-            Subject::Command { command: destructive::Command::Line(line) } => Some(vec![Words::Line(line.into())]),
+            Subject::Command { command: destructive::Command::Line(line), .. } => Some(vec![Words::Line(line.into())]),
             Subject::ToolUse { name, params, .. } => Some(tool_use::commands(name, params)),
             Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
             Subject::Call { call: Call::ExecRun(run), .. } => Some(vec![Words::Argv(Cow::Owned(run.argv()))]),
@@ -168,6 +171,7 @@ impl<'a> Subject<'a> {
     /// Where the commands begin: in each of these folders.
     pub(super) fn starts(&self) -> Vec<Start<'a>> {
         let (params, start) = match *self {
+            Subject::Command { start, .. } => return vec![start],
             Subject::ToolUse { params, start, .. } => (params, start),
             Subject::Call { call: Call::Custom { params, .. }, .. } => (params, Start::default()),
             _ => return vec![Start::default()],
@@ -205,7 +209,7 @@ impl<'a> Subject<'a> {
         let owned = |texts: Vec<Text<'a>>| Some(texts.into_iter().map(Cow::Owned).collect());
         match *self {
             Subject::Changes { texts, .. } => Some(texts.iter().map(Cow::Borrowed).collect()),
-            Subject::Command { command } => {
+            Subject::Command { command, .. } => {
                 let after = match command {
                     destructive::Command::Argv(argv) => Cow::Owned(argv.join(" ").into_bytes()),
                     destructive::Command::Line(line) => Cow::Borrowed(line.as_bytes()),

@@ -327,6 +327,113 @@ fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
     hook(&site, &write).exits(2);
 }
 
+/// A workspace with links to what is guarded.
+fn linked() -> Site {
+    let site = site("");
+    for folder in [".git/hooks", "docs", "deep/deeper"] {
+        std::fs::create_dir_all(site.path(folder)).expect("a folder of its own");
+    }
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, site.path(name)).expect("a folder of its own");
+    link(".git/hooks", "inner");
+    link("inner", "twice");
+    link("../.git", "docs/up");
+    link("deep/deeper", "plain");
+    link("nrv.toml", "policy");
+    link("round", "round");
+    site.write("a.txt", "a\n");
+    site
+}
+
+/// Commands that write or remove what is guarded, through links.
+const THROUGH: &[&str] = &[
+    "echo x > inner/pre-commit",
+    "rm inner/pre-commit",
+    "rm inner/../config",
+    "rm twice/../config",
+    "rm -rf inner/*",
+    "cd inner && rm pre-commit",
+    "cd inner && rm ../config",
+    "cd docs && tee up/config < ../a.txt",
+    "cp a.txt inner/",
+    "cp a.txt docs/up/config",
+    "mv a.txt twice/pre-push",
+    "sed -i s/a/b/ docs/up/config",
+    "sed 'w docs/up/config' a.txt",
+    "tar -xf x.tar -C inner",
+    "echo x >> policy",
+    "chmod -x inner/pre-commit",
+    "find inner/ -type f -delete",
+    "env -C docs/up rm config",
+    "env -C inner/.. rm config",
+    "echo x > \"$PWD/inner/pre-commit\"",
+    "echo x > $(git rev-parse --show-toplevel)/inner/pre-commit",
+    "python3 -c \"open('inner/pre-commit', 'w').write('x')\"",
+    "ls | tee inner/pre-commit",
+    "xargs -a list -I{} cp a.txt docs/up/{}",
+];
+
+/// Commands that only read through links, take links themselves, or go elsewhere.
+const ELSEWHERE: &[&str] = &[
+    "cat inner/pre-commit docs/up/config policy",
+    "rm inner twice",
+    "unlink policy",
+    "echo x > plain/a.txt",
+    "rm plain/../a.txt",
+    "cp docs/up/HEAD /tmp/head",
+    "echo x > round",
+    "cd docs && echo x > a.md",
+    "ls -la inner/",
+    "rm -rf /tmp/missing-folder/.runs",
+    "cd /tmp/missing-folder && rm -rf .runs && echo x > nrv.toml",
+];
+
+#[test]
+fn a_command_is_judged_by_where_links_lead() {
+    let site = linked();
+    let asked = |line: &str| json!({"hook_event_name": "PreToolUse", "cwd": site.root(), "tool_name": "Bash", "tool_input": {"command": line}});
+    for line in THROUGH {
+        let ran = hook(&site, &asked(line));
+        assert!(ran.code == 2 || ran.stdout.contains("git's own files"), "{line}: {} {}", ran.code, ran.stdout);
+        let verdict = site.nrv(&["gate", "command", "--line", line]).exits(3).json();
+        assert!(verdict.to_string().contains("guard."), "{line}: {verdict}");
+    }
+    let absolute = format!("rm {}/inner/../config", site.root().display());
+    hook(&site, &asked(&absolute)).exits(2);
+    let below = |line: &str| {
+        let mut command = site.command(&["gate", "command", "--line", line]);
+        command.current_dir(site.path("docs")).output().unwrap().status.code()
+    };
+    assert_eq!((below("rm up/config"), below("rm config"), below("rm ../nrv.toml")), (Some(3), Some(0), Some(3)));
+    for line in ELSEWHERE {
+        let ran = hook(&site, &asked(line));
+        assert_eq!((ran.code, &*ran.stdout), (0, ""), "{line}: {}", ran.stderr);
+        site.nrv(&["gate", "command", "--line", line]).exits(0);
+    }
+    let lines: String = ELSEWHERE.iter().map(|line| json!({"id": 1, "command": line}).to_string() + "\n").collect();
+    let ran = site.nrv_with(&["gate", "--jsonl"], &lines).exits(0);
+    assert!(ran.stdout.lines().all(|line| line.contains("\"decision\":\"allow\"")), "{}", ran.stdout);
+}
+
+#[test]
+fn a_line_of_very_many_paths_is_judged_in_bounded_time() {
+    let site = linked();
+    let line = format!("rm {}", "inner/../../x ".repeat(3000));
+    let asked = |tool: &str, input: Value| {
+        let started = std::time::Instant::now();
+        hook(
+            &site,
+            &json!({"hook_event_name": "PreToolUse", "cwd": site.root(), "tool_name": tool, "tool_input": input}),
+        );
+        assert!(started.elapsed().as_secs() < 20, "{tool}");
+    };
+    asked("Bash", json!({"command": line}));
+    let deep = "x/".repeat(1_000_000);
+    asked("Bash", json!({"command": format!("rm {deep}")}));
+    asked("Write", json!({"file_path": deep, "content": "x"}));
+    let verdict = site.nrv(&["gate", "command", "--line", &line]).exits(3).json();
+    assert!(verdict.to_string().contains("too many files"), "{verdict}");
+}
+
 #[test]
 fn what_the_policy_denies_to_readers_is_not_read_by_tools() {
     let site = site("");

@@ -48,11 +48,13 @@ impl Bench<'_> {
 pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> Result<u8, Error> {
     let bench = Bench::new(here, arguments)?;
     match &arguments.command {
-        None => answer_lines(&bench, out),
+        None => answer_lines(here, &bench, out),
         Some(_) if arguments.jsonl => {
             Err(Error::new(Code::Usage, "`--jsonl` takes what is judged from stdin, not from a subcommand"))
         }
-        Some(Gate::Command(command)) => Ok(command_subject(command, |subject| conclude(bench.decide(subject), out))),
+        Some(Gate::Command(command)) => {
+            Ok(command_subject(here, command, |subject| conclude(bench.decide(subject), out)))
+        }
         Some(Gate::Tool(tool)) => tool_subject(here, tool, |subject| conclude(bench.decide(subject), out)),
         Some(Gate::Edit(edit)) => edit::judge(here, &bench, edit, out),
         Some(Gate::Explain { subject }) => explain(here, &bench, subject, out),
@@ -73,12 +75,20 @@ fn exit_code(decision: Decision) -> u8 {
     }
 }
 
-fn command_subject<T>(arguments: &CommandArguments, take: impl FnOnce(&Subject<'_>) -> T) -> T {
+/// Calls `take` with where commands begin: in the current folder if it is in the workspace, else in the workspace's own.
+fn started<T>(here: &Here, take: impl FnOnce(destructive::Start<'_>) -> T) -> T {
+    let root = here.context.workspace.root().to_string_lossy();
+    let folder = place::in_workspace(here, &here.place.folder);
+    let folder = Some(folder.as_str()).filter(|folder| !folder.is_empty() && !folder.starts_with('/'));
+    take(destructive::Start { folder, root: Some(&root), real: Some(place::real) })
+}
+
+fn command_subject<T>(here: &Here, arguments: &CommandArguments, take: impl FnOnce(&Subject<'_>) -> T) -> T {
     let command = match &arguments.line {
         Some(line) => destructive::Command::Line(line),
         None => destructive::Command::Argv(&arguments.argv),
     };
-    take(&Subject::Command { command })
+    started(here, |start| take(&Subject::Command { command, start }))
 }
 
 fn tool_subject<T>(here: &Here, arguments: &ToolArguments, take: impl FnOnce(&Subject<'_>) -> T) -> Result<T, Error> {
@@ -86,13 +96,12 @@ fn tool_subject<T>(here: &Here, arguments: &ToolArguments, take: impl FnOnce(&Su
         Some(file) => parse_json(&here.read_input(file)?, file)?,
         None => Value::Null,
     };
-    let start = destructive::Start::default();
-    Ok(take(&Subject::ToolUse { name: &arguments.name, params: &params, start }))
+    Ok(started(here, |start| take(&Subject::ToolUse { name: &arguments.name, params: &params, start })))
 }
 
 fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output) -> Result<u8, Error> {
     let explanation = match subject {
-        Explained::Command(command) => command_subject(command, |subject| bench.explain(subject)),
+        Explained::Command(command) => command_subject(here, command, |subject| bench.explain(subject)),
         Explained::Tool(tool) => tool_subject(here, tool, |subject| bench.explain(subject))?,
         Explained::Edit(edit) => edit::explained(here, bench, edit)?,
     };
@@ -100,8 +109,10 @@ fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output
     Ok(0)
 }
 
-/// Answers requests, one a line, until stdin ends.
-fn answer_lines(bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
+/// Answers requests, one a line, until stdin ends. Whoever asks may be anywhere: commands begin in the workspace's own folder.
+fn answer_lines(here: &Here, bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
+    let root = here.context.workspace.root().to_string_lossy();
+    let start = destructive::Start { folder: None, root: Some(&root), real: Some(place::real) };
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;
         if line.trim_ascii().is_empty() {
@@ -110,7 +121,7 @@ fn answer_lines(bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
         let id = || serde_json::from_slice::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
         let answer = serde_json::from_slice::<jsonl::Request>(&line)
             .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
-            .and_then(|request| jsonl::answer(&request, &bench.policy, bench.rules));
+            .and_then(|request| jsonl::answer_from(start, &request, &bench.policy, bench.rules));
         match answer {
             Ok(answer) => out.json_line(&answer),
             // Whoever only looks at the decision must not take an error for a permission.

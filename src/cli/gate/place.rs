@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
 
@@ -9,6 +10,9 @@ use crate::cli::Here;
 
 /// Links that are followed on the way to one file.
 const MAX_LINKS: usize = 40;
+
+/// Bytes of a path that the system takes at most.
+const MAX_PATH: usize = 4096;
 
 /// The path relative to the workspace if it is in it, through whatever links lead there, else absolute.
 ///
@@ -22,22 +26,37 @@ pub(super) fn in_workspace(here: &Here, path: &Path) -> String {
     shown(real.strip_prefix(here.context.workspace.root()).unwrap_or(&real))
 }
 
-/// The path to which an absolute one leads through links.
-pub(super) fn real(path: &str) -> Option<String> {
-    Some(resolved(Path::new(path))?.to_string_lossy().into_owned())
+/// The path to which one leads through links, from a folder to which none leads.
+pub(super) fn real(from: &str, path: &str) -> Option<String> {
+    Some(follow(PathBuf::from(from), Path::new(path))?.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, as the system would follow them, whether the file exists or not; none where links lead in circles.
+/// The absolute path without links, as the system would follow them, whether the file exists or not; none where links lead in circles
+/// or the path is too long to be opened.
 fn resolved(path: &Path) -> Option<PathBuf> {
-    let mut real = PathBuf::new();
+    follow(PathBuf::new(), path)
+}
+
+/// The same of a path from a folder that no link leads to.
+fn follow(from: PathBuf, path: &Path) -> Option<PathBuf> {
+    if path.as_os_str().len() > MAX_PATH {
+        return None;
+    }
+    let mut real = from;
     let mut left: Vec<OsString> = reversed(path);
-    let mut links = 0;
+    // What lies in a folder that does not exist is no link.
+    let (mut links, mut missing) = (0, None);
     while let Some(part) = left.pop() {
         if part == ".." {
             real.pop();
+            missing = missing.filter(|depth| real.components().count() >= *depth);
             continue;
         }
         let next = real.join(&part);
+        if missing.is_some() {
+            real = next;
+            continue;
+        }
         match std::fs::read_link(&next) {
             Ok(target) => {
                 links += 1;
@@ -46,7 +65,10 @@ fn resolved(path: &Path) -> Option<PathBuf> {
                 }
                 left.extend(reversed(&target));
             }
-            Err(_) => real = next,
+            Err(error) => {
+                missing = (error.kind() == ErrorKind::NotFound).then(|| next.components().count());
+                real = next;
+            }
         }
     }
     Some(real)

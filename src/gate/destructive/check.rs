@@ -57,27 +57,51 @@ fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// `git config` that sets or removes what git runs. With a name alone it only shows.
+/// What a `git config` does: its operands without the word for that, and whether it sets or removes them.
+struct Config<'a> {
+    operands: &'a [&'a str],
+    sets: bool,
+    removes: bool,
+}
+
+impl<'a> Config<'a> {
+    /// Takes apart a `git config`; none if it is another command. With a name alone it only shows.
+    fn of(arguments: &'a Arguments<'_>) -> Option<Self> {
+        let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, false));
+        let operands = arguments.operands.strip_prefix(&["config"])?;
+        let shows = given(&["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--help", "-h"])
+            || matches!(operands.first(), Some(&("get" | "list" | "edit")));
+        let removes = given(&["--unset", "--unset-all", "--remove-section", "--rename-section"])
+            || matches!(operands.first(), Some(&("unset" | "remove-section" | "rename-section")));
+        let operands = match operands.split_first() {
+            Some((&("set" | "unset" | "get" | "remove-section" | "rename-section"), rest)) => rest,
+            _ => operands,
+        };
+        Some(Config { operands, sets: !shows && (operands.len() > 1 || removes), removes })
+    }
+}
+
+/// Whether a `git config` sets or removes something.
+pub(super) fn sets(arguments: &Arguments<'_>) -> bool {
+    Config::of(arguments).is_some_and(|config| config.sets)
+}
+
+/// Whether a setting of git, with or without its value, decides which hooks git runs: itself, or in a file that it includes.
+pub(super) fn decides_hooks(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    matches!(name.as_str(), "core.hookspath" | "include.path" | "init.templatedir")
+        || name.starts_with("includeif.") && name.ends_with(".path")
+}
+
+/// `git config` that sets or removes what git runs.
 fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     let arguments = Arguments::parse(&argv[1..], valued);
-    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, false));
-    let operands = arguments.operands.strip_prefix(&["config"])?;
-    let shows = given(&["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--help", "-h"])
-        || matches!(operands.first(), Some(&("get" | "list" | "edit")));
-    let removes = given(&["--unset", "--unset-all", "--remove-section", "--rename-section"])
-        || matches!(operands.first(), Some(&("unset" | "remove-section" | "rename-section")));
-    let operands = match operands.split_first() {
-        Some((&("set" | "unset" | "get" | "remove-section" | "rename-section"), rest)) => rest,
-        _ => operands,
-    };
-    let (name, values) = operands.split_first()?;
-    let name = name.to_ascii_lowercase();
-    if shows || values.is_empty() && !removes {
-        return None;
-    }
-    if name == "core.hookspath" || removes && name == "core" {
+    let Config { operands, sets, removes } = Config::of(&arguments)?;
+    let (name, values) = operands.split_first().filter(|_| sets)?;
+    if decides_hooks(name) || removes && name.eq_ignore_ascii_case("core") {
         return Some("guard.git-hooks");
     }
+    let name = name.to_ascii_lowercase();
     let plain = ["core.fsmonitor", "core.sshcommand", "core.pager", "core.gitproxy", "credential.helper"];
     let runs = plain.contains(&name.as_str())
         || name == "receive.denynonfastforwards"

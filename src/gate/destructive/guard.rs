@@ -7,10 +7,12 @@ use std::path::Path;
 
 use super::{
     arguments::Arguments,
-    code::Language,
-    guarded::{self, NAMES, guarded, is_pattern_of_guarded, may_be_guarded, names_store},
+    check,
+    guarded::{self, guarded, is_pattern_of_guarded, may_be_guarded},
     kind::Kind,
+    lists,
     place::{self, Place},
+    printed::starts,
     program,
     walk::{Context, Value, Walk},
     written::{edits_in_place, written},
@@ -25,41 +27,9 @@ pub(super) struct Guise {
     terminal: bool,
 }
 
-/// What code says that writes, in lower case.
-const WRITES: &[&str] = &[
-    "'a'",
-    "'r+'",
-    "'w'",
-    "'w+'",
-    "'wb'",
-    "'x'",
-    "\"a\"",
-    "\"r+\"",
-    "\"w\"",
-    "\"w+\"",
-    "\"wb\"",
-    "\"x\"",
-    "append",
-    "chmod",
-    "copy",
-    "put_contents",
-    "delete",
-    "dump(",
-    "move",
-    "remove",
-    "rename",
-    "replace(",
-    "rm(",
-    "rmsync",
-    "rmtree",
-    "save",
-    "spew",
-    "symlink",
-    "touch",
-    "truncate",
-    "unlink",
-    "write",
-];
+/// Programs that remove a link that they are given, and leave alone what it leads to.
+const UNLINKS: &[&str] =
+    &["del", "del-cli", "erase", "remove-item", "ri", "rimraf", "rm", "rmdir", "srm", "trash", "trash-put", "unlink"];
 
 /// Options of nrv that take the next argument.
 const VALUED: &[&str] = &[
@@ -93,81 +63,120 @@ impl Walk<'_> {
         if kind.is(Kind::COPIES) {
             self.renamed(argv);
         }
-        // Most commands name nothing that could be guarded.
-        let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
+        if name == "git" {
+            self.git(argv);
+        }
+        if name == "nix" {
+            self.built(argv, ctx);
+        }
+        // Most commands name nothing that could be guarded. Any name may be that of a link.
+        let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'(' | b'`'));
         let telling = |word: &String| is_open(word) || may_be_guarded(word);
-        if self.folder().is_none() && !argv.iter().skip(1).any(telling) {
+        let is_told = self.folder().is_some() || self.stand.real.is_some() || self.listed;
+        if !is_told && !argv.iter().skip(1).any(telling) {
             return;
         }
         let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
         self.links |= matches!(name, "ln" | "mount" | "mklink" | "new-item");
         let is_here = self.folder().is_none();
+        // These take a link itself, and not the file to which it leads.
+        let follows = !UNLINKS.contains(&name);
         for path in written(name, kind, argv, self.rules.valued(name, argv), is_here) {
-            self.guard_written(&path, argv);
+            self.guard_path(&path, follows, argv);
             if removes && is_pattern_of_guarded(&path) {
                 self.hit("guard.pattern", argv);
             }
+            if self.listed && path.contains('$') || lists::prints_tree(&path) {
+                self.hit("guard.listed", argv);
+            }
         }
         if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
-            let edits = edits_in_place(argv);
-            let changes = |word: &String| {
-                let kind = Kind::of(&program(word));
-                *word == "-delete" || kind.is(Kind::CHANGES.or(Kind::COPIES)) || edits && kind.is(Kind::EDITS)
-            };
-            let named = || argv.iter().skip(1).any(|word| guarded(word).is_some() || is_pattern_of_guarded(word));
-            if argv.iter().any(changes) && named() {
-                self.hit("guard.pattern", argv);
+            self.guard_found(argv);
+        }
+    }
+
+    /// Options of git that say which hooks it runs, and what it writes as its settings.
+    fn git(&mut self, argv: &[String]) {
+        let is_telling = |word: &String| {
+            let word = word.as_str();
+            matches!(word, "config" | "-c" | "init")
+                || word.starts_with("--config-env")
+                || word.starts_with("--template")
+        };
+        if !argv.iter().any(is_telling) {
+            return;
+        }
+        let arguments = Arguments::parse(&argv[1..], self.rules.valued("git", argv));
+        let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+        let mut settings = arguments.values("-c").chain(arguments.values("--config-env"));
+        let copies = arguments.operands.first() == Some(&"init") && given(&["--template"]);
+        if copies || settings.any(check::decides_hooks) {
+            self.hit("guard.git-hooks", argv);
+        }
+        if arguments.operands.first() == Some(&"config") {
+            let edits = given(&["-e", "--edit"]) || arguments.operands.get(1) == Some(&"edit");
+            if edits {
+                self.hit("guard.git", argv);
+            }
+            // git's own file is what it writes anyway.
+            let files: Vec<String> =
+                arguments.values("-f").chain(arguments.values("--file")).map(str::to_owned).collect();
+            if check::sets(&arguments) {
+                files
+                    .iter()
+                    .filter(|path| guarded(path) != Some("guard.git"))
+                    .for_each(|path| self.guard_written(path, argv));
             }
         }
     }
 
-    /// A file that a command writes.
+    /// Files that `find` and its like remove or change.
+    fn guard_found(&mut self, argv: &[String]) {
+        let edits = edits_in_place(argv);
+        let changes = |word: &String| {
+            let kind = Kind::of(&program(word));
+            *word == "-delete" || kind.is(Kind::CHANGES.or(Kind::COPIES)) || edits && kind.is(Kind::EDITS)
+        };
+        if !argv.iter().any(changes) {
+            return;
+        }
+        let named = argv.iter().skip(1).any(|word| guarded(word).is_some() || is_pattern_of_guarded(word));
+        if named || starts(&argv[1..]).any(|start| self.led(start, true).is_some()) {
+            self.hit("guard.pattern", argv);
+        }
+    }
+
+    /// A file that a command writes, through whatever links lead there.
     pub(super) fn guard_written(&mut self, path: &str, argv: &[String]) {
-        let there = self.folder().map(|folder| place::below(folder, path));
-        let path = there.as_deref().unwrap_or(path);
-        if let Some(id) = guarded(path)
-            && !self.is_thrown_away(path, id)
-        {
+        self.guard_path(path, true, argv);
+    }
+
+    fn guard_path(&mut self, path: &str, follows: bool, argv: &[String]) {
+        let below = self.folder().map(|folder| place::below(folder, path));
+        let there = below.as_deref().unwrap_or(path);
+        let named = guarded(there).filter(|id| !self.is_thrown_away(there, id));
+        if let Some(id) = named.or_else(|| self.led(path, follows)) {
             self.hit(id, argv);
         }
     }
 
     /// Whether a guarded name stands in a folder that is made to be thrown away: a clone there has hooks of its own.
-    fn is_thrown_away(&self, path: &str, id: &str) -> bool {
+    pub(super) fn is_thrown_away(&self, path: &str, id: &str) -> bool {
+        // What a workspace builds is not where programs are looked for.
+        let is_within = |root: &str| Path::new(path).starts_with(root);
+        if id == "guard.program" && self.stand.root.as_deref().is_some_and(is_within) {
+            return true;
+        }
         let is_cache = Place::of(path) == Place::Cache;
         let Some(real) = self.stand.real.filter(|_| path.starts_with('/') && !is_cache) else {
-            return id == "guard.git" && !Place::of(path).is_kept();
+            return matches!(id, "guard.git" | "guard.program") && !Place::of(path).is_kept();
         };
         let is_plain = !path.contains(['*', '?', '[', '{', '$', '`']);
         let is_temporary = |path: &str| Place::of(path) == Place::Temporary && !guarded::is_in_store(path);
         let is_own = |real: &str| self.stand.root.as_deref().is_none_or(|root| Path::new(real).starts_with(root));
         match is_plain && !self.links {
-            true => is_temporary(path) && real(path).is_some_and(|real| is_temporary(&real) && !is_own(&real)),
+            true => is_temporary(path) && real("/", path).is_some_and(|real| is_temporary(&real) && !is_own(&real)),
             false => false,
-        }
-    }
-
-    /// Code that names what is guarded and writes.
-    pub(super) fn guard_code(&mut self, text: &str, language: Option<Language>, argv: &[String]) {
-        self.links |= text.contains("link");
-        if !may_be_guarded(text) {
-            return;
-        }
-        let text = text.to_ascii_lowercase();
-        let redirects = !matches!(language, Some(Language::Python | Language::Node)) && text.contains('>');
-        if !redirects && !WRITES.iter().any(|sign| text.contains(sign)) {
-            return;
-        }
-        // A name may be put together from pieces.
-        let whole: String = text.chars().filter(|character| !"'\"+ ,()`".contains(*character)).collect();
-        let named = |name: &str| match name {
-            ".git" => text.contains(".git/") || text.contains("'.git'") || text.contains("\".git\""),
-            name => whole.contains(name),
-        };
-        if let Some((_, id)) = NAMES.iter().find(|(name, _)| named(name)) {
-            self.hit(id, argv);
-        } else if names_store(&whole) {
-            self.hit("guard.policy", argv);
         }
     }
 
@@ -204,13 +213,21 @@ impl Walk<'_> {
         }
     }
 
-    /// `cargo run -- …`, which may be nrv.
+    /// `cargo run -- …` and `nix run . -- …`, which may be nrv.
     pub(super) fn built(&mut self, argv: &[String], ctx: Context<'_>) {
         let Some(at) = argv.iter().position(|word| word == "--") else { return };
         let arguments = Arguments::parse(&argv[1..at], &["-p", "--package", "--bin", "--example", "--features", "-j"]);
         let runs = arguments.operands.iter().any(|word| matches!(*word, "run" | "r"));
         let others = ["-p", "--package", "--bin", "--example"];
-        let is_other = others.iter().any(|option| arguments.values(option).any(|name| name != "nrv"));
+        let is_named = |name: &str| name.rsplit(['/', '#', ':']).next().is_some_and(|name| name == "nrv");
+        let is_other = match program(&argv[0]).as_ref() {
+            "nix" => {
+                let from = arguments.operands.get(1).copied().unwrap_or(".");
+                let is_own = from.starts_with(['.', '/']) && !from.contains('#');
+                !is_own && !from.starts_with("github:") && !is_named(from)
+            }
+            _ => others.iter().any(|option| arguments.values(option).any(|name| name != "nrv")),
+        };
         if runs && !is_other {
             let argv: Vec<String> = std::iter::once("nrv".to_owned()).chain(argv[at + 1..].iter().cloned()).collect();
             self.nrv(&argv, ctx);
@@ -224,6 +241,7 @@ impl Walk<'_> {
         let approves = |word: &String| match word.as_str() {
             "approve" | "trust" => has("--yes"),
             "resume" => has("--approve"),
+            "run" => has("--yes") && argv.iter().any(|word| word.ends_with(".rhai")),
             _ => false,
         };
         if argv.iter().skip(1).take(2).any(approves) {
@@ -277,7 +295,8 @@ impl Walk<'_> {
         if let [.., from, to] = argv
             && program(from) == "nrv"
         {
-            self.aliases.insert(to.clone(), "nrv".to_owned());
+            self.aliases.insert(to.trim_start_matches("./").to_owned(), "nrv".to_owned());
+            self.aliases.insert(format!("./{}", to.trim_start_matches("./")), "nrv".to_owned());
         }
     }
 }

@@ -35,6 +35,9 @@ pub(super) fn guarded(path: &str) -> Option<&'static str> {
     if !may_be_guarded(path) {
         return None;
     }
+    if is_program(path) {
+        return Some("guard.program");
+    }
     let path = without_commands(path);
     let names = path.split(['/', '\\']).map(|name| name.trim_matches('"'));
     let names: Vec<&str> = names.filter(|name| !name.is_empty() && *name != ".").collect();
@@ -43,6 +46,21 @@ pub(super) fn guarded(path: &str) -> Option<&'static str> {
     }
     // Behind a link `..` leads elsewhere than it says.
     of_names(&names).or_else(|| of_names(&folded(&names)))
+}
+
+/// Whether a path is that of nrv where programs are looked for, or what a command prints that finds it.
+fn is_program(path: &str) -> bool {
+    if !path.contains("nrv") {
+        return false;
+    }
+    let finds =
+        ["which ", "command -v ", "type -p ", "type -P ", "whence "].iter().any(|command| path.contains(command));
+    let mut names = path.rsplit(['/', '\\']);
+    let name = names.next().map(|name| name.strip_suffix(".exe").unwrap_or(name));
+    let starts = ["/", "~", "$HOME", "${HOME}", "$CARGO_HOME", "${CARGO_HOME", "$GOBIN", "$(brew --prefix)"];
+    let is_far = starts.iter().any(|start| path.starts_with(start)) || path.as_bytes().get(1) == Some(&b':');
+    finds && path.contains(['(', '`'])
+        || name == Some("nrv") && is_far && matches!(names.next(), Some("bin" | "sbin" | ".bin" | "shims" | "Scripts"))
 }
 
 /// Whether a word has what all paths to guarded files have.

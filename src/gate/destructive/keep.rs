@@ -1,7 +1,7 @@
 //! What a line tells of itself as it goes on: the values of variables and lists, and the folder where commands run.
 
 use super::{
-    Real, Start,
+    Real, Start, lists,
     place::{self, Place},
     shell::{Assignment, Operator, Part, Script, Word, expand, joined},
     walk::{Context, UNKNOWN, Value, Walk},
@@ -83,8 +83,16 @@ impl Walk<'_> {
         words.iter().for_each(|word| self.substitutions(word, ctx));
         let mut fields = Vec::new();
         words.iter().for_each(|word| expand(word, self, &mut fields));
-        let listed = |field: &String| field.contains("$(") || field.contains('`');
-        if fields.iter().any(listed) {
+        let before = self.listed;
+        self.listed |= fields.iter().any(|field| lists::prints_tree(field));
+        self.each(name, fields, body, ctx);
+        self.listed = before;
+    }
+
+    /// The body of a loop, for each of some values.
+    fn each(&mut self, name: &str, mut fields: Vec<String>, body: &Script, ctx: Context<'_>) {
+        let printed = |field: &String| field.contains("$(") || field.contains('`');
+        if fields.iter().any(printed) {
             fields = vec![UNKNOWN.to_owned()];
         }
         let is_told = fields.iter().all(|field| field == UNKNOWN || !field.contains('$'));

@@ -12,15 +12,21 @@ mod code;
 mod describe;
 mod exception;
 mod guard;
+mod guard_code;
+#[cfg(test)]
+mod guard_tests;
 mod guarded;
 mod keep;
 mod kind;
+mod led;
+mod lists;
 mod names;
 mod place;
 mod printed;
 mod programs;
 mod rule;
 mod run;
+mod sed;
 mod shell;
 mod source;
 mod sql;
@@ -91,8 +97,8 @@ pub struct Hit {
     pub allowed: Option<usize>,
 }
 
-/// Gives the path to which an absolute one leads through links; none if it leads in circles.
-pub type Real = fn(&str) -> Option<String>;
+/// Gives the absolute path to which a path leads through links, from a folder to which no link leads; none if it leads in circles.
+pub type Real = fn(&str, &str) -> Option<String>;
 
 /// Where a command begins.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

@@ -32,11 +32,18 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
             Some(Value::Output { .. }) | None => None,
         },
         "cat" if arguments.iter().all(|word| word == "/dev/null") => Some(String::new()),
-        "which" | "command" | "type" => arguments.iter().find(|word| !word.starts_with('-')).cloned(),
+        "which" | "command" | "type" | "whence" => located(name, arguments),
         "mktemp" if known() => Some(temporary(arguments)),
         "find" | "gfind" => cached(arguments).cloned(),
         _ => None,
     }
+}
+
+/// Where a program lies: nobody knows it here, and its name is what counts.
+fn located(name: &str, arguments: &[String]) -> Option<String> {
+    let is_shown = name != "command" || arguments.iter().any(|word| matches!(word.as_str(), "-v" | "-V"));
+    let found = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| is_shown)?;
+    Some(if found.contains('/') { found.clone() } else { format!("/usr/bin/{found}") })
 }
 
 /// What `mktemp` prints; its random letters stay as they are.

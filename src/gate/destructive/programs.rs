@@ -4,11 +4,12 @@ use super::{
     arguments::Arguments,
     check, code, guard,
     kind::Kind,
+    lists::lists_tree,
     place::{self, Place},
     printed::{cached, fetches, starts},
     program,
     run::{is_open, is_shell},
-    sql,
+    sed, sql,
     walk::{Context, UNKNOWN, Value, Walk},
     wrapper,
 };
@@ -61,6 +62,7 @@ impl Walk<'_> {
             _ if sql::console(name).is_some() => self.database(name, argv, ctx),
             _ if self.files.contains_key(argv[0].trim_start_matches("./")) || self.files.contains_key(&argv[0]) => {
                 let path = argv[0].clone();
+                self.disguised(argv);
                 self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
             }
             _ if !kind.is(Kind::DATA) && !name.starts_with("get-") && !self.rules.knows(name) => {
@@ -82,11 +84,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Commands that an edit of `sed` runs.
+    /// Commands that an edit of `sed` runs, and files that it writes.
     fn sed(&mut self, argv: &[String], ctx: Context<'_>) {
-        for word in argv.iter().skip(1) {
-            let rest = word.trim_start_matches(|c: char| c.is_ascii_digit() || "$,".contains(c));
-            if let Some(line) = rest.strip_prefix("e ") {
+        let arguments = Arguments::parse(&argv[1..], &["-e", "-f", "--expression", "--file", "-l", "--line-length"]);
+        let given: Vec<&str> = arguments.values("-e").chain(arguments.values("--expression")).collect();
+        let has_file = ["-f", "--file"].iter().any(|option| arguments.has_one(option, true));
+        let first = arguments.operands.first().copied().filter(|_| given.is_empty() && !has_file);
+        let is_fed =
+            arguments.values("-f").chain(arguments.values("--file")).any(|file| matches!(file, "-" | "/dev/stdin"));
+        let fed = match ctx.input {
+            Some(Value::Text(text)) if is_fed => Some(text.as_str()),
+            Some(Value::Text(_) | Value::Output { .. }) | None => None,
+        };
+        for script in first.into_iter().chain(given).chain(fed) {
+            let deeds = sed::deeds(script);
+            deeds.writes.into_iter().for_each(|path| self.guard_written(path, argv));
+            for line in deeds.runs {
                 self.deeper(|walk| walk.guess(line, ctx));
             }
         }
@@ -119,7 +132,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Commands of the shell within those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`.
+    /// Commands of the shell within those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`. And files that an editor writes: `:w x`.
     fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
         let inside = argv.iter().skip(1).filter_map(|word| match word.split_once('!') {
             Some((before, line)) if before.bytes().all(|byte| b"+:%.,$ 0123456789silentrw".contains(&byte)) => {
@@ -129,6 +142,18 @@ impl Walk<'_> {
         });
         for line in inside {
             self.deeper(|walk| walk.guess(line, ctx));
+        }
+        let fed = match ctx.input {
+            Some(Value::Text(text)) => text.as_str(),
+            Some(Value::Output { .. }) | None => "",
+        };
+        for line in argv.iter().skip(1).map(String::as_str).chain(fed.lines()) {
+            let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || "+:%.,$".contains(c));
+            let Some((command, path)) = line.split_once(' ') else { continue };
+            if matches!(command.trim_end_matches('!'), "w" | "wq" | "write" | "x" | "sav" | "saveas" | "up" | "update")
+            {
+                self.guard_written(path.trim(), argv);
+            }
         }
     }
 
@@ -277,7 +302,10 @@ impl Walk<'_> {
             }
             let leaves = inner[..end].iter().any(|word| word.contains(".."));
             if !(deletes && harmless && !leaves) {
+                let own = &argv[..argv.len() - rest.len() + at];
+                let listed = std::mem::replace(&mut self.listed, lists_tree(own));
                 self.command(&command, Context { input: None, ..ctx });
+                self.listed = listed;
             }
             rest = &inner[end..];
         }
@@ -300,6 +328,12 @@ impl Walk<'_> {
                 place::below(paths.split(':').next().unwrap_or_default(), to)
             }
             (Some(to), _) => to.clone(),
+        };
+        // A shell takes `..` for the name before it, whatever link that is, unless it is told otherwise.
+        let path = match argv.iter().any(|word| word == "-P") {
+            true => self.landed(path),
+            false if path.contains("/..") => place::below("", &path),
+            false => path,
         };
         self.enter(path);
     }

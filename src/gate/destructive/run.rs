@@ -220,7 +220,7 @@ impl Walk<'_> {
                     _ => walk.aside(|walk| {
                         walk.disguise(name, argv);
                         if let Some(folder) = wrapper::folder(name, argv) {
-                            walk.enter(folder);
+                            walk.enter(walk.landed(folder));
                         }
                         walk.wrapped(name, argv, runs, ctx);
                     }),

@@ -511,6 +511,7 @@ proptest! {
         "$(", ")", "`", "\"", "'", "{", "}", "<<A\n", "A\n", "<<<", "|", "&", ";", ";;", "\n", "((", "))", "${", "x:-", "[[", "]]", "if ",
         "then ", "fi", "for x in ", "do ", "done", "case ", "in ", "esac", "rm -rf ", "git ", "sh -c ", "eval ", "xargs ", "find . -exec ",
         "sudo ", "=", "\\", "$'", "\\x", "é", " ", "a", ">", "<(", "f() ", "#", "{a,b}", "alias x=", "psql -c ", "python -c ", "*", "~",
+        "sed 's/é/b/w ", "'nrv.toml'", "open(é, ", "rg -l x", "$(which nrv)", "../", "ed x",
     ]), 0..40)) {
         examined(&pieces.concat());
     }

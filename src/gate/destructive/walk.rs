@@ -9,6 +9,7 @@ use super::{
     Examined, Hit, Severity,
     guard::{self, Guise},
     keep::Stand,
+    lists,
     place::{self, Place},
     printed::{fetches, text_of},
     program,
@@ -67,6 +68,10 @@ pub(super) struct Walk<'r> {
     pub(super) guise: Guise,
     /// True once the line may have made a link.
     pub(super) links: bool,
+    /// True while a command is fed with the names of the files of a whole tree.
+    pub(super) listed: bool,
+    /// How many paths have been looked up.
+    pub(super) lookups: u32,
     /// What runs when the line ends, and whether elsewhere.
     pub(super) traps: Vec<(String, bool)>,
     /// True while a command runs with the rights of somebody else, or on another machine.
@@ -123,6 +128,8 @@ impl<'r> Walk<'r> {
             stand: Stand::default(),
             guise: Guise::default(),
             links: false,
+            listed: false,
+            lookups: 0,
             traps: Vec::new(),
             foreign: false,
             outer: None,
@@ -205,7 +212,10 @@ impl<'r> Walk<'r> {
                 let own = self.redirected(&stage.redirects);
                 let given = if at == 0 { ctx.input } else { input.as_ref() };
                 let ctx = Context { input: own.as_ref().or(given), ..ctx };
+                let listed = self.listed;
+                self.listed |= at > 0 && self.is_listed(&pipeline.stages[..at], stage);
                 self.stage(stage, ctx);
+                self.listed = listed;
                 let next = (at + 1 < pipeline.stages.len()).then(|| self.printed(stage, ctx.input));
                 input = next;
             }
@@ -213,6 +223,25 @@ impl<'r> Walk<'r> {
                 self.forks(&pipeline.stages);
             }
         }
+    }
+
+    /// Whether a command takes the names of the files of a whole tree from those before it in its pipeline.
+    fn is_listed(&self, before: &[Stage], stage: &Stage) -> bool {
+        let Some((first, rest)) = before.split_first() else { return false };
+        let takes = match &stage.body {
+            // Most commands take none, and their first word says so.
+            Body::Simple(simple) => {
+                let is_one = simple.words.first().and_then(Word::bare).is_some_and(lists::takes_input);
+                is_one && lists::takes_names(&self.words(stage))
+            }
+            Body::Group(_) | Body::Subshell(_) | Body::Loop { .. } | Body::Function { .. } => true,
+        };
+        // What stands between may choose among them.
+        let passes = |stage: &Stage| {
+            let name = self.words(stage).first().map(|first| program(first).into_owned());
+            matches!(name.as_deref(), Some("sort" | "uniq" | "cat" | "tee" | "tr"))
+        };
+        takes && lists::lists_tree(&self.words(first)) && rest.iter().all(passes)
     }
 
     /// A function that starts itself more than once fills the machine with processes.

@@ -27,6 +27,8 @@ pub(super) const CHANGES: &[&str] = &[
     "gmv",
     "gzip",
     "ln",
+    "mkfifo",
+    "mknod",
     "mmv",
     "mount",
     "move-item",
@@ -72,15 +74,27 @@ pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby",
 /// Options whose value is the file that is written, of any program.
 const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
 
+/// The same of single programs.
+const OUTPUTS_OF: &[(&str, &[&str])] = &[
+    ("curl", &["-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--etag-save"]),
+    ("ssh-keygen", &["-f"]),
+    ("wget", &["-a", "--append-output"]),
+];
+
+/// Other programs of which some operands are written.
+const OTHERS: &[&str] =
+    &["git", "dd", "tar", "gtar", "bsdtar", "zip", "unzip", "7z", "ar", "cpio", "logsave", "script", "uniq", "wget"];
+
 /// The files that a command writes or removes, as it names them.
 pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
-    let mut paths: Vec<String> = outputs(argv);
+    let own = OUTPUTS_OF.iter().find(|(program, _)| *program == name).map_or(&[][..], |(_, options)| options);
+    let mut paths: Vec<String> = outputs(argv, own);
     let (changes, copies) = (kind.is(Kind::CHANGES), kind.is(Kind::COPIES));
     let known = changes || copies || kind.is(Kind::EDITS);
     if name == "mkdir" {
         return argv.iter().skip(1).filter(|path| guarded::is_in_store(path)).cloned().collect();
     }
-    if !known && !matches!(name, "git" | "dd" | "tar" | "bsdtar" | "unzip" | "7z" | "cpio" | "curl" | "wget") {
+    if !known && !OTHERS.contains(&name) {
         return paths;
     }
     let arguments = Arguments::parse(argv.get(1..).unwrap_or_default(), valued);
@@ -89,15 +103,13 @@ pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], 
     match name {
         "dd" => paths.extend(arguments.operands.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned)),
         "git" => paths.extend(of_git(&arguments)),
-        "tar" | "bsdtar" => {
-            let old = arguments.operands.first().is_some_and(|word| word.contains('x') && !word.contains(['.', '/']));
-            if old || given(&["-x", "--extract", "--get"]) {
-                paths.extend(operands());
-                paths.extend(
-                    ["-C", "--directory"].iter().flat_map(|option| arguments.values(option)).map(str::to_owned),
-                );
-            }
-        }
+        "tar" | "gtar" | "bsdtar" => paths.extend(of_tar(&arguments)),
+        // A new archive, what it holds comes after it.
+        "zip" => paths.extend(operands().take(1)),
+        "ar" => paths.extend(operands().skip(1).take(1)),
+        "logsave" => paths.extend(operands().take(1)),
+        "script" => paths.extend(operands().next_back()),
+        "uniq" => paths.extend(operands().skip(1)),
         "wget" => paths.extend(arguments.operands.iter().filter_map(|url| url.rsplit('/').next()).map(str::to_owned)),
         "unzip" | "7z" | "cpio" => paths.extend(operands().skip(1)),
         _ if changes => paths.extend(operands()),
@@ -165,6 +177,25 @@ fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<Stri
     std::iter::once(to.to_owned()).chain(inside).collect()
 }
 
+/// The archive that `tar` makes, or the files and the folder into which it unpacks.
+fn of_tar(arguments: &Arguments<'_>) -> Vec<String> {
+    let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+    let values = |options: [&'static str; 2]| options.into_iter().flat_map(|option| arguments.values(option));
+    // `tar cf x.tar src`: the letters come without a dash.
+    let old = arguments.operands.first().filter(|letters| !letters.contains(['.', '/']));
+    let has = |letter: char| old.is_some_and(|letters| letters.contains(letter));
+    let mut paths: Vec<&str> = Vec::new();
+    if has('x') || given(&["-x", "--extract", "--get"]) {
+        paths.extend(&arguments.operands);
+        paths.extend(values(["-C", "--directory"]));
+    }
+    if has('c') || has('r') || has('u') || given(&["-c", "-r", "-u", "--create", "--append", "--update", "--delete"]) {
+        paths.extend(values(["-f", "--file"]));
+        paths.extend(arguments.operands.get(1).filter(|_| has('f')));
+    }
+    paths.into_iter().map(str::to_owned).collect()
+}
+
 /// Files of the work tree that git replaces or removes by name.
 fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
     let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
@@ -179,10 +210,13 @@ fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
     if replaces { operands.iter().map(|path| (*path).to_owned()).collect() } else { Vec::new() }
 }
 
-/// What options name as the file that is written.
-fn outputs(argv: &[String]) -> Vec<String> {
+/// What options name as the file that is written; `own` are those of this program alone.
+fn outputs(argv: &[String], own: &[&str]) -> Vec<String> {
     let mut paths = Vec::new();
     for (at, word) in argv.iter().enumerate().skip(1) {
+        if own.contains(&word.as_str()) {
+            paths.extend(argv.get(at + 1).cloned());
+        }
         let ends = |word: &str| word[1..].starts_with(['o', 'O', '-']) || word.ends_with(['o', 'O']);
         if !word.starts_with('-') || !ends(word) {
             continue;
@@ -190,7 +224,8 @@ fn outputs(argv: &[String]) -> Vec<String> {
         if OUTPUTS.contains(&word.as_str()) {
             paths.extend(argv.get(at + 1).cloned());
         } else if let Some((option, value)) = word.split_once('=') {
-            paths.extend(OUTPUTS.contains(&option).then(|| value.to_owned()));
+            let is_one = OUTPUTS.contains(&option) || own.contains(&option);
+            paths.extend(is_one.then(|| value.to_owned()));
         } else if let Some(value) = word.strip_prefix("-o").or_else(|| word.strip_prefix("-O")) {
             paths.push(value.to_owned());
         } else if !word.starts_with("--") && word.ends_with(['o', 'O']) {

@@ -140,7 +140,7 @@ impl Word {
     }
 
     /// The text of a word that is nothing but unquoted text.
-    fn bare(&self) -> Option<&str> {
+    pub(super) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Text { text, quoted: false }] => Some(text),
             _ => None,

@@ -1,0 +1,135 @@
+//! Commands that print the names of the files of a whole tree: nobody knows which, and the files of the guard may be among them.
+
+use super::{arguments::Arguments, kind::Kind, place::Place, printed::starts, program, written::edits_in_place};
+
+/// Options by which programs choose files.
+const GREP: &[&str] = &["--include"];
+const RG: &[&str] = &["--glob", "--iglob", "--type", "-G", "-g", "-t"];
+const FIND: &[&str] = &[
+    "-empty",
+    "-iname",
+    "-ipath",
+    "-iregex",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-path",
+    "-regex",
+    "-size",
+    "-wholename",
+];
+/// Files that git does not track are none of the guard's.
+const LS_FILES: &[&str] = &["--deleted", "--ignored", "--others", "-d", "-i", "-o"];
+
+/// Whether a command prints the names of files of the whole tree, with nothing that chooses among them.
+pub(super) fn lists_tree(argv: &[String]) -> bool {
+    let Some(first) = argv.first() else { return false };
+    let (name, words) = (program(first), &argv[1..]);
+    let arguments = Arguments::parse(words, &["-e", "-m", "-A", "-B", "-C", "--regexp", "--max-count"]);
+    let names = ["-l", "-L", "--files-with-matches", "--files-without-match", "--name-only"];
+    let names = || names.iter().any(|option| arguments.has_one(option, false));
+    let chooses = |options: &[&str]| words.iter().any(|word| options.iter().any(|option| begins(word, option)));
+    // The pattern comes first, unless an option gives it.
+    let has_pattern = ["-e", "--regexp"].iter().any(|option| arguments.values(option).next().is_some());
+    let paths = |skip: usize| arguments.operands.get(skip + usize::from(!has_pattern)..).unwrap_or_default();
+    match &*name {
+        "grep" | "egrep" | "fgrep" | "ggrep" | "rgrep" => {
+            let deep = name == "rgrep" || ["-r", "-R", "--recursive"].iter().any(|one| arguments.has_one(one, false));
+            deep && names() && !chooses(GREP) && is_tree(paths(0))
+        }
+        "rg" | "ag" | "ack" if arguments.has_one("--files", false) => !chooses(RG) && is_tree(&arguments.operands),
+        "rg" | "ag" | "ack" => names() && !chooses(RG) && is_tree(paths(0)),
+        "git" => match arguments.operands.split_first() {
+            Some((&"ls-files", paths)) => !chooses(LS_FILES) && is_tree(paths),
+            Some((&"grep", _)) => names() && is_tree(paths(1)),
+            _ => false,
+        },
+        // It leaves hidden files out only if nobody asks for them; a pattern chooses.
+        "fd" | "fdfind" => {
+            let chooses = chooses(&["--extension", "--glob", "-e", "-g"]);
+            !chooses && arguments.operands.iter().all(|word| matches!(*word, "." | "" | "f" | "file"))
+        }
+        "find" | "gfind" | "bfs" => !chooses(FIND) && is_tree(&starts(words).map(String::as_str).collect::<Vec<_>>()),
+        _ => false,
+    }
+}
+
+/// Whether a word is an option, alone or with its value.
+fn begins(word: &str, option: &str) -> bool {
+    word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || option.len() == 2)
+}
+
+/// Whether paths to search are the whole tree, which they are if there are none.
+fn is_tree(paths: &[&str]) -> bool {
+    let is_one = |path: &&str| matches!(Place::of(path), Place::Here | Place::Root | Place::Outside);
+    paths.is_empty() || paths.iter().any(is_one)
+}
+
+/// Whether a word is what such a command prints: `$(grep -rl x .)`.
+pub(super) fn prints_tree(word: &str) -> bool {
+    let inner = word.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+    let Some(line) = inner.or_else(|| word.strip_prefix('`')?.strip_suffix('`')) else { return false };
+    let words: Vec<String> =
+        line.split_ascii_whitespace().map(|word| word.trim_matches(['\'', '"']).to_owned()).collect();
+    !line.contains('|') && lists_tree(&words)
+}
+
+/// Whether a program makes arguments of what it reads.
+pub(super) fn takes_input(program: &str) -> bool {
+    matches!(program, "xargs" | "gxargs" | "parallel" | "sudo")
+}
+
+/// Whether a command takes names from its input and changes those files.
+pub(super) fn takes_names(argv: &[String]) -> bool {
+    let changes = |word: &String| {
+        let kind = Kind::of(&program(word));
+        kind.is(Kind::CHANGES) || kind.is(Kind::EDITS) && edits_in_place(argv)
+    };
+    argv.iter().skip(1).any(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_a_whole_tree_is_told_from_one_of_chosen_files() {
+        let lists = |line: &str| lists_tree(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for line in [
+            "grep -rl x .",
+            "grep -rlZ x",
+            "grep -r -l -e x .",
+            "rg -l x",
+            "rg -l x .",
+            "rg --files",
+            "git grep -l x",
+            "git ls-files",
+            "git ls-files -z",
+            "find . -type f",
+            "find -type f -print0",
+            "grep -Rl x ../",
+        ] {
+            assert!(lists(line), "{line}");
+        }
+        for line in [
+            "grep -rl x src",
+            "grep -l x a b",
+            "grep -rl --include=*.rs x .",
+            "rg -l x src tests",
+            "rg -l -g *.rs x",
+            "rg -l x -trust",
+            "rg -tpy -l x",
+            "rg x",
+            "rg --files src",
+            "git grep -l x -- src",
+            "git ls-files *.py",
+            "git ls-files -o",
+            "find . -name *.rs",
+            "find src -type f",
+            "ls",
+        ] {
+            assert!(!lists(line), "{line}");
+        }
+    }
+}
