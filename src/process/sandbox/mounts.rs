@@ -72,7 +72,13 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
         pieces.push(copy(folder, folder.clone())?);
     }
     let processes = fresh("proc", MountAttrFlags::MOUNT_ATTR_NOEXEC);
-    for mount in table.0.iter().filter(|mount| !covers.iter().any(|cover| mount.path.starts_with(cover))) {
+    let read = || launch.read.iter().chain([&launch.program, &launch.cwd]);
+    // What is covered is out of sight, but for what is shown in its old place.
+    let is_seen = |mount: &&Mounted| {
+        let is_covered = covers.iter().any(|cover| mount.path.starts_with(cover));
+        !is_covered || read().any(|path| path.starts_with(&mount.path) || mount.path.starts_with(path))
+    };
+    for mount in table.0.iter().filter(is_seen) {
         if mount.path.starts_with(PROCESSES) && processes.is_ok() || mount.flags.contains(MountFlags::RDONLY) {
             continue;
         }
@@ -86,7 +92,7 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
     pieces.extend(of_stage_sealed(launch, &table)?);
     // What is shown in another way needs no place of its own.
     let shown: Vec<&PathBuf> = launch.write.iter().chain(launch.stage.as_ref().map(|stage| &stage.root)).collect();
-    for path in launch.read.iter().chain([&launch.program, &launch.cwd]) {
+    for path in read() {
         let covered = covers.iter().any(|cover| path.starts_with(cover));
         if !covered || shown.iter().any(|above| path.starts_with(above)) || !path.exists() {
             continue;
