@@ -55,6 +55,9 @@ const LAG_MS: u64 = 20;
 /// The number of the kind of file system whose files are memory.
 const MEMORY: i128 = 0x0102_1994;
 
+/// How the paths of mapped files begin that are memory.
+const OF_MEMORY: &[&[u8]] = &[b"/memfd:", b"/dev/zero", b"/SYSV", b"/[", b"/anon_hugepage"];
+
 /// Bytes of a block, as files count them.
 const BLOCK: u64 = 512;
 
@@ -68,6 +71,8 @@ pub(super) struct Meter {
     since: i64,
     /// Bytes that it may take more than when it was looked at last.
     left: u64,
+    /// Bytes of files without a name, when they were looked at last.
+    unnamed: u64,
     pause: Duration,
     last: Stopwatch,
     looking: Option<Receiver<Found>>,
@@ -87,6 +92,7 @@ struct Place {
 struct Disk {
     folder: PathBuf,
     at_start: Free,
+    /// When files without a name were looked at last.
     at_last: Free,
 }
 
@@ -123,7 +129,10 @@ impl Free {
 /// What a look found.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
+    /// Bytes of what has a name.
     bytes: u64,
+    /// Bytes of files without one, if they were looked at.
+    unnamed: Option<u64>,
     /// True if some of it could not be seen.
     is_partial: bool,
     took: Duration,
@@ -153,6 +162,7 @@ impl Meter {
             disks,
             since: i64::try_from(since).unwrap_or(i64::MAX),
             left: most,
+            unnamed: 0,
             pause: PERIOD,
             last: Stopwatch::start(),
             looking: None,
@@ -170,10 +180,12 @@ impl Meter {
             Some(Ok(found)) => {
                 self.looking = None;
                 self.pause = PERIOD.max(found.took.saturating_mul(RARITY));
-                self.left = self.most.saturating_sub(found.bytes);
+                self.unnamed = found.unnamed.unwrap_or(self.unnamed);
+                self.left = self.most.saturating_sub(found.bytes.saturating_add(self.unnamed));
                 let mut disks = self.disks.iter().zip(&now);
                 let fell = disks.any(|(disk, now)| disk.at_start.fell(*now).is_beyond(self.most));
-                if found.bytes > self.most || found.is_partial && fell {
+                let bytes = found.bytes.saturating_add(found.unnamed.unwrap_or(0));
+                if bytes > self.most || found.is_partial && fell {
                     return true;
                 }
             }
@@ -181,10 +193,13 @@ impl Meter {
             Some(Err(TryRecvError::Disconnected)) => self.looking = None,
             None => {}
         }
-        let fell_much = self.disks.iter().zip(&now).any(|(disk, now)| disk.at_last.fell(*now).is_beyond(self.left));
+        let fell_much = self.left == 0
+            || self.disks.iter().zip(&now).any(|(disk, now)| disk.at_last.fell(*now).is_beyond(self.left));
+        if fell_much {
+            self.disks.iter_mut().zip(now).for_each(|(disk, now)| disk.at_last = now);
+        }
         if fell_much || self.last.elapsed() >= self.pause {
             self.last = Stopwatch::start();
-            self.disks.iter_mut().zip(now).for_each(|(disk, now)| disk.at_last = now);
             self.look(fell_much.then_some(supervisor));
         }
         false
@@ -224,6 +239,20 @@ fn free(folder: &Path) -> Option<Free> {
 /// True if a file is memory: that is another bound's.
 fn is_memory(file: &Path) -> bool {
     rustix::fs::statfs(file).is_ok_and(|found| i128::from(found.f_type) == MEMORY)
+}
+
+/// True if a process maps a file that has no name any more: how large it is can't be seen.
+#[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about a process")]
+fn maps_unnamed(pid: i32) -> bool {
+    let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.split(|byte| *byte == b'\n').any(is_unnamed)
+}
+
+/// A line of the kernel's list of mappings: addresses, rights, offset, device, number, and the path.
+fn is_unnamed(line: &[u8]) -> bool {
+    let starts_at = line.iter().position(|byte| *byte == b'/').unwrap_or(line.len());
+    let path = &line[starts_at..];
+    path.ends_with(b" (deleted)") && !OF_MEMORY.iter().any(|start| path.starts_with(start))
 }
 
 /// Looks at files.
@@ -292,6 +321,7 @@ impl Eye<'_> {
 
     /// Counts files that are open and have no name any more. Those of a view are on a file system of its own.
     fn unnamed(&mut self, supervisor: Pid) {
+        let mut bytes = 0_u64;
         for pid in sweep::descendants_of(supervisor.as_raw_nonzero().get()).into_keys() {
             let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
                 // One that has ended has none.
@@ -302,10 +332,12 @@ impl Eye<'_> {
                 let Ok(found) = fs::metadata(file.path()) else { continue };
                 let is_unnamed = found.is_file() && found.nlink() == 0 && !is_memory(&file.path());
                 if is_unnamed && self.seen.insert((found.dev(), found.ino())) {
-                    self.found.bytes = self.found.bytes.saturating_add(found.blocks().saturating_mul(BLOCK));
+                    bytes = bytes.saturating_add(found.blocks().saturating_mul(BLOCK));
                 }
             }
+            self.found.is_partial |= maps_unnamed(pid);
         }
+        self.found.unnamed = Some(bytes);
     }
 }
 
@@ -350,6 +382,15 @@ mod tests {
         assert!(!with(1 << 20).is_used_up(with(70_000)) && !with(50_000).is_used_up(with(0)));
         assert!(!with(70_000).is_used_up(with(60_000)), "somebody else may have made those few");
         assert!(with(1 << 20).fell(with(0)).is_beyond(1 << 30) && !with(1 << 20).fell(with(0)).is_beyond(1 << 32));
+    }
+
+    #[test]
+    fn a_mapped_file_without_a_name_is_one_of_a_disk() {
+        let line = "7f00-7f10 r--s 00000000 fe:00 123 ";
+        assert!(is_unnamed(format!("{line}/srv/a b (deleted)").as_bytes()));
+        for path in ["/srv/a", "/memfd:x (deleted)", "/dev/zero (deleted)", "/SYSV00000000 (deleted)", "[heap]", ""] {
+            assert!(!is_unnamed(format!("{line}{path}").as_bytes()), "{path}");
+        }
     }
 
     #[test]

@@ -34,12 +34,18 @@ const FILE_OF_MEMORY: &str = "perl -e '$fd = syscall(319, my $n = \"m\", 0); ope
 /// A process that multiplies as fast as it can and never ends by itself.
 const BOMB: &str = "perl -e 'while (1) { fork() }'";
 
+/// Files without a name that are mapped and not open.
+const MAPPED: &str = "perl -e 'for (1..10) { open(F, \"+>\", \"unnamed\"); unlink \"unnamed\"; syswrite(F, \"x\" x (10 << 20)); \
+    syscall(9, 0, 10 << 20, 1, 1, fileno(F), 0); close F; select(undef, undef, undef, 0.1) } sleep 60'";
+
 /// Three times the bound, each in another way.
 const FULL: &[&str] = &[
     "head -c 96M /dev/zero > file; sleep 60",
     "for i in $(seq 1 96); do mkdir -p d/$i; head -c 1M /dev/zero > d/$i/f; done; sleep 60",
     "head -c 96M /dev/zero > $TMPDIR/file; sleep 60",
     "exec 3> unnamed; rm unnamed; head -c 96M /dev/zero >&3; sleep 60",
+    "exec 3> unnamed; rm unnamed; for i in $(seq 1 48); do head -c 2M /dev/zero >&3; sleep 0.05; done; sleep 60",
+    MAPPED,
     "for i in $(seq 1 100000); do : > $i; done; sleep 60",
     "for i in $(seq 1 20000); do : > $TMPDIR/$i; done; sleep 60",
     "head -c 96M /dev/zero > $SHARED/file; sleep 60",
