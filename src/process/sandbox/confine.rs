@@ -105,9 +105,21 @@ pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confine
                 bounds.insert(Bound::Processes, Hold::Limit);
             }
         } else if !namespaces {
+            // The administrator has no limit. The user's other processes count as well, of which there are no more than all.
+            let hard = rustix::process::getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
+            let most = threads_of_the_machine().saturating_add(most).min(hard);
+            set(Resource::Nproc, most, "processes: many may be there before they are counted");
             missing.push("processes: without namespaces and control groups their number is only counted".to_owned());
         }
     }
+}
+
+/// All processes and threads of this machine; as many as can be if that can't be told.
+#[expect(clippy::disallowed_methods, reason = "it is a file of the kernel")]
+fn threads_of_the_machine() -> u64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let all = text.split(' ').nth(3).and_then(|running| running.split('/').nth(1));
+    all.and_then(|all| all.parse().ok()).unwrap_or(u64::MAX)
 }
 
 /// Gives up everything that the administrator, or the owner of a namespace, may do, also for programs that are started.

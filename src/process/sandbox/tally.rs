@@ -2,14 +2,26 @@
 
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeValLike,
+};
+
 use super::{Bound, Confinement, Hold, Limits, sweep::Tree};
 use crate::clock::Stopwatch;
 
 /// How often it is looked at most.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How many times as long as it takes to look is waited until the next time.
+/// How many times as much as the processor time that it takes to look is waited until the next time. Where many processes take turns,
+/// it takes much longer to look than that.
 const RARITY: u32 = 50;
+
+/// How rarely it is looked at least.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// The part of the machine's memory below which a program is ended that made what is available fall by as much.
+const SCARCE: u64 = 16;
 
 /// What the processes of a program may take.
 #[derive(Debug)]
@@ -17,8 +29,19 @@ pub(super) struct Tally {
     tree: Tree,
     memory: Option<u64>,
     processes: Option<u64>,
+    /// The memory of the machine when it began.
+    machine: Machine,
     pause: Duration,
     last: Stopwatch,
+}
+
+/// Bytes of memory of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Machine {
+    /// All.
+    total: u64,
+    /// What can be had without swapping.
+    available: u64,
 }
 
 /// What they take.
@@ -46,7 +69,7 @@ impl Tally {
         if processes.is_some() {
             confinement.bounds.entry(Bound::Processes).or_insert(Hold::Watch);
         }
-        Some(Tally { tree, memory, processes, pause: PERIOD, last: Stopwatch::start() })
+        Some(Tally { tree, memory, processes, machine: Machine::now(), pause: PERIOD, last: Stopwatch::start() })
     }
 
     /// How long until it is to be looked again.
@@ -59,15 +82,21 @@ impl Tally {
         if !self.next().is_zero() {
             return None;
         }
-        let watch = Stopwatch::start();
+        let before = processor_time();
         let found = self.look();
-        self.pause = PERIOD.max(watch.elapsed().saturating_mul(RARITY));
+        let took = processor_time().saturating_sub(before);
+        self.pause = took.saturating_mul(RARITY).clamp(PERIOD, LONGEST);
         self.last = Stopwatch::start();
         found
     }
 
     fn look(&self) -> Option<Bound> {
         let pids = self.tree.members();
+        let are_many = |number: u64| self.processes.is_some_and(|most| number >= most);
+        // Each has a thread at least: where there are too many, they need not be looked at one by one.
+        if are_many(pids.len() as u64) {
+            return Some(Bound::Processes);
+        }
         let mut all = Taken::default();
         for status in pids.iter().filter_map(|pid| read(*pid, "status")) {
             let one = taken(&status);
@@ -75,12 +104,35 @@ impl Tally {
         }
         // Processes that were forked share most of what they have: only then it is worth the time to see how much.
         let shared_once = || pids.iter().map(|pid| proportional(*pid)).fold(0, u64::saturating_add);
-        if self.processes.is_some_and(|most| all.threads >= most) {
+        if are_many(all.threads) {
             return Some(Bound::Processes);
         }
         let is_beyond = |most: u64| all.memory > most && shared_once() > most;
-        self.memory.is_some_and(is_beyond).then_some(Bound::Memory)
+        // Not all that they hold is seen: files in memory, pipes, tables of pages.
+        let is_exceeded = |most: u64| is_beyond(most) || self.machine.has_become_scarce(Machine::now());
+        self.memory.is_some_and(is_exceeded).then_some(Bound::Memory)
     }
+}
+
+impl Machine {
+    #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel")]
+    fn now() -> Self {
+        let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let bytes = |word: &str| kilobytes(&text, word) << 10;
+        Machine { total: bytes("MemTotal:"), available: bytes("MemAvailable:") }
+    }
+
+    /// True if hardly any memory is left of what was there before.
+    fn has_become_scarce(self, now: Machine) -> bool {
+        let few = now.total / SCARCE;
+        now.available < few && self.available.saturating_sub(now.available) > few
+    }
+}
+
+/// Processor time of this process, which has one thread.
+fn processor_time() -> Duration {
+    let used = getrusage(UsageWho::RUSAGE_SELF).map(|usage| usage.user_time() + usage.system_time());
+    used.ok().and_then(|used| u64::try_from(used.num_microseconds()).ok()).map_or(Duration::ZERO, Duration::from_micros)
 }
 
 /// What a process takes by its `status`: memory that is no file's.
@@ -122,6 +174,17 @@ mod tests {
         let status = "Name:\tx\nVmRSS:\t 99 kB\nRssAnon:\t  20 kB\nRssFile:\t 70 kB\nRssShmem:\t 9 kB\nThreads:\t3\n";
         assert_eq!(taken(status), Taken { memory: 29 << 10, threads: 3 });
         assert_eq!(taken(""), Taken::default());
+    }
+
+    #[test]
+    fn memory_of_the_machine_is_scarce_if_hardly_any_is_left_of_much() {
+        let machine = |available| Machine { total: 160, available };
+        assert!(machine(100).has_become_scarce(machine(9)));
+        // As much as before, and as little as before.
+        assert!(!machine(100).has_become_scarce(machine(10)));
+        assert!(!machine(15).has_become_scarce(machine(9)));
+        let now = Machine::now();
+        assert!(now.available > 0 && now.available < now.total, "{now:?}");
     }
 
     #[test]

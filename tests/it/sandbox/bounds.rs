@@ -169,6 +169,27 @@ fn processes_that_multiply_are_ended() {
 }
 
 #[test]
+fn many_processes_that_take_all_the_time_are_ended_too() {
+    // Hundreds of them leave hardly any time to whoever counts them.
+    let Some(cage) = plain(|launch| launch.limits.processes = Some(400)) else { return };
+    let (_, ended) = cage.with(|launch| launch.timeout_ms = 20_000).run_apart(BOMB);
+    assert_eq!(ended["exceeded"], "processes", "{ended}");
+}
+
+#[test]
+fn a_user_who_has_nothing_else_has_a_limit_of_processes() {
+    let Some(cage) = plain(|launch| launch.limits.processes = Some(PROCESSES)) else { return };
+    let line = "awk '/Max processes/ { print $3 }' /proc/self/limits; cut -d/ -f2 /proc/loadavg";
+    let (confinement, ended) = cage.without_namespaces().run_apart(line);
+    assert_eq!(confinement["bounds"]["processes"], "watch");
+    let said = ended["stdout"].as_str().unwrap().replace(' ', "\n");
+    let numbers: Vec<u64> = said.lines().filter_map(|line| line.parse().ok()).collect();
+    let (limit, others) = (numbers[0], numbers[1]);
+    // Others come and go between the two looks.
+    assert!((PROCESSES..others + PROCESSES + 500).contains(&limit), "{numbers:?}");
+}
+
+#[test]
 fn the_disk_is_bounded_whatever_is_written() {
     for line in FULL {
         let shared = tempfile::tempdir_in("/var/tmp").unwrap();
