@@ -90,6 +90,8 @@ enum Never {}
 
 fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     let _ = rustix::process::setsid();
+    // The program keeps that. Who supervises it ends it in any case, if nobody kills them.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let Order { launch, mut missing } = take(control)?;
     let stdin = stdin(&launch)?;
     let mut program = command(&launch, stdin);

@@ -285,6 +285,11 @@ impl Drop for Supervised {
         if self.has_ended && self.leave() {
             return;
         }
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            // Of one that was killed the group knows what it started, also where no namespace ends that.
+            self.group.end(FUNERAL);
+            return;
+        }
         if !matches!(process::ends_within(&self.child, FUNERAL), Ok(true)) {
             if !matches!(self.way, Way::Namespaces | Way::WithNetwork) {
                 // Nobody else looks for what the program started, so it goes on with that.

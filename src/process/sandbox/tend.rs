@@ -13,7 +13,7 @@ use nix::sys::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
-    process::{Pid, WaitOptions, WaitStatus},
+    process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus},
 };
 
 use super::{
@@ -78,6 +78,10 @@ fn watch(
     (tree, mut tally): (Tree, Option<Tally>),
 ) -> Option<(WaitStatus, Option<Bound>)> {
     loop {
+        if tree == Tree::Descendants && has_ended(program) {
+            // What it left in its group ends at one blow. The number is that of the group as long as the program was not taken.
+            let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+        }
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == program {
                 return Some((status, None));
@@ -105,6 +109,12 @@ fn watch(
             }
         }
     }
+}
+
+/// True if a child has ended that was not taken yet.
+fn has_ended(child: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::Pid(child), look), Ok(Some(_)))
 }
 
 /// Ends the program first, so that its status is found, whatever else there is to be ended.

@@ -9,7 +9,7 @@ use std::{
 
 use nrv::{
     clock::Stopwatch,
-    process::sandbox::{Ended, launch},
+    process::sandbox::{Confine, Ended, launch},
 };
 
 use super::{Cage, nrv, said};
@@ -73,6 +73,17 @@ fn what_a_program_leaves_behind_is_gone_when_it_has_ended() {
 }
 
 #[test]
+fn processes_that_take_turns_at_living_are_gone_at_once() {
+    // Each starts the next one and ends: whoever looks for them finds few of them alive.
+    let line = "for i in $(seq 1 20); do perl -e 'while (1) { exit if fork }' & done; sleep 0.3; echo said";
+    for cage in cages() {
+        let ended = cage.with(|launch| launch.timeout_ms = 60_000).run(line);
+        assert_eq!((said(&ended).as_str(), ended.timed_out), ("said\n", false), "{ended:?}");
+        assert!(ended.duration_ms < 4000, "{}", ended.duration_ms);
+    }
+}
+
+#[test]
 fn a_cancelled_program_is_told_to_end() {
     for cage in cages() {
         let cancel = AtomicBool::new(false);
@@ -114,6 +125,36 @@ fn nothing_outlives_a_host_that_is_killed() {
             std::mem::replace(&mut last, now.clone()) == now
         });
         all_are_gone(&cage);
+    }
+}
+
+#[test]
+fn nothing_outlives_a_supervisor_that_is_killed() {
+    for cage in cages() {
+        let cage = cage.with(|launch| {
+            launch.timeout_ms = 600_000;
+            launch.limits.processes = Some(256);
+        });
+        let mut host = cage.host(&format!("{STUBBORN} while :; do sleep 1; done")).spawn().unwrap();
+        let mut confinement = String::new();
+        let mut said = BufReader::new(host.stdout.take().unwrap());
+        said.read_line(&mut confinement).unwrap();
+        let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap_or_default();
+        crate::support::site::wait_until("all are there", || {
+            ["child", "orphan", "session"].iter().all(|name| beats().contains(name))
+        });
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", host.id())).unwrap();
+        let supervisor = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+        let mut error = String::new();
+        said.read_line(&mut error).unwrap();
+        assert!(error.contains("supervises"), "{error}");
+        host.wait().unwrap();
+        let in_namespaces = cage.launch.stage.is_some() && cage.launch.confine != Confine::Off;
+        // Else nobody is left who knows what was started.
+        if in_namespaces || confinement.contains("\"processes\":\"group\"") {
+            all_are_gone(&cage);
+        }
     }
 }
 
