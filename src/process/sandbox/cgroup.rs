@@ -67,6 +67,8 @@ enum Version {
 struct Base {
     folder: PathBuf,
     version: Version,
+    /// How much of it this process may have itself. A group that is made further up would not be bounded by that.
+    own: u64,
 }
 
 /// Where groups can be made, by what they bound; else why not.
@@ -166,7 +168,7 @@ impl Group {
 
     fn bound_memory(&mut self, base: &Base, most: u64) -> Result<(), String> {
         let folder = self.folder_at(base)?;
-        let most = most.to_string();
+        let most = most.min(base.own).to_string();
         let (limit, counter) = match base.version {
             Version::One => ("memory.limit_in_bytes", "memory.oom_control"),
             Version::Two => ("memory.max", "memory.events"),
@@ -186,7 +188,7 @@ impl Group {
 
     fn bound_processes(&mut self, base: &Base, most: u64) -> Result<(), String> {
         let folder = self.folder_at(base)?;
-        set(&folder, "pids.max", &most.saturating_add(OWN_PROCESSES).to_string())?;
+        set(&folder, "pids.max", &most.min(base.own).saturating_add(OWN_PROCESSES).to_string())?;
         self.counters.insert(Bound::Processes, (folder.join("pids.events"), "max"));
         Ok(())
     }
@@ -254,26 +256,24 @@ pub fn most_memory() -> u64 {
     *MOST.get_or_init(|| {
         let machine = read(Path::new("/proc/meminfo")).and_then(|text| number(&text, "MemTotal:"));
         let machine = machine.map_or(u64::MAX, |kilobytes| kilobytes.saturating_mul(1024));
-        let own = bases().memory.as_ref().map_or(u64::MAX, Base::limit);
+        let own = bases().memory.as_ref().map_or(u64::MAX, |base| base.own);
         machine.min(own) / 4 * 3
     })
 }
 
-impl Base {
-    /// Bytes of memory that everything beneath it may have.
-    fn limit(&self) -> u64 {
-        let found = match self.version {
-            Version::One => {
-                let text = read(&self.folder.join("memory.stat")).unwrap_or_default();
-                number(&text, "hierarchical_memory_limit")
-            }
-            Version::Two => {
-                let limit = |folder: &Path| read(&folder.join("memory.max"))?.trim().parse().ok();
-                self.folder.ancestors().filter_map(limit).min()
-            }
-        };
-        found.unwrap_or(u64::MAX)
-    }
+/// How much what is beneath a group may have: of memory or of processes.
+fn limit(group: &Path, version: Version, controller: &str) -> u64 {
+    let found = match version {
+        Version::One => {
+            let text = read(&group.join("memory.stat")).filter(|_| controller == "memory").unwrap_or_default();
+            number(&text, "hierarchical_memory_limit")
+        }
+        Version::Two => {
+            let limit = |folder: &Path| read(&folder.join(format!("{controller}.max")))?.trim().parse().ok();
+            group.ancestors().filter_map(limit).min()
+        }
+    };
+    found.unwrap_or(u64::MAX)
 }
 
 /// Where this process can make groups. It is found out once, by making some, and what dead ones left there is removed.
@@ -286,8 +286,9 @@ fn bases() -> &'static Bases {
             let (version, places) = places(&groups, &mounts, controller)
                 .ok_or_else(|| format!("no control group of this machine counts `{controller}`"))?;
             let mut why = format!("no control group for `{controller}` is in sight");
+            let own = places.first().map_or(u64::MAX, |own| limit(own, version, controller));
             for folder in places {
-                let base = Base { folder, version };
+                let base = Base { folder, version, own };
                 match base.can_bound(controller, file) {
                     Ok(()) => return Ok(base),
                     Err(refused) => why = refused,
@@ -467,6 +468,24 @@ mod tests {
         let text = "oom 3\noom_kill 2\noom_group_kill 1\nMemTotal:   12 kB\n";
         assert_eq!((number(text, "oom"), number(text, "oom_kill")), (Some(3), Some(2)));
         assert_eq!((number(text, "MemTotal:"), number(text, "max")), (Some(12), None));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test builds folders")]
+    fn a_limit_is_the_least_of_a_group_and_those_above() {
+        let base = tempfile::tempdir().unwrap();
+        let own = base.path().join("slice/scope");
+        fs::create_dir_all(&own).unwrap();
+        for (file, text) in
+            [("slice/memory.max", "4096\n"), ("slice/scope/memory.max", "max\n"), ("slice/scope/pids.max", "7\n")]
+        {
+            fs::write(base.path().join(file), text).unwrap();
+        }
+        let limits = |version| ["memory", "pids"].map(|controller| limit(&own, version, controller));
+        assert_eq!(limits(Version::Two), [4096, 7]);
+        assert_eq!(limits(Version::One), [u64::MAX; 2]);
+        fs::write(own.join("memory.stat"), "cache 3\nhierarchical_memory_limit 2048\n").unwrap();
+        assert_eq!(limits(Version::One), [2048, u64::MAX]);
     }
 
     #[test]
