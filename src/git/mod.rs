@@ -4,17 +4,25 @@
 //! files compare (`settings`), no object is fetched, and a repository within the repository is not opened.
 
 mod filter;
+mod index;
 mod place;
 mod settings;
 mod sparse;
 mod status;
+mod tree;
 mod walk;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
 };
 
 use self::{place::Place, settings::Settings};
@@ -22,6 +30,12 @@ use crate::{
     error::{Code, Error},
     path::RepoPath,
 };
+
+/// The stack of the thread that reads a repository, in bytes.
+const STACK: usize = 8 << 20;
+
+/// How often that thread is waited for before the signal is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The files of a tree that differ from its commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,9 +69,35 @@ pub struct Outlook {
 /// The files below a folder that differ from the commit; none if it belongs to no repository.
 ///
 /// Of the environment, `HOME` and `XDG_CONFIG_HOME` are used: they lead to the user's own settings.
-pub fn state(root: &Path, environment: &BTreeMap<String, String>, stop: &AtomicBool) -> Result<Option<State>, Error> {
-    let Some(mut opened) = Opened::at(root, environment)? else { return Ok(None) };
-    status::read(&mut opened, stop).map(Some)
+///
+/// A repository that somebody else made can keep its reader busy, and that looks at no signal. So it has a thread of its own, which is
+/// left behind once `stop` is set.
+pub fn state(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<State>, Error> {
+    let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
+    let read = move || {
+        let Some(mut opened) = Opened::at(&root, &environment)? else { return Ok(None) };
+        status::read(&mut opened, &until).map(Some)
+    };
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new()
+        .name("git".to_owned())
+        .stack_size(STACK)
+        .spawn(move || sender.send(read()))
+        .map_err(|error| Error::io("a thread that reads the repository can't be started", &error))?;
+    loop {
+        match receiver.recv_timeout(PAUSE) {
+            Ok(state) => return state,
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(unknown("the reader of the repository failed")),
+        }
+    }
 }
 
 /// The commit alone; none without a repository, before the first commit, or if it can't be told.
@@ -140,6 +180,7 @@ impl Opened {
         }
         let prefix = root.strip_prefix(&place.work).unwrap_or(Path::new("")).to_owned();
         check_index(&place)?;
+        index::check(&repository.index_path(), repository.object_hash().len_in_bytes())?;
         let index = if repository.index_path().exists() {
             repository.open_index().map_err(|error| unknown(&said(&error)))?
         } else {

@@ -3,17 +3,24 @@
 //! Reading a pipe would wait for ever, so that each of the files is looked at before git's own reader opens it.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Read},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
-use super::{settings::LONGEST_FILE, unknown};
+use super::{settings::LONGEST_FILE, unknown, walk::check_patterns};
 use crate::error::Error;
 
 /// The longest `.git` file that is read.
 const LONGEST_LINK: u64 = 64 << 10;
+
+/// The longest list of references, in bytes.
+const LONGEST_REFERENCES: u64 = 256 << 20;
+
+/// How many folders of objects a repository may take objects from.
+const MOST_ALTERNATES: usize = 32;
 
 /// How many references may lead from one to the next.
 const LONGEST_CHAIN: usize = 8;
@@ -59,14 +66,15 @@ impl Place {
 
     fn check_files(&self) -> Result<(), Error> {
         check_file(&self.own.join("index"))?;
-        check_file(&self.common.join("packed-refs"))?;
+        check_short(&self.common.join("packed-refs"), LONGEST_REFERENCES)?;
+        check_alternates(&self.common.join("objects"))?;
         let own = ["config.worktree", "info/sparse-checkout"].map(|name| self.own.join(name));
         let common = ["config", "shallow", "info/exclude", "info/attributes", "objects/info/alternates"];
         for path in own.into_iter().chain(common.map(|name| self.common.join(name))) {
-            check_file(&path)?;
-            if fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() > LONGEST_FILE) {
-                return Err(unknown(&format!("`{}` is too long to be read", path.display())));
-            }
+            check_short(&path, LONGEST_FILE)?;
+        }
+        for name in ["info/exclude", "info/attributes"] {
+            check_patterns(&self.common.join(name))?;
         }
         self.check_head()
     }
@@ -78,10 +86,47 @@ impl Place {
             let name = said.as_deref().and_then(|said| said.strip_prefix("ref:")).map(str::trim);
             let Some(name) = name.filter(|name| !name.split('/').any(|part| part == "..")) else { return Ok(()) };
             let places = [self.own.join(name), self.common.join(name)];
-            places.iter().try_for_each(|place| check_file(place))?;
+            places.iter().try_for_each(|place| check_short(place, LONGEST_LINK))?;
             said = places.iter().find(|place| place.is_file()).map_or(Ok(None), |place| text(place))?;
         }
         Err(unknown("`HEAD` leads from reference to reference"))
+    }
+}
+
+/// An error if one of the folders of objects that lead to each other has a list that can't be read.
+fn check_alternates(objects: &Path) -> Result<(), Error> {
+    let mut open = vec![objects.to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(folder) = open.pop() {
+        let path = folder.join("info/alternates");
+        check_short(&path, LONGEST_FILE)?;
+        // A circle is told by the reader.
+        if !path.is_file() || !seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
+            continue;
+        }
+        if seen.len() > MOST_ALTERNATES {
+            return Err(unknown("the repository takes objects from too many others"));
+        }
+        let named = gix::odb::alternate::parse(&whole(&path)?);
+        let named = named.map_err(|_| unknown(&format!("`{}` can't be read", path.display())))?;
+        open.extend(named.into_iter().map(|other| folder.join(other)));
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "these files are git's, not the user's")]
+fn whole(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| unknown(&format!("`{}` can't be read: {error}", path.display())))
+}
+
+/// An error if there is something that is not a file, or a file of more bytes.
+fn check_short(path: &Path, most: u64) -> Result<(), Error> {
+    check_file(path)?;
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() > most => {
+            Err(unknown(&format!("`{}` is too long to be read", path.display())))
+        }
+        _ => Ok(()),
     }
 }
 

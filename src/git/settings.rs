@@ -37,6 +37,9 @@ const FILES: &[(&str, &str)] = &[("core.excludesFile", "ignore"), ("core.attribu
 
 pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
+/// The most memory that git's reader takes for one thing, such as an object or the index, in bytes.
+const LONGEST_OBJECT: u64 = 1 << 29;
+
 /// What a repository may say of its own format.
 const EXTENSIONS: &[&str] = &[
     "compatobjectformat",
@@ -104,6 +107,9 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
     }
     // A line end that would not come back is git's to warn of, when it writes.
     settings.overrides.push("core.safecrlf=false".to_owned());
+    // The offsets of several threads stand in the index itself, and could make little stand for much.
+    settings.overrides.push("index.threads=1".to_owned());
+    settings.overrides.push(format!("gitoxide.objects.allocLimit={LONGEST_OBJECT}"));
     for (key, name) in FILES {
         let given = last(key).map(|value| value.unwrap_or_default().to_str_lossy().into_owned());
         let path = match given {

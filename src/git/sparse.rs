@@ -3,20 +3,20 @@
 //! A sparse checkout marks them in the index, or keeps one entry for a whole folder. One that is there nonetheless is compared like
 //! any other, as git does since 2.37.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::atomic::AtomicBool};
 
 use gix::{
     bstr::{BString, ByteSlice},
     index::entry::{Flags, Stat},
 };
 
-use super::{Opened, said, unknown};
+use super::{Opened, tree};
 use crate::error::Error;
 
 /// Puts files in place of folders, and takes the mark from files that are there.
 ///
 /// Folders that are not there stay as they are unless `whole` is asked for, because the index is compared with the commit.
-pub(super) fn unfold(opened: &mut Opened, whole: bool) -> Result<(), Error> {
+pub(super) fn unfold(opened: &mut Opened, whole: bool, stop: &AtomicBool) -> Result<(), Error> {
     let folders: Vec<(BString, gix::ObjectId)> = opened
         .index
         .entries()
@@ -26,15 +26,14 @@ pub(super) fn unfold(opened: &mut Opened, whole: bool) -> Result<(), Error> {
         .filter(|(path, _)| whole || exists(&opened.place.work, path.as_bstr()))
         .collect();
     for (folder, tree) in &folders {
-        let files = opened.repository.index_from_tree(tree).map_err(|error| unknown(&said(&error)))?;
-        for entry in files.entries() {
+        for file in tree::files(&opened.repository, *tree, stop)? {
             let mut path = folder.clone();
-            path.extend_from_slice(entry.path(&files));
+            path.extend_from_slice(&file.path);
             opened.index.dangerously_push_entry(
                 Stat::default(),
-                entry.id,
+                file.id,
                 Flags::SKIP_WORKTREE | Flags::EXTENDED,
-                entry.mode,
+                file.mode,
                 path.as_bstr(),
             );
         }

@@ -7,7 +7,10 @@ use std::{
 
 use gix::{
     bstr::{BStr, BString, ByteSlice},
-    index::{Entry, entry::Flags},
+    index::{
+        Entry,
+        entry::{Flags, Mode},
+    },
     status::plumbing::index_as_worktree::{
         self, Change, EntryStatus, VisitEntry,
         traits::{CompareBlobs, FastEq, ReadData, SubmoduleStatus},
@@ -16,7 +19,7 @@ use gix::{
 };
 
 use super::{
-    Opened, State, filter, said, sparse, unknown,
+    Opened, State, filter, said, sparse, tree, unknown,
     walk::{self, check_in_tree},
 };
 use crate::{error::Error, path::RepoPath};
@@ -25,12 +28,12 @@ use crate::{error::Error, path::RepoPath};
 pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<State, Error> {
     let is_as_committed = is_as_committed(opened)?;
     if opened.settings.sparse || opened.index.is_sparse() {
-        sparse::unfold(opened, !is_as_committed)?;
+        sparse::unfold(opened, !is_as_committed, stop)?;
     }
     let opened = &*opened;
     let mut changed: BTreeMap<BString, Option<String>> = BTreeMap::new();
     if !is_as_committed {
-        changed.extend(staged(opened)?.into_iter().map(|path| (path, None)));
+        changed.extend(staged(opened, stop)?.into_iter().map(|path| (path, None)));
     }
     for (path, reason) in edited(opened, stop)? {
         changed.entry(path).or_insert(reason);
@@ -55,18 +58,18 @@ fn is_as_committed(opened: &Opened) -> Result<bool, Error> {
 }
 
 /// Paths that differ between commit and index.
-fn staged(opened: &Opened) -> Result<Vec<BString>, Error> {
+fn staged(opened: &Opened, stop: &AtomicBool) -> Result<Vec<BString>, Error> {
     let told = |error: gix::Error| unknown(&said(&error));
     let tree = opened.repository.head_tree_id_or_empty().map_err(told)?;
-    let committed = opened.repository.index_from_tree(&tree).map_err(told)?;
+    let committed = tree::files(&opened.repository, tree.detach(), stop)?;
     let index = &opened.index;
     // Which commit of a submodule is to be the next one is not a change of a file.
-    let row = |entry: &Entry| (!entry.mode.is_submodule()).then_some((entry.id, entry.mode));
+    let row = |id, mode: Mode| (!mode.is_submodule()).then_some((id, mode));
     let before: BTreeMap<&BStr, _> =
-        committed.entries().iter().map(|entry| (entry.path(&committed), row(entry))).collect();
+        committed.iter().map(|file| (file.path.as_bstr(), row(file.id, file.mode))).collect();
     let is_plain = |entry: &&Entry| entry.stage_raw() == 0 && !entry.flags.contains(Flags::INTENT_TO_ADD);
     let after: BTreeMap<&BStr, _> =
-        index.entries().iter().filter(is_plain).map(|entry| (entry.path(index), row(entry))).collect();
+        index.entries().iter().filter(is_plain).map(|entry| (entry.path(index), row(entry.id, entry.mode))).collect();
     let added = after.iter().filter(|(path, row)| before.get(*path) != Some(row)).map(|(path, _)| *path);
     // A conflict, and a file that is to be added, are told where files are compared.
     let is_gone = |path: &&&BStr| index.entry_range(path).is_none();

@@ -72,6 +72,9 @@ impl Walk<'_> {
             entries => entries.map_err(unread)?,
         };
         for entry in entries {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+            }
             let entry = entry.map_err(unread)?;
             let file_name = entry.file_name();
             if file_name == ".git" || name.is_empty() && file_name == RUNS {
@@ -134,6 +137,21 @@ pub(super) fn check_in_tree(path: &Path) -> Result<(), Error> {
         Ok(found) if found.is_file() && found.len() > LONGEST_FILE => {
             Err(unknown(&format!("`{}` is too long to be read", path.display())))
         }
+        Ok(found) if found.is_file() => check_patterns(path),
         _ => Ok(()),
+    }
+}
+
+/// How many `**` a pattern may have: each of them tries every folder of a path.
+const MOST_STARS: usize = 6;
+
+/// An error if a file has a pattern whose matching could take for ever.
+#[expect(clippy::disallowed_methods, reason = "the file is read as git reads it, and nothing of it is kept")]
+pub(super) fn check_patterns(path: &Path) -> Result<(), Error> {
+    let Ok(text) = fs::read(path) else { return Ok(()) };
+    let is_slow = |line: &[u8]| line.find_iter(b"**").count() > MOST_STARS;
+    match text.split(|byte| *byte == b'\n').position(is_slow) {
+        Some(at) => Err(unknown(&format!("line {} of `{}` has a pattern with too many `**`", at + 1, path.display()))),
+        None => Ok(()),
     }
 }

@@ -99,6 +99,8 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
     if let Some(failure) = &state.failure {
         return Err(failure.clone());
     }
+    // What nobody tracks may be of any length.
+    let view = context.view().until(&context.options.cancel);
     let mut suspects = BTreeMap::new();
     let mut dirty = BTreeSet::new();
     // What no run writes need not be clean, such as a policy or an approval that is about to be committed.
@@ -106,13 +108,14 @@ pub(super) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Resul
     let may_be_written =
         |path: &&RepoPath| globs.matches(path) && protected::write_refusal_unless(path, permitted).is_none();
     for path in state.changed.keys().filter(may_be_written) {
-        match context.workspace.stamp_entry(path) {
+        match view.stamp_entry(path) {
             Ok(stamp) => {
                 suspects.insert(path.clone(), Some(content_of(&stamp)));
             }
             Err(error) if error.code() == Code::NotFound => {
                 suspects.insert(path.clone(), None);
             }
+            Err(error) if error.code() == Code::Cancelled => return Err(error),
             // What can't be read is dirty, whatever is recorded.
             Err(_) => {
                 dirty.insert(path.clone());

@@ -1,6 +1,7 @@
 //! Repositories are read without a program, and what can't be told from their files is not taken for clean.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
+mod bounds;
 mod differential;
 mod hooks;
 mod nested;
@@ -11,7 +12,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
     process::Command,
-    sync::atomic::AtomicBool,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use nrv::{error::Error, git::State};
@@ -22,7 +23,8 @@ use crate::support::site::{OLD, SECOND, Site, page};
 fn state(site: &Site) -> Result<State, Error> {
     let home = site.root().parent().expect("it has one").display().to_string();
     let environment = BTreeMap::from([("HOME".to_owned(), home)]);
-    nrv::git::state(&site.root(), &environment, &AtomicBool::new(false)).map(|state| state.expect("a repository"))
+    nrv::git::state(&site.root(), &environment, &Arc::new(AtomicBool::new(false)))
+        .map(|state| state.expect("a repository"))
 }
 
 #[track_caller]
@@ -328,7 +330,7 @@ fn a_linked_work_tree_is_read_like_any_other() {
     site.git(&["worktree", "add", "-q", "../linked"]);
     let linked = site.root().parent().expect("it has one").join("linked");
     let read = || {
-        let state = nrv::git::state(&linked, &BTreeMap::new(), &AtomicBool::new(false));
+        let state = nrv::git::state(&linked, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
         state.expect("it can be read").expect("a repository")
     };
     assert_eq!(read().head.as_deref(), Some(site.git(&["rev-parse", "HEAD"]).trim()));
@@ -375,7 +377,7 @@ fn a_partial_clone_fetches_nothing() {
         site.git(&["clone", "-q", "--filter", filter, &url, &name]);
         let clone = site.root().join(&name).canonicalize().expect("a clone");
         let read = || {
-            let state = nrv::git::state(&clone, &BTreeMap::new(), &AtomicBool::new(false));
+            let state = nrv::git::state(&clone, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
             state
                 .expect("it can be read")
                 .expect("a repository")
