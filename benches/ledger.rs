@@ -63,7 +63,7 @@ fn verifying() {
     let size = fs::metadata(run.path().join("events.jsonl")).unwrap().len() as f64 / 1e6;
     for _ in 0..3 {
         let watch = Instant::now();
-        let report = ledger::verify(&runs, &run, 1).unwrap();
+        let report = ledger::verify(&runs, &run, 1, &false.into()).unwrap();
         assert!(report.is_sound() && report.records == 100_000);
         let rate = size / watch.elapsed().as_secs_f64();
         let images = host::damaged_pre_images(&run).len();

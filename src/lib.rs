@@ -45,6 +45,7 @@ pub mod ledger;
 pub mod lock;
 pub mod net;
 pub mod path;
+pub mod plain;
 pub mod policy;
 pub mod process;
 pub mod prompt;

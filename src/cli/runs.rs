@@ -119,7 +119,8 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
 
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
-    let report = ledger::verify(&here.context.runs, &folder, here.context.options.threads)?;
+    let report =
+        ledger::verify(&here.context.runs, &folder, here.context.options.threads, &here.context.options.cancel)?;
     let packs = host::damaged_pre_images(&folder);
     let changed = host::changed_since(&here.context, &folder);
     let sound = report.is_sound() && packs.is_empty();

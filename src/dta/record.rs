@@ -2,13 +2,15 @@
 
 use std::{io::Read, os::unix::fs::FileExt, path::Path};
 
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    plain,
+};
 
 /// A part of a file of the record, into a buffer that is used again; `record_damaged` if the file ends before it.
-#[expect(clippy::disallowed_methods, reason = "see `read_into`")]
 pub(super) fn read_part(path: &Path, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     let mut read = || {
-        let file = std::fs::File::open(path)?;
+        let file = plain::open(path)?;
         // The record may lie about the length; what is not in the file is not asked for.
         let rest = file.metadata()?.len().saturating_sub(offset);
         if length > rest {
@@ -29,13 +31,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// All bytes of a file of the record, into a buffer that is used again.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a verifier judges from the record and the disk alone, in its own process"
-)]
 pub(super) fn read_into(path: &Path, bytes: &mut Vec<u8>) -> Result<(), Error> {
     bytes.clear();
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_to_end(bytes));
+    let read = plain::open(path).and_then(|mut file| file.read_to_end(bytes));
     read.map(|_| ()).map_err(|error| {
         Error::new(Code::RecordDamaged, format!("`{}` of the record can't be read: {error}", path.display()))
     })

@@ -451,7 +451,7 @@ fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Err
         }
         Some(_) => {}
     }
-    let report = ledger::verify(&context.runs, folder, context.options.threads)?;
+    let report = ledger::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
     if let Some(finding) = report.findings.first() {
         return Err(Error::new(Code::RecordDamaged, format!("the record of run `{run}` was altered: {finding}"))
             .hint(format!("`nrv runs verify {run}` names everything")));

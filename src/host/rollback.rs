@@ -15,7 +15,7 @@ use crate::{
     hash::Sha256,
     journal::Target,
     ledger::{self, Finding, Record, RunFolder},
-    path::RepoPath,
+    path::{RepoPath, protected},
     workspace::parallel_map,
 };
 
@@ -37,6 +37,9 @@ pub struct RolledBack {
 pub(super) struct Restored {
     items: BTreeMap<RepoPath, Item>,
 }
+
+/// The bits of a mode with which a program gets the rights of the file's owner or group.
+const SET_ID: u32 = 0o6000;
 
 /// What a file is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +100,18 @@ pub(super) fn pre_image(
     path: &RepoPath,
 ) -> Result<Content, Error> {
     let file = format!("packs/{name}/pre/{index}");
-    let bytes = folder.read_image(&file)?;
+    let damaged = |what: &str| {
+        Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` {what}"))
+            .detail("file", file.as_str())
+            .detail("run", folder.id())
+    };
+    let (bytes, mode) = folder.read_image(&file, stamp.length)?;
     if Sha256::of(&bytes) != stamp.sha256 {
-        return Err(Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` was altered"))
-            .detail("file", file)
-            .detail("run", folder.id()));
+        return Err(damaged("was altered"));
+    }
+    // The file itself lies in the pack, so that it has the bits. A record from elsewhere can only say so.
+    if stamp.mode & SET_ID & !mode != 0 {
+        return Err(damaged("has no set-id bits, and the record says that the file had"));
     }
     Ok(Content { bytes: bytes.into(), mode: stamp.mode, sha256: stamp.sha256 })
 }
@@ -226,6 +236,7 @@ impl Host<'_> {
         check_contents(folder)?;
         let standing = standing_transactions(&moves(folder)?)?;
         let mut restored = restore_targets(folder, &standing, keep_later)?;
+        self.check_permitted(&restored)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
         if prefixes.is_empty() {
             return Ok(());
@@ -248,6 +259,19 @@ impl Host<'_> {
     }
 }
 
+impl Host<'_> {
+    /// Files that programs run by themselves are brought back only where the policy of now lets a run write them: a record from
+    /// elsewhere could name any.
+    fn check_permitted(&self, restored: &Restored) -> Result<(), Error> {
+        let permitted = &self.policy.settings().paths.allow_protected;
+        let refused = |path: &&RepoPath| Some(((*path).clone(), protected::write_refusal_unless(path, permitted)?));
+        let Some((path, reason)) = restored.items.keys().find_map(|path| refused(&path)) else { return Ok(()) };
+        Err(Error::new(Code::ProtectedPath, format!("`{path}` is protected: {reason}"))
+            .detail("path", path.as_str())
+            .hint("nothing was brought back; name the path in `paths.allow_protected` of `nrv.toml` to have it brought back"))
+    }
+}
+
 /// An error that names the files that are not as the transactions left them; none if all are.
 fn refusal(changed: &[RepoPath]) -> Option<Error> {
     let first = changed.first()?;
@@ -259,7 +283,7 @@ fn refusal(changed: &[RepoPath]) -> Option<Error> {
 
 /// An error if the chain or a manifest is not what was written: who knows what would be brought back then.
 fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
-    let report = ledger::verify(&context.runs, folder, context.options.threads)?;
+    let report = ledger::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
     let concerns = |place: &str| place.starts_with("events.jsonl") || place.starts_with("packs/");
     let Some(finding) = report.findings.iter().find(|finding| concerns(&finding.place)) else { return Ok(()) };
     Err(Error::new(Code::RecordDamaged, format!("the record of run `{}` was altered: {finding}", folder.id()))

@@ -19,6 +19,7 @@ use crate::{
     error::{Code, Error},
     hash::Sha256,
     path::{RepoPath, protected::TEMPORARY},
+    plain,
     workspace::Workspace,
 };
 
@@ -214,7 +215,7 @@ impl<'a> Files<'a> {
                 let target = fs::read_link(&path)?;
                 return Ok(Some(Content::link(target.into_os_string().into_vec()).stamp()));
             }
-            let (sha256, length) = Sha256::of_reader(File::open(&path)?)?;
+            let (sha256, length) = Sha256::of_reader(plain::open(&path)?)?;
             Ok(Some(Stamp { sha256, mode: found.mode() & 0o7777, length }))
         };
         read().map_err(|error: std::io::Error| failed(&path, &error))
@@ -254,9 +255,12 @@ pub fn sweep(run_folder: &Path) -> Result<(), Error> {
 /// Reads an intent; none if there is none any more. One that can't be read is `record_damaged`: who knows what was done.
 pub(super) fn read_intent(files: &Files<'_>) -> Result<Option<Intent>, Error> {
     let path = files.intent();
-    let text = match fs::read(&path) {
+    let text = match plain::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error().is_none() => {
+            return Err(distrusted(&path, &format!("can't be read: {error}")));
+        }
         Err(error) => return Err(failed(&path, &error)),
     };
     let intent = serde_json::from_slice(&text);
@@ -274,8 +278,8 @@ pub(super) fn device(folder: &Path) -> Result<u64, Error> {
     fs::metadata(folder).map(|found| found.dev()).map_err(|error| failed(folder, &error))
 }
 
-/// The inodes of the tree's root and of the run's folder.
-pub(super) fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2], Error> {
+/// The inodes of the tree's root and of the run's folder: what was written elsewhere has others.
+pub fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2], Error> {
     let root = fs::metadata(workspace.root()).map_err(|error| failed(workspace.root(), &error))?;
     let run = fs::metadata(run_folder).map_err(|error| failed(run_folder, &error))?;
     Ok([root.ino(), run.ino()])

@@ -23,7 +23,7 @@ mod tree;
 use std::{path::Path, sync::atomic::AtomicBool};
 
 pub use case::check as check_case;
-pub use entry::{Manifest, is_committed, open_transactions, sweep};
+pub use entry::{Manifest, is_committed, open_transactions, place, sweep};
 pub use faults::{Faults, NoFaults};
 pub use probe::{FileSystem, probe, try_writing};
 pub use recovery::Recovered;

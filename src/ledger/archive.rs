@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeSet,
     io::{Read, Write},
+    sync::atomic::AtomicBool,
 };
 
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
@@ -120,7 +121,7 @@ pub fn export(runs: &Runs, run: &RunFolder, scope: Scope<'_>, out: &mut dyn Writ
             exported.left_out += 1;
             continue;
         }
-        append(&mut archive, &name, &run.read_image(&name)?).map_err(failed)?;
+        append(&mut archive, &name, &run.read_image(&name, u64::MAX)?.0).map_err(failed)?;
         exported.files += 1;
     }
     archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
@@ -276,7 +277,7 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     if runs.head(&about.run)?.is_some_and(|known| (known.seq, &known.hash) != (about.head.seq, &about.head.hash)) {
         return Err(damaged("has another end than the run had here".to_owned()));
     }
-    let report = verify_against(staged, Some(&about.head), Some(about), 1)?;
+    let report = verify_against(staged, Some(&about.head), Some(about), (1, &AtomicBool::new(false)))?;
     match (report.findings.first(), report.seal) {
         (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
         (None, Seal::Sealed) => drop_unnamed(staged),

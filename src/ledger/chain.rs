@@ -26,6 +26,9 @@ pub const EXACT: &str = "exact";
 const LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
+/// The longest line that is read, in bytes.
+const LONGEST_LINE: u64 = 256 << 20;
+
 /// What the first record has in `prev`.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -266,7 +269,12 @@ impl RunFolder {
         let mut line = Vec::new();
         loop {
             line.clear();
-            reader.read_until(b'\n', &mut line).map_err(|error| Error::io("the record can't be read", &error))?;
+            let read = Read::by_ref(&mut reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut line);
+            read.map_err(|error| Error::io("the record can't be read", &error))?;
+            if line.len() as u64 > LONGEST_LINE {
+                let message = format!("a line of `{EVENTS}` is longer than {LONGEST_LINE} bytes");
+                return Err(Error::new(Code::RecordDamaged, message).hint("look where the record comes from"));
+            }
             match line.split_last() {
                 Some((b'\n', whole)) => take(whole)?,
                 rest => return Ok(rest.is_none()),
@@ -318,7 +326,7 @@ mod tests {
             assert_eq!(run.records().unwrap().pop(), Some(record));
         }
         chain.append("t".to_owned(), note("b", json!(1))).unwrap();
-        let report = crate::ledger::verify(&Runs::of(folder.path()), &run, 1).unwrap();
+        let report = crate::ledger::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();
         assert_eq!((report.records, report.findings.len()), (4, 0));
     }
 

@@ -21,6 +21,7 @@ use crate::{
     hash::Sha256,
     ledger::heads::HEADS,
     path::protected::RUNS,
+    plain,
 };
 
 /// The form of `.runs` that this version reads and writes. Where nothing says which it is, it is the first.
@@ -317,11 +318,13 @@ impl RunFolder {
 
     /// Reads a record file.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
-        let path = self.folder.join(name);
-        fs::read(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::new(Code::RecordDamaged, format!("`{name}` is missing in run `{}`", self.id)),
-            _ => failed(&path, &error),
-        })
+        self.read_up_to(name, plain::LONGEST)
+    }
+
+    /// As [`RunFolder::read`], so many bytes at most.
+    pub fn read_up_to(&self, name: &str, most: u64) -> Result<Vec<u8>, Error> {
+        let file = self.open_file(name)?.ok_or_else(|| self.missing(name))?;
+        plain::all(&file, most).map_err(|error| failed(&self.folder.join(name), &error))
     }
 
     /// The target of a symbolic link in the record: a pre-image that is one.
@@ -330,16 +333,27 @@ impl RunFolder {
         match fs::read_link(&path) {
             Ok(target) => Ok(target.into_os_string().into_vec()),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
-                Err(Error::new(Code::RecordDamaged, format!("`{name}` is missing in run `{}`", self.id)))
+                Err(self.missing(name))
             }
             Err(error) => Err(failed(&path, &error)),
         }
     }
 
-    /// A pre-image: a file's bytes, or the target of a link; nothing is read through a link.
-    pub fn read_image(&self, name: &str) -> Result<Vec<u8>, Error> {
-        let is_link = fs::symlink_metadata(self.folder.join(name)).is_ok_and(|found| found.is_symlink());
-        if is_link { self.read_link(name) } else { self.read(name) }
+    /// A pre-image with its mode: a file's bytes, one more than `most` at most, or the target of a link, which is not followed.
+    pub fn read_image(&self, name: &str, most: u64) -> Result<(Vec<u8>, u32), Error> {
+        let path = self.folder.join(name);
+        let mode = fs::symlink_metadata(&path).map_or(0, |found| found.mode());
+        if mode & 0o170_000 == 0o120_000 {
+            return self.read_link(name).map(|target| (target, mode));
+        }
+        let file = self.open_file(name)?.ok_or_else(|| self.missing(name))?;
+        let mut bytes = Vec::new();
+        let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+        read.map(|_| (bytes, mode)).map_err(|error| failed(&path, &error))
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        Error::new(Code::RecordDamaged, format!("`{}` is missing in run `{}`", name.escape_debug(), self.id))
     }
 
     /// Every file of the record but those of locks and open transactions, sorted, by its path in the run's folder.
@@ -410,13 +424,18 @@ impl RunFolder {
         std::io::copy(&mut reader.take(limit), &mut file).map_err(|error| failed(&path, &error))
     }
 
-    /// Opens a record file for reading; none if it does not exist.
+    /// Opens a record file for reading; none if it does not exist. Names may come from the record: none leads out of the run's folder.
     pub fn open_file(&self, name: &str) -> Result<Option<File>, Error> {
-        let path = self.folder.join(name);
-        match File::open(&path) {
+        match plain::open_beneath(&self.folder, name) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&path, &error)),
+            Err(error) if error.raw_os_error().is_some() => Err(failed(&self.folder.join(name), &error)),
+            Err(error) => {
+                let message =
+                    format!("`{}` in the record of run `{}` can't be used: {error}", name.escape_debug(), self.id);
+                Err(Error::new(Code::RecordDamaged, message)
+                    .hint("records consist of files and folders; look where it comes from"))
+            }
         }
     }
 
@@ -451,8 +470,8 @@ impl RunFolder {
     pub(super) fn open_to_write(&self, name: &str) -> Result<File, Error> {
         let path = self.folder.join(name);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(NO_LINK);
-        options.open(&path).map_err(|error| failed(&path, &error))
+        options.read(true).write(true).create(true).truncate(false);
+        open_own(&mut options, &path)
     }
 
     /// Opens a record file for appending; it is made if it is missing.
@@ -461,19 +480,21 @@ impl RunFolder {
     }
 }
 
-/// Opens no file at the end of a link.
-const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+/// Opens a file for writing that is a file of its own, mode 0600 if it is made.
+fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
+    plain::open_own(options, path).map_err(|error| failed(path, &error))
+}
 
 /// Opens a file for appending and for reading, mode 0600; it is made if it is missing.
 pub(super) fn append_to(path: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true).mode(0o600).custom_flags(NO_LINK);
-    options.open(path).map_err(|error| failed(path, &error))
+    options.read(true).append(true).create(true);
+    open_own(&mut options, path)
 }
 
 /// A file's bytes; none if there is no such file.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match fs::read(path) {
+    match plain::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(path, &error)),

@@ -21,6 +21,9 @@ use crate::{
 /// Content beyond this is read piece by piece.
 const LARGE: usize = 1 << 20;
 
+/// The longest content that is read, in bytes: what was packed may stand for a thousand times as much.
+const LONGEST: u64 = 1 << 29;
+
 /// What stands before each content.
 pub(super) const HEAD: usize = 36;
 
@@ -70,7 +73,11 @@ impl Pack {
     pub fn get(&self, hash: &Sha256) -> Result<Vec<u8>, Error> {
         let mut reader = self.reader(hash)?;
         let mut content = Vec::new();
-        reader.read_to_end(&mut content).map_err(|_| damaged(hash, "can't be unpacked"))?;
+        let read = reader.by_ref().take(LONGEST + 1).read_to_end(&mut content);
+        read.map_err(|_| damaged(hash, "can't be unpacked"))?;
+        if content.len() as u64 > LONGEST {
+            return Err(damaged(hash, "is too long"));
+        }
         if reader.seen() == *hash { Ok(content) } else { Err(damaged(hash, "was altered")) }
     }
 
@@ -83,8 +90,10 @@ impl Pack {
         }
         // As JSON it may be several times as large as the value.
         let mut reader = self.reader(&hash)?;
-        let value = serde_json::from_reader(BufReader::with_capacity(1 << 16, &mut reader));
-        io::copy(&mut reader, &mut io::sink()).map_err(|_| damaged(&hash, "can't be unpacked"))?;
+        let bounded = reader.by_ref().take(LONGEST + 1);
+        let value = serde_json::from_reader(BufReader::with_capacity(1 << 16, bounded));
+        io::copy(&mut reader.by_ref().take(LONGEST + 1), &mut io::sink())
+            .map_err(|_| damaged(&hash, "can't be unpacked"))?;
         if reader.seen() == hash { value.map_err(no_json) } else { Err(damaged(&hash, "was altered")) }
     }
 

@@ -4,8 +4,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::atomic::{AtomicUsize, Ordering},
+    fmt, io,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use serde::Serialize;
@@ -71,9 +71,11 @@ impl Report {
 const RESUMED: &str = "run_resumed";
 
 /// Verifies the chain, its end, and every file that it names, by up to `threads` threads.
-pub fn verify(runs: &Runs, run: &RunFolder, threads: usize) -> Result<Report, Error> {
+///
+/// `cancelled` once `stop` is set, since a record from elsewhere may be of any length.
+pub fn verify(runs: &Runs, run: &RunFolder, threads: usize, stop: &AtomicBool) -> Result<Report, Error> {
     let heads = runs.heads_of(run.id())?;
-    let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), threads)?;
+    let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), (threads, stop))?;
     if heads.is_damaged {
         report
             .findings
@@ -88,14 +90,14 @@ pub(super) fn verify_against(
     run: &RunFolder,
     head: Option<&Head>,
     export: Option<&About>,
-    threads: usize,
+    (threads, stop): (usize, &AtomicBool),
 ) -> Result<Report, Error> {
     let mut findings = Vec::new();
-    let chain = check_chain(head, run, &mut findings)?;
+    let chain = check_chain(head, run, stop, &mut findings)?;
     let seal = check_seal(head, &chain, &mut findings);
     let mut files = 0;
     let mut left_out = 0;
-    let hashes = hash_all(run, chain.files.iter().map(|(_, file)| file.path.as_str()), threads)?;
+    let hashes = hash_all(run, chain.files.iter().map(|(_, file)| file.path.as_str()), (threads, stop))?;
     for (seq, file) in &chain.files {
         files += 1;
         let found = match hashes.get(file.path.as_str()) {
@@ -125,18 +127,40 @@ enum Hashed {
     Unreadable(String),
 }
 
+/// A reader that fails once everything has to stop.
+struct Until<'a, R> {
+    reader: R,
+    stop: &'a AtomicBool,
+}
+
+impl<R: io::Read> io::Read for Until<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("stopped"));
+        }
+        self.reader.read(buffer)
+    }
+}
+
+fn stopped() -> Error {
+    Error::new(Code::Cancelled, "the run was cancelled")
+}
+
 /// The hashes of files, each read once.
 fn hash_all<'f>(
     run: &RunFolder,
     names: impl Iterator<Item = &'f str>,
-    threads: usize,
+    (threads, stop): (usize, &AtomicBool),
 ) -> Result<BTreeMap<&'f str, Hashed>, Error> {
     let names: Vec<&str> = names.collect::<BTreeSet<_>>().into_iter().collect();
     let hash = |name: &str| -> Result<Hashed, Error> {
-        Ok(match run.open_file(name)?.map(Sha256::of_reader) {
-            None => Hashed::Missing,
-            Some(Ok((hash, _))) => Hashed::Read(hash),
-            Some(Err(error)) => Hashed::Unreadable(error.to_string()),
+        let until = |file| Until { reader: file, stop };
+        Ok(match run.open_file(name).map(|file| file.map(|file| Sha256::of_reader(until(file)))) {
+            Ok(None) => Hashed::Missing,
+            Ok(Some(Ok((hash, _)))) => Hashed::Read(hash),
+            Ok(Some(Err(_))) if stop.load(Ordering::Relaxed) => return Err(stopped()),
+            Ok(Some(Err(error))) => Hashed::Unreadable(error.to_string()),
+            Err(error) => Hashed::Unreadable(error.message().to_owned()),
         })
     };
     let next = AtomicUsize::new(0);
@@ -173,7 +197,12 @@ struct Checked<'h> {
 }
 
 /// Checks every line of the chain, up to the first that is no record.
-fn check_chain<'h>(head: Option<&'h Head>, run: &RunFolder, findings: &mut Vec<Finding>) -> Result<Checked<'h>, Error> {
+fn check_chain<'h>(
+    head: Option<&'h Head>,
+    run: &RunFolder,
+    stop: &AtomicBool,
+    findings: &mut Vec<Finding>,
+) -> Result<Checked<'h>, Error> {
     let mut checked = Checked { head, ..Checked::default() };
     if run.open_file(EVENTS)?.is_none() {
         // A run that died before its first record has neither a chain nor a head: it is unsealed, not damaged.
@@ -185,6 +214,9 @@ fn check_chain<'h>(head: Option<&'h Head>, run: &RunFolder, findings: &mut Vec<F
     let mut n_lines = 0;
     let mut is_lost = false;
     let is_whole = run.each_line(&mut |line| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
         n_lines += 1;
         if !is_lost && let Some(reason) = checked.add(line) {
             findings.push(Finding { place: format!("{EVENTS}:{n_lines}"), reason });
@@ -293,11 +325,11 @@ mod tests {
     #[track_caller]
     fn check(tamper: impl Fn(&RunFolder, Vec<String>) -> Vec<String>, place: &str, reason: &str) {
         let (_folder, runs, run) = sealed();
-        assert!(verify(&runs, &run, 2).unwrap().is_sound());
+        assert!(verify(&runs, &run, 2, &false.into()).unwrap().is_sound());
         let text = String::from_utf8(run.read(EVENTS).unwrap()).unwrap();
         let lines = tamper(&run, text.lines().map(str::to_owned).collect());
         run.write(EVENTS, (lines.join("\n") + "\n").as_bytes()).unwrap();
-        let report = verify(&runs, &run, 2).unwrap();
+        let report = verify(&runs, &run, 2, &false.into()).unwrap();
         let hit = report.findings.iter().any(|finding| finding.place == place && finding.reason.contains(reason));
         assert!(hit, "{:?}", report.findings);
         assert!(!report.is_sound());
@@ -345,7 +377,7 @@ mod tests {
         let (seq, hash) = Chain::open(&run).map(|chain| (chain.tip().0, chain.tip().1.to_owned())).unwrap();
         let overview = json!({"run": run.id(), "files_changed": 3, "subject": "x"});
         runs.add_head(&Head { overview: Some(overview), ..Head::new(run.id(), (seq, &hash), "done") }).unwrap();
-        assert!(verify(&runs, &run, 1).unwrap().is_sound());
+        assert!(verify(&runs, &run, 1, &false.into()).unwrap().is_sound());
         let path = runs.path().join(HEADS);
         let text = std::fs::read(&path).unwrap();
         let start = memchr::memrchr(b'\n', &text[..text.len() - 1]).unwrap() + 1;
@@ -354,14 +386,14 @@ mod tests {
                 let mut flipped = text.clone();
                 flipped[at] ^= flip;
                 std::fs::write(&path, flipped).unwrap();
-                let report = verify(&runs, &run, 1).unwrap();
+                let report = verify(&runs, &run, 1, &false.into()).unwrap();
                 assert!(!report.is_sound(), "byte {} ^ {flip}: {report:?}", at - start);
             }
         }
         // A line that a crash cut off, and the whole one that recovery wrote behind it.
         let cut = [&text[..text.len() - 9], b"\n", &text[start..]].concat();
         std::fs::write(&path, cut).unwrap();
-        assert!(verify(&runs, &run, 1).unwrap().is_sound());
+        assert!(verify(&runs, &run, 1, &false.into()).unwrap().is_sound());
     }
 
     #[test]
@@ -376,7 +408,7 @@ mod tests {
             for kind in kinds {
                 chain.append("t".to_owned(), Note { kind, ..Note::default() }).unwrap();
             }
-            let report = verify(&runs, &run, 1).unwrap();
+            let report = verify(&runs, &run, 1, &false.into()).unwrap();
             assert_eq!((report.seal, report.findings.is_empty()), (seal, seal == Seal::Unsealed), "{kinds:?}");
             assert!(!report.is_sound());
         }
@@ -388,7 +420,7 @@ mod tests {
         let runs = Runs::of(folder.path());
         let run = runs.create(0, 1).unwrap();
         Chain::open(&run).unwrap().append("t".to_owned(), Note { kind: "x", ..Note::default() }).unwrap();
-        let report = verify(&runs, &run, 2).unwrap();
+        let report = verify(&runs, &run, 2, &false.into()).unwrap();
         assert_eq!((report.seal, report.findings.len(), report.is_sound()), (Seal::Unsealed, 0, false));
     }
 }

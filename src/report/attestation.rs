@@ -33,7 +33,7 @@ pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error>
         Error::new(Code::InvalidInput, format!("there is nothing to attest of run {}: {why}", folder.id()))
             .hint("attested is what a run that is done has changed")
     };
-    let found = ledger::verify(&context.runs, folder, context.options.threads)?;
+    let found = ledger::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
     if !found.is_sound() {
         let why = found.findings.first().map_or_else(|| "no head says where it ends".to_owned(), ToString::to_string);
         return Err(Error::new(Code::RecordDamaged, format!("run {} is not attested: {why}", folder.id()))

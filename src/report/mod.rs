@@ -48,7 +48,7 @@ impl Report {
     pub fn of(context: &Context, folder: &RunFolder) -> Result<Report, Error> {
         let material = Material::read(context, folder)?;
         let overview = host::overview(context, folder)?;
-        let found = ledger::verify(&context.runs, folder, context.options.threads)?;
+        let found = ledger::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
         let end = end::of(&material, &overview);
         let mut findings: Vec<String> = found.findings.iter().map(ToString::to_string).collect();
         if found.findings.is_empty() && !found.is_sound() && overview.state != "running" {

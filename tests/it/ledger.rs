@@ -38,7 +38,8 @@ fn context(site: &Site) -> Context {
 
 /// True if nothing is said to be wrong with a run's record.
 fn is_sound(runs: &Runs, run: &RunFolder) -> bool {
-    ledger::verify(runs, run, 1).is_ok_and(|report| report.is_sound()) && host::damaged_pre_images(run).is_empty()
+    ledger::verify(runs, run, 1, &false.into()).is_ok_and(|report| report.is_sound())
+        && host::damaged_pre_images(run).is_empty()
 }
 
 /// Flips one byte of a file, looks, and puts it back.

@@ -12,7 +12,7 @@ use self::source::Source;
 use crate::repository;
 
 /// Plain data. Each may use those before it.
-const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame"];
+const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame", "plain"];
 
 /// The owners of one effect each. They know the base, not each other.
 const PRIMITIVES: &[&str] =
@@ -63,6 +63,8 @@ const CHOKE_POINTS: &[&str] = &[
     "llm/gguf/",
     "lock/mod.rs",
     "net/",
+    // Files of records and leases, and of git, which may come from somebody else.
+    "plain.rs",
     "process/",
 ];
 
@@ -74,8 +76,9 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
-    // `exec` asks for the attributes by which an overlay marks its folders; `ledger` and `lock` name a flag of `open`.
-    ("rustix", &["cli", "exec", "guest", "journal", "ledger", "lock", "process", "workspace"]),
+    // `exec` asks for the attributes by which an overlay marks its folders; `ledger` and `lock` name a flag of `open`, and `plain`
+    // opens files without waiting for them.
+    ("rustix", &["cli", "exec", "guest", "journal", "ledger", "lock", "plain", "process", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
     ("ureq", &["net"]),

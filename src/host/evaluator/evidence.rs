@@ -82,7 +82,8 @@ impl Host<'_> {
         for transaction in &self.transactions {
             for (index, entry) in transaction.entries.iter().enumerate().filter(|(_, entry)| is_manifest(&entry.path)) {
                 let name = format!("packs/{}/pre/{index}", transaction.transaction);
-                let before = || entry.before.and_then(|_| self.folder.read_image(&name).ok());
+                let image = |length| self.folder.read_image(&name, length).ok().map(|(bytes, _)| bytes);
+                let before = || entry.before.and_then(|stamp| image(stamp.length));
                 first.entry(&entry.path).or_insert_with(before);
             }
         }

@@ -179,7 +179,7 @@ impl<'a> Replay<'a> {
     /// policy that is to be tried is none.
     pub fn open(context: &'a Context, run: &str, trial: Trial) -> Result<Opened<'a>, Error> {
         let folder = context.runs.open(run)?;
-        let report = ledger::verify(&context.runs, &folder, context.options.threads)?;
+        let report = ledger::verify(&context.runs, &folder, context.options.threads, &context.options.cancel)?;
         if !report.findings.is_empty() {
             return Ok(Opened::Damaged(Box::new(damaged(&folder, report))));
         }
