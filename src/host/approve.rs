@@ -22,8 +22,8 @@ use crate::{
 const ALLOWED_SIGNERS: &str = "allowed_signers";
 
 /// Who said yes, and what shows it.
-struct Approver {
-    by: String,
+pub(super) struct Approver {
+    pub(super) by: String,
     /// The key that signed, as `ssh-keygen -l` shows it.
     fingerprint: Option<String>,
 }
@@ -121,7 +121,7 @@ impl Host<'_> {
     }
 
     /// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
-    fn approver(&self, bound: &Bound, by: Option<&str>) -> Result<Approver, Error> {
+    pub(super) fn approver(&self, bound: &Bound, by: Option<&str>) -> Result<Approver, Error> {
         let Some(approvers) = &self.policy.settings().confirm.approvers else {
             let by = by.unwrap_or(PERSON);
             if [POLICY, FLAG, LOCK].contains(&by) {

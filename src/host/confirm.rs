@@ -92,7 +92,8 @@ impl Host<'_> {
         let id = subject.id.clone();
         let now = self.context.options.clock.now();
         // What was granted while the run was suspended was asked by this call, and is no answer to another.
-        if let Some(by) = self.confirmations.granted_at(position.as_str(), &id, self.policy.sha256(), &now) {
+        if let Some((asked, by)) = self.confirmations.granted_at(position.as_str(), &id, self.policy.sha256(), &now) {
+            self.check_shown(asked, &subject)?;
             return Ok(json!({"subject": id, "by": by}));
         }
         if self.flags.dry_run && !subject.empty {
@@ -137,7 +138,10 @@ impl Host<'_> {
         let now = self.context.options.clock.now();
         let granted = self.confirmations.granted(&subject, self.policy.sha256(), &now);
         match granted.map(|bound| bound.id.clone()) {
-            Some(id) => leave.ids.push(id),
+            Some(id) => {
+                self.check_shown(&id, &subject)?;
+                leave.ids.push(id);
+            }
             None if subject.kind == DTA_APPLY && self.confirmations.use_promise(&subject.id) => {}
             None => drop(self.grant(position, subject, leave, sink)?),
         }
@@ -212,6 +216,7 @@ impl Host<'_> {
         let now = self.context.options.clock.now();
         let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
         let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
+        self.check_shown(&id, subject)?;
         self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
     }
 
@@ -381,7 +386,7 @@ impl Host<'_> {
     }
 
     /// A label without secrets.
-    fn shown(&self, label: &str) -> String {
+    pub(super) fn shown(&self, label: &str) -> String {
         secrets::redact(label, self.rules.secrets()).into_owned()
     }
 

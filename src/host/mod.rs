@@ -31,6 +31,7 @@ mod position;
 mod preview;
 mod probe;
 mod prompt;
+mod proof;
 mod provider;
 mod providers;
 mod recover;

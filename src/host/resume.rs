@@ -11,6 +11,7 @@ use super::{
     commit::Committed,
     commitment, door,
     past::Past,
+    proof::{self, PLACE},
     recover::{self, Round},
     retention::check_contents,
     rollback::restore_targets,
@@ -126,7 +127,7 @@ impl<'a> Host<'a> {
         yes: bool,
     ) -> Result<(Self, Policy), Error> {
         let Opened { folder, lease, started, past } = opened;
-        let prepared = prepare(&started, current, yes).and_then(|prepared| {
+        let prepared = prepare(context, &folder, (&started, &past), current, yes).and_then(|prepared| {
             let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
             Ok((prepared, kept, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?, past.spent()?))
         });
@@ -175,8 +176,8 @@ impl<'a> Host<'a> {
         };
         host.budget.count_record(host.folder.own_bytes()?);
         host.take_in(spent);
-        host.count_requests();
-        Ok((host, recorded))
+        let doubted = host.doubt_grants();
+        if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
     }
 
     /// Counts what former sessions did, as far as calls were answered.
@@ -206,6 +207,7 @@ impl<'a> Host<'a> {
             _ => None,
         });
         self.metrics = metrics.collect();
+        self.count_requests();
     }
 
     /// Checks that the run can go on in this tree, and records that it does.
@@ -257,7 +259,8 @@ impl<'a> Host<'a> {
         if let Some((what, Ruling { id, by, reason })) = ruling {
             data[what] = json!({"id": id, "by": by, "reason": reason});
         }
-        self.note(Note { kind: "run_resumed", data, ..Note::default() })?;
+        let volatile = json!({PLACE: proof::place(self.context, &self.folder)?});
+        self.note(Note { kind: "run_resumed", data, volatile, ..Note::default() })?;
         self.sync()
     }
 
@@ -330,7 +333,13 @@ impl<'a> Host<'a> {
 }
 
 /// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
-fn prepare(started: &Started, current: Option<&Policy>, yes: bool) -> Result<(Policy, Policy, Rules, Flags), Error> {
+fn prepare(
+    context: &Context,
+    folder: &RunFolder,
+    (started, past): (&Started, &Past),
+    current: Option<&Policy>,
+    yes: bool,
+) -> Result<(Policy, Policy, Rules, Flags), Error> {
     let recorded = started.policy()?;
     let policy = match current {
         // Defaults that have changed since the record was written are no change of the policy.
@@ -339,8 +348,11 @@ fn prepare(started: &Started, current: Option<&Policy>, yes: bool) -> Result<(Po
     };
     check_flags(&policy, Flags { yes, ..Flags::default() })?;
     let settings = policy.settings();
+    let first = past.records().iter().position(|record| record.kind == "run_started").unwrap_or_default();
+    let is_begun_here = proof::is_own(context, folder, &past.records()[..=first])?;
     let flags = Flags {
-        yes: yes || started.flags.yes && settings.confirm.yes_flag,
+        // Only who made the record has typed it.
+        yes: yes || started.flags.yes && settings.confirm.yes_flag && is_begun_here,
         keep: started.flags.keep && settings.run.keep_flag,
         ..started.flags
     };

@@ -10,6 +10,7 @@ use super::{
     attempt::Attempts,
     budget::{Budget, Cost, Deadline},
     clean,
+    proof::{self, PLACE},
     recover::{self, Round},
     started::{RUN_FILE, Started},
     token::Confirmations,
@@ -259,7 +260,8 @@ impl<'a> Host<'a> {
         // The file names the run and its time, so that its hash differs from run to run.
         let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
         // A commit's id covers the time at which it was made.
-        let volatile = json!({"git_head": head});
+        let place = proof::place(self.context, &self.folder)?;
+        let volatile = json!({"git_head": head, PLACE: place});
         self.note(Note { kind: "run_started", data, files, volatile, ..Note::default() })
     }
 

@@ -101,7 +101,7 @@ impl Bound {
     }
 
     /// True if its list shows just these files, by their own names.
-    fn names(&self, files: &[BoundFile]) -> bool {
+    pub(super) fn names(&self, files: &[BoundFile]) -> bool {
         let is_same = |(shown, file): (&BoundFile<String>, &BoundFile)| {
             (shown.path.as_str(), shown.before) == (file.path.as_str(), file.before)
         };
@@ -152,6 +152,8 @@ pub(super) struct Token {
     pub(super) standing: Standing,
     /// The call that asked.
     pub(super) position: String,
+    /// True if the run waited for the answer, with the patch beside the question.
+    pub(super) was_put_off: bool,
 }
 
 /// The confirmations of a run.
@@ -204,7 +206,8 @@ impl Confirmations {
 
     /// Takes in one that was asked for.
     pub(super) fn keep(&mut self, bound: Bound, standing: Standing, position: String) {
-        self.tokens.insert(bound.id.clone(), Token { bound, standing, position });
+        let was_put_off = standing == Standing::Pending;
+        self.tokens.insert(bound.id.clone(), Token { bound, standing, position, was_put_off });
     }
 
     /// Changes how one stands.
@@ -226,12 +229,11 @@ impl Confirmations {
         bound.find(|bound| bound.answers(subject) && bound.counts_for(&subject.id, policy, now))
     }
 
-    /// Who granted what the call at this position asked about a subject; none if nobody did, or if it was used.
-    pub(super) fn granted_at(&self, position: &str, subject: &str, policy: Sha256, now: &str) -> Option<&str> {
-        self.tokens.values().find_map(|Token { bound, standing, position: asked }| match standing {
-            Standing::Granted { by } => {
-                (asked == position && bound.counts_for(subject, policy, now)).then_some(by.as_str())
-            }
+    /// The id of what the call at this position asked about a subject, and who granted it; none if nobody did, or if it was used.
+    pub(super) fn granted_at(&self, position: &str, subject: &str, policy: Sha256, now: &str) -> Option<(&str, &str)> {
+        self.tokens.values().find_map(|Token { bound, standing, position: asked, .. }| match standing {
+            Standing::Granted { by } => (asked == position && bound.counts_for(subject, policy, now))
+                .then_some((bound.id.as_str(), by.as_str())),
             Standing::Pending | Standing::Used | Standing::Refused => None,
         })
     }

@@ -31,6 +31,7 @@ mod exec_foreign;
 mod exec_set_id;
 mod exec_view;
 mod first_use;
+mod forged;
 mod gate_cases;
 mod gates;
 mod git;
