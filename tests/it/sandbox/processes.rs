@@ -188,3 +188,23 @@ fn a_shell_sees_that_its_children_end() {
         assert_eq!((ended.status, said.as_str()), (Some(0), "SigBlk:\t0000000000000000\ndone\n"));
     }
 }
+
+#[test]
+fn nothing_that_the_machine_keeps_is_left() {
+    // 16 MiB of shared memory, a queue of messages and a semaphore, each of nobody else.
+    let make = format!(
+        "perl -e '$n = 0; $n += syscall({}, 0, 16 << 20, 01600) >= 0; $n += syscall({}, 0, 01600) >= 0; \
+         $n += syscall({}, 0, 1, 01600) >= 0; print $n'",
+        libc::SYS_shmget,
+        libc::SYS_msgget,
+        libc::SYS_semget
+    );
+    let owned = || {
+        let lists = ["shm", "msg", "sem"].map(|kind| fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap());
+        lists.iter().flat_map(|list| list.lines().skip(1)).count()
+    };
+    let before = owned();
+    assert_eq!(said(&Cage::new().run(&make)), "3");
+    assert_eq!(said(&Cage::new().without_namespaces().run(&make)), "0");
+    assert_eq!(owned(), before);
+}
