@@ -42,6 +42,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a plain file for writing that has no other name, also one that is made, with the mode 0600; a link is an error.
+#[expect(clippy::disallowed_methods, reason = "files of records are opened here for `ledger`, which writes them")]
 pub fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = plain(options.mode(0o600).custom_flags(flags.bits().cast_signed()).open(path)?)?;

@@ -192,9 +192,12 @@ mod tests {
 
     #[test]
     fn what_is_not_an_index_is_not_understood() {
-        let whole = index(2, &[entry(b"", b"a", 2)], b"ZZZZ\0\0\0\x01x");
+        let extension = b"ZZZZ\0\0\0\x01x";
+        let whole = index(2, &[entry(b"", b"a", 2)], extension);
         assert!(bounds(&whole).is_some());
-        assert!((0..whole.len()).all(|length| bounds(&whole[..length]).is_none()));
+        // Without the extension it is one that is whole, but for the hash, which is looked at later.
+        let without = whole.len() - extension.len();
+        assert!((0..whole.len()).all(|length| bounds(&whole[..length]).is_none() || length == without));
         assert!(bounds(&index(5, &[], b"")).is_none());
     }
 }
