@@ -128,6 +128,7 @@ impl<'a> Host<'a> {
     ) -> Result<(Self, Policy), Error> {
         let Opened { folder, lease, started, past } = opened;
         let prepared = prepare(context, &folder, (&started, &past), current, yes).and_then(|prepared| {
+            folder.furnish()?;
             let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
             Ok((prepared, kept, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?, past.spent()?))
         });

@@ -271,8 +271,8 @@ impl Runs {
 }
 
 impl RunFolder {
-    /// Makes the folders that every record has.
-    fn furnish(&self) -> Result<(), Error> {
+    /// Makes the folders that every record has. What copies records without empty folders leaves them out.
+    pub fn furnish(&self) -> Result<(), Error> {
         let parts = ["packs", "journal", "artifacts", "dta", "confirmations"];
         parts.iter().try_for_each(|part| make_folder(&self.folder.join(part)))
     }
