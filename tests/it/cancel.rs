@@ -28,9 +28,17 @@ fn cancelled(site: &Site, before: &Tree, ran: Ran) -> Ran {
     ran
 }
 
+/// Starts nrv so that a hang-up ends it, also where the tests themselves were started to ignore one.
+fn hanging_up(site: &Site, arguments: &[&str]) -> Running {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_nrv")]).args(arguments);
+    site.tame(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Running(command.spawn().unwrap())
+}
+
 /// Runs the workflow and sends a signal when a line of its events has all these words.
 fn signalled_at(site: &Site, signal: Signal, words: &[&str]) -> Ran {
-    let mut running = site.start_heard(&[&MIGRATE[..], &["--events", "--threads", "1"]].concat());
+    let mut running = hanging_up(site, &[&MIGRATE[..], &["--events", "--threads", "1"]].concat());
     let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| words.iter().all(|word| line.contains(word))), "{words:?} never came");
     running.signal(signal);
@@ -168,7 +176,7 @@ fn a_run_that_waits_in_the_kernel_is_ended_between_its_changes() {
 nrv.apply.create(\"site/made.txt\", \"made\\n\");\n{large}\n"
             ),
         );
-        let mut running = site.start_heard(&["run", "stuck.rhai"]);
+        let mut running = hanging_up(&site, &["run", "stuck.rhai"]);
         // Nobody reads what it shows.
         wait_until("it shows something", || ready(running.0.stdout.as_ref().unwrap()) || running.has_ended());
         let stdout = running.0.stdout.take();
