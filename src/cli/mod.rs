@@ -77,10 +77,10 @@ pub fn main() -> ExitCode {
     if let Some(code) = gate::watched(&args) {
         return ExitCode::from(code);
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
-            let printed = output::print_of_arguments(&error);
+            let printed = output::print_of_arguments(&error, &args);
             let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             return ExitCode::from(match printed {
                 _ if !asked_for => Code::Usage.exit_code(),

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::BTreeMap,
+    ffi::OsString,
     io::{ErrorKind, IsTerminal, Write},
 };
 
@@ -276,14 +277,21 @@ fn is_about(error: &Error, name: &str) -> bool {
     within == Some(&format!("`{}`", name.escape_debug()))
 }
 
-/// Prints what the parser of the arguments has to say, which repeats them.
-pub(super) fn print_of_arguments(error: &clap::Error) -> std::io::Result<()> {
+/// Prints the help or the version that was asked for, or an error of the arguments, which repeats them: without their secrets.
+pub(super) fn print_of_arguments(error: &clap::Error, arguments: &[OsString]) -> std::io::Result<()> {
     let text = error.render().ansi().to_string();
-    let text = redact::shown(&text);
-    match error.use_stderr() {
-        true => anstream::stderr().write_all(text.as_bytes()),
-        false => anstream::stdout().write_all(text.as_bytes()),
+    if !error.use_stderr() {
+        return anstream::stdout().write_all(text.as_bytes());
     }
+    // Words of the parser itself, such as "to pass '--x' as a value", are no secrets.
+    let arguments: Vec<Cow<'_, str>> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let values = arguments.iter().filter_map(|argument| argument.split_once('=').map(|(_, value)| value));
+    let repeated = arguments.iter().map(|argument| &**argument).chain(values);
+    let text = repeated.fold(text, |text, part| match redact::text(part) {
+        Cow::Owned(shown) => text.replace(part, &shown),
+        Cow::Borrowed(_) => text,
+    });
+    anstream::stderr().write_all(ci::text(Cow::Owned(text)).as_bytes())
 }
 
 /// A JSON document as one line, without secrets.

@@ -14,6 +14,21 @@ fn canary() -> String {
     ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat()
 }
 
+#[test]
+fn an_argument_that_is_refused_is_repeated_without_its_secret_and_the_rest_as_it_is() {
+    let site = Site::new(0);
+    let canary = canary();
+    for arguments in [
+        &["run", "x.rhai", &format!("--threads={canary}")][..],
+        &["run", "x.rhai", "--threads", &canary],
+        &["runs", &canary],
+        &["run", "x.rhai", &format!("--{canary}")],
+    ] {
+        silent(arguments, site.nrv(arguments).exits(2).says("[redacted github-pat"));
+    }
+    site.nrv(&["gate", "command", "--jsonl"]).exits(2).says("to pass '--jsonl' as a value");
+}
+
 /// Several lines, so that what takes single lines apart is seen.
 fn key() -> String {
     let body = "Kq3vT9wZx2LmN8rB5cYdH7jP4sFgA6uEoR1iKq3vT9wZx2LmN8rB5cYdH7jP4sFg\n".repeat(4);
