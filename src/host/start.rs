@@ -316,7 +316,7 @@ fn check_clean(context: &Context, request: &Request, sink: &mut dyn Sink) -> Res
         return Ok(clean::head(context));
     };
     let state = clean::git_state(context)?;
-    let mut dirty = clean::dirty(context, &state, &Globs::parse(writes)?)?;
+    let mut dirty = clean::dirty(context, &state, &Globs::of_any_size(writes)?)?;
     dirty.retain(|(path, _)| !clean::belongs(&request.asked, path));
     if dirty.is_empty() {
         return Ok(state);

@@ -2,6 +2,7 @@
 //!
 //! A [`RepoPath`] says nothing about what is on disk; `workspace` and `journal` open it beneath the root's handle.
 
+pub mod bound;
 pub mod earlier;
 pub mod link;
 pub mod protected;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{DependencyRule, glob, network};
 use crate::{
     error,
-    path::{RepoPath, protected},
+    path::{RepoPath, bound, protected},
 };
 
 /// The largest number that is exact in JSON everywhere.
@@ -121,9 +121,9 @@ impl Form {
             Form::UpTo(most) => whole(value).filter(|n| *n <= most).map(Value::from).ok_or_else(expected),
             Form::Size => whole(value).or_else(|| size(value.as_str()?)).map(Value::from).ok_or_else(expected),
             Form::Duration => value.as_str().and_then(duration).map(Value::from).ok_or_else(expected),
-            Form::Globs => list(value, |item| glob::compile(item.strip_prefix('!').unwrap_or(item)).map(|_| ()))?
+            Form::Globs => globs(value, |item| glob::compile(item.strip_prefix('!').unwrap_or(item)).map(|_| ()))?
                 .ok_or_else(expected),
-            Form::Denied => list(value, |item| match item.strip_prefix('!') {
+            Form::Denied => globs(value, |item| match item.strip_prefix('!') {
                 Some(_) => Err("can't begin with `!`: what is denied stays denied".to_owned()),
                 None => glob::compile(item).map(|_| ()),
             })?
@@ -358,6 +358,13 @@ fn list(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Result<Opt
     Ok(Some(value.clone()))
 }
 
+/// Checks a list of globs: its size, then item by item; none if it is no list.
+fn globs(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Result<Option<Value>, Wrong> {
+    let texts: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    bound::check(&texts).map_err(Wrong::new)?;
+    list(value, check)
+}
+
 /// Checks exact paths of protected files; the paths as they are compared.
 fn files(value: &Value) -> Result<Option<Value>, Wrong> {
     let checked = list(value, |item| {
@@ -486,5 +493,9 @@ mod tests {
         let wrong = Form::Globs.read(&json!(["a", "b[", "c"])).unwrap_err();
         assert_eq!(wrong.item, Some(1));
         assert!(Form::Denied.read(&json!(["!a"])).is_err());
+        let many = Value::from(vec!["**/*.md"; 10_001]);
+        for form in [Form::Globs, Form::Denied] {
+            assert_eq!(form.read(&many).unwrap_err().phrase, "has 10001 entries, and may have 10000");
+        }
     }
 }

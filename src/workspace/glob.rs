@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{
     error::{Code, Error},
-    path::RepoPath,
+    path::{RepoPath, bound},
 };
 
 /// Globs that a path matches if one of them does and none of those with `!` does.
@@ -18,8 +18,18 @@ pub struct Globs {
 impl Globs {
     /// Compiles globs. At least one must be without `!`; a leading `./` is dropped.
     ///
-    /// Absolute globs and those with `..` are `invalid_path`; those that don't compile are `invalid_input`.
+    /// Absolute globs and those with `..` are `invalid_path`; those that don't compile, and lists that would take too much memory,
+    /// are `invalid_input`.
     pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Error> {
+        bound::check(patterns).map_err(|said| {
+            Error::new(Code::InvalidInput, format!("a list of globs {said}"))
+                .hint("name folders, such as `site/**`, or ask several times")
+        })?;
+        Self::of_any_size(patterns)
+    }
+
+    /// Compiles globs as [`Globs::parse`] does, however many: for those that stand for the files of a change.
+    pub(crate) fn of_any_size<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Error> {
         let mut included = GlobSetBuilder::new();
         let mut excluded = GlobSetBuilder::new();
         let mut n_included = 0;
@@ -112,6 +122,19 @@ mod tests {
         check(&["site/**"], "site/a/b", true);
         check(&["./site/**", "!site/old/**"], "site/old/x", false);
         check(&["{a,b}/*"], "b/x", true);
+    }
+
+    #[test]
+    fn lists_that_take_too_much_memory_are_refused() {
+        let many: Vec<String> = (0..10_001).map(|n| format!("a{n}/**/*.html")).collect();
+        Globs::parse(&many[1..]).unwrap();
+        let error = Globs::parse(&many).unwrap_err();
+        assert_eq!(
+            (error.code(), error.message()),
+            (Code::InvalidInput, "a list of globs has 10001 entries, and may have 10000")
+        );
+        let paths: Vec<String> = (0..10_001).map(|n| format!("a{n}")).collect();
+        assert!(Globs::of_any_size(&paths).unwrap().matches(&RepoPath::parse("a7").unwrap()));
     }
 
     #[test]

@@ -45,6 +45,23 @@ fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_list_of_more_globs_than_fit_is_refused_before_it_is_compiled() {
+    let site = Site::empty();
+    let list = "let globs = []; for n in 0..10001 { globs.push(`a${n}/**/*.md`); }\n";
+    for call in [
+        "nrv.files.glob(globs)",
+        "nrv.commit(#{ description: \"x\", assertion: #{ tree_unchanged: globs } })",
+        "nrv.dta(\"link_updater\").propose(#{ target: #{ glob: globs }, params: #{ from_hosts: [\"a.example\"], to_host: \"https://b.example\" } })",
+    ] {
+        site.write("globs.rhai", format!("{list}{call};"));
+        site.nrv(&["run", "globs.rhai"]).exits(1).says("has 10001 entries, and may have 10000").says("name folders");
+    }
+    let globs = vec!["\"a/**/*.md\""; 10_001].join(", ");
+    site.write("header.rhai", format!("const WORKFLOW = #{{ name: \"x\", permissions: #{{ write: [{globs}] }} }};"));
+    site.nrv(&["run", "header.rhai"]).exits(1).says("`permissions.write` of the script's header has 10001 entries");
+}
+
+#[test]
 fn a_long_text_of_control_characters_arrives_whole_and_takes_little_room() {
     let site = Site::empty();
     File::create(site.path("zeros.bin")).unwrap().set_len(8 << 20).unwrap();
