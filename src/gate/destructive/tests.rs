@@ -205,6 +205,13 @@ fn what_cannot_be_parsed_is_said() {
 }
 
 #[test]
+fn a_line_that_is_longer_than_any_argument_is_not_parsed() {
+    let line = |length: usize| format!("echo {}", "x".repeat(length - 5));
+    assert_eq!(examined(&line(1 << 20)).unparsed, None);
+    assert_eq!(examined(&line((1 << 20) + 1)).unparsed.as_deref(), Some("it is too long to be judged"));
+}
+
+#[test]
 fn arguments_as_they_are_need_no_quotes() {
     let argv = ["rm", "-rf", "a b; c"].map(str::to_owned);
     let examined = examine(Command::Argv(&argv), Rules::built_in());
