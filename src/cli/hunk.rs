@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, renderer::DecorStyle};
 
+use super::redact;
 use crate::{error::Error, text::escape};
 
 /// How many places are listed at which the lines of a hunk are.
@@ -39,7 +40,10 @@ pub(super) fn render(error: &Error, name: &str, patch: &[u8], color: bool) -> Op
 
 /// The lines from a hunk's header to its end, safe to be shown; of anything else its one line.
 fn hunk(patch: &[u8], first: usize) -> Vec<String> {
-    let mut lines = patch.split(|byte| *byte == b'\n').skip(first).map(|line| escape(&String::from_utf8_lossy(line)));
+    let mut lines = patch.split(|byte| *byte == b'\n').skip(first).map(|line| {
+        // A long line is cut, and a secret that is cut is not found any more.
+        escape(&redact::text(&String::from_utf8_lossy(line)))
+    });
     let header: Vec<String> = lines.by_ref().take(1).collect();
     let is_hunk = header.iter().any(|line| line.starts_with("@@ "));
     let body = lines.take_while(|line| is_hunk && line.starts_with(['+', '-', ' ', '\\']));

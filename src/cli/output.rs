@@ -236,7 +236,7 @@ impl Output {
 
     /// What is likely not meant so in a script, on stderr.
     pub(super) fn warn_of(&mut self, warning: &Error) {
-        let text = diagnostic::render_warning(warning, &self.sources, self.colors());
+        let text = diagnostic::render_warning(warning, &self.sources, redact::text, self.colors());
         let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
     }
 
@@ -254,7 +254,7 @@ impl Output {
         let color = self.colors();
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
-        let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, color));
+        let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, redact::text, color));
         let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
         let output = error.details().get("output").and_then(|output| output.as_str()).unwrap_or_default();
         if !output.is_empty() && self.said.as_deref() != Some(output) {

@@ -327,7 +327,7 @@ fn all_that_is_wrong_is_told_at_once() {
             "main.rhai:5:21 `WORKFLOW` is wrong: the field `nmae` is unknown, did you mean `name`?",
         ]
     );
-    let shown = diagnostic::render(&rejected.errors[0], &rejected.sources, false);
+    let shown = diagnostic::render(&rejected.errors[0], &rejected.sources, |line| line.into(), false);
     assert!(
         shown.contains("2 | nrv.files.raed(1);\n  |           ^^^^\n") && shown.contains("did you mean `read`?"),
         "{shown}"

@@ -9,7 +9,7 @@ use crate::{
     case::{Check, Report},
     cli::{
         output::{Mode, Output},
-        table,
+        redact, table,
     },
     clock::Stopwatch,
     error::{Code, Error},
@@ -100,7 +100,7 @@ fn text(report: &Report, sources: &BTreeMap<String, String>) -> String {
         text.push_str(&check_text(check, sources));
     }
     if let Some(error) = &report.error {
-        text.push_str(&indented(&diagnostic::render(error, sources, true)));
+        text.push_str(&indented(&diagnostic::render(error, sources, redact::text, true)));
     }
     for path in &report.updated.removed {
         text.push_str(&indented(&format!("removed {}", escape(path))));
@@ -122,7 +122,7 @@ fn check_text(check: &Check, sources: &BTreeMap<String, String>) -> String {
     }
     let mut text = indented(&format!("{}: {}", check.name.replace('_', " ").bold(), check.detail));
     if let Some(error) = &check.error {
-        text.push_str(&indented(&diagnostic::render(error, sources, true)));
+        text.push_str(&indented(&diagnostic::render(error, sources, redact::text, true)));
     }
     if !check.diff.is_empty() {
         text.push_str(&indented(&format!(
