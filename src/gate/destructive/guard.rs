@@ -69,6 +69,9 @@ impl Walk<'_> {
         if name == "nix" {
             self.built(argv, ctx);
         }
+        if name == "patch" || name == "git" && argv.iter().any(|word| matches!(word.as_str(), "apply" | "am")) {
+            self.patched(argv, ctx);
+        }
         // Most commands name nothing that could be guarded. Any name may be that of a link.
         let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'(' | b'`'));
         let telling = |word: &String| is_open(word) || may_be_guarded(word);
@@ -76,14 +79,17 @@ impl Walk<'_> {
         if !is_told && !argv.iter().skip(1).any(telling) {
             return;
         }
-        let removes = matches!(name, "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed");
+        let is_matched = matches!(
+            name,
+            "cp" | "gcp" | "tee" | "rm" | "unlink" | "srm" | "shred" | "truncate" | "mv" | "gmv" | "sed" | "gsed"
+        );
         self.links |= matches!(name, "ln" | "mount" | "mklink" | "new-item");
         let is_here = self.folder().is_none();
         // These take a link itself, and not the file to which it leads.
         let follows = !UNLINKS.contains(&name);
         for path in written(name, kind, argv, self.rules.valued(name, argv), is_here) {
             self.guard_path(&path, follows, argv);
-            if removes && is_pattern_of_guarded(&path) {
+            if is_matched && is_pattern_of_guarded(&path) {
                 self.hit("guard.pattern", argv);
             }
             if self.listed && path.contains('$') || lists::prints_tree(&path) {
@@ -93,6 +99,27 @@ impl Walk<'_> {
         if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
             self.guard_found(argv);
         }
+    }
+
+    /// Files that a patch names which the line itself holds.
+    fn patched(&mut self, argv: &[String], ctx: Context<'_>) {
+        const ONLY_READS: &[&str] = &["--check", "--dry-run", "--numstat", "--stat", "--summary"];
+        if argv.iter().any(|word| ONLY_READS.contains(&word.as_str())) {
+            return;
+        }
+        let files = argv.iter().skip(1).filter_map(|word| self.files.get(word.strip_prefix("-i").unwrap_or(word)));
+        let texts = ctx.input.into_iter().chain(files).filter_map(|value| match value {
+            Value::Text(text) => Some(text.as_str()),
+            Value::Output { .. } => None,
+        });
+        let heads = ["--- ", "+++ ", "rename from ", "rename to ", "copy to "];
+        let lines = texts.flat_map(str::lines);
+        let named = lines.filter_map(|line| heads.iter().find_map(|head| line.strip_prefix(head)));
+        let paths = named.filter_map(|name| name.split('\t').next()).map(|path| path.trim().trim_matches('"'));
+        // With `-p1`, which git takes by itself, the first folder is none of the tree.
+        let below = |path: &str| path.split_once('/').map(|(_, below)| below.to_owned());
+        let paths: Vec<String> = paths.flat_map(|path| [Some(path.to_owned()), below(path)]).flatten().collect();
+        paths.iter().filter(|path| *path != "/dev/null").for_each(|path| self.guard_written(path, argv));
     }
 
     /// Options of git that say which hooks it runs, and what it writes as its settings.

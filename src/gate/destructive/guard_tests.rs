@@ -173,3 +173,33 @@ fn links_on_the_way_to_what_is_written_are_followed_as_the_kernel_does() {
         assert_eq!(strictest(start, line), None, "{line}");
     }
 }
+
+#[test]
+fn a_patch_that_the_line_holds_is_read() {
+    let patch = |path: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
+    let lines = |path: &str| {
+        let text = patch(path);
+        [
+            format!("git apply <<'E'\n{text}E\n"),
+            format!("patch -p1 <<'E'\n{text}E\n"),
+            format!("cat <<'E' | git apply -\n{text}E\n"),
+            format!("cat > /tmp/p.diff <<'E'\n{text}E\ngit apply /tmp/p.diff"),
+            format!("patch -p1 -i/tmp/p <<'E'\n{text}E\n"),
+        ]
+    };
+    for path in ["nrv.toml", ".git/config", ".claude/settings.json"] {
+        lines(path).iter().for_each(|line| all(Some(Severity::Block), &[line]));
+    }
+    lines("src/main.rs").iter().for_each(|line| all(None, &[line]));
+    all(None, &["git apply --check <<'E'\n--- a/nrv.toml\n+++ b/nrv.toml\nE\n"]);
+}
+
+#[test]
+fn a_pattern_that_a_redirection_writes_through_and_a_name_of_a_server_count() {
+    all(
+        Some(Severity::Confirm),
+        &["echo x > nrv.tom?", "echo > [n]rv.toml", "tee n*.toml < /tmp/e", "cp /tmp/e n*v.toml"],
+    );
+    all(Some(Severity::Block), &["curl http://x/nrv.toml -O", "curl -sSLO http://x/y/nrv.lock"]);
+    all(None, &["curl http://x/nrv.toml", "curl -sSLO http://x/a.txt", "echo > *.log", "tee *.txt < /tmp/e"]);
+}

@@ -8,6 +8,7 @@ use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 use super::{
     Examined, Hit, Severity,
     guard::{self, Guise},
+    guarded::is_pattern_of_guarded,
     keep::Stand,
     lists,
     place::{self, Place},
@@ -338,6 +339,10 @@ impl<'r> Walk<'r> {
         }
         let told = [argv, &[">".to_owned(), path.to_owned()]].concat();
         self.guard_written(path, &told);
+        // A shell takes the one file that a pattern stands for.
+        if is_pattern_of_guarded(path) {
+            self.hit("guard.pattern", &told);
+        }
         match Place::within(self.folder(), path) {
             Place::Device => self.hit("disks.write", &told),
             Place::Root | Place::System => self.hit("files.write-system", &told),

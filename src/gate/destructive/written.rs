@@ -89,6 +89,9 @@ const OTHERS: &[&str] =
 pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
     let own = OUTPUTS_OF.iter().find(|(program, _)| *program == name).map_or(&[][..], |(_, options)| options);
     let mut paths: Vec<String> = outputs(argv, own);
+    if name == "curl" && argv.iter().skip(1).any(|word| keeps_name(word)) {
+        paths.extend(argv.iter().filter_map(|url| Some(url.rsplit_once('/')?.1.to_owned())));
+    }
     let (changes, copies) = (kind.is(Kind::CHANGES), kind.is(Kind::COPIES));
     let known = changes || copies || kind.is(Kind::EDITS);
     if name == "mkdir" {
@@ -125,6 +128,12 @@ pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], 
         paths.extend(copied(&arguments, is_remote, is_here));
     }
     paths
+}
+
+/// Whether an option of `curl` says that a file is named as on its server: `-O`, `-sSLO`, `--remote-name-all`.
+fn keeps_name(word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    word.starts_with("--remote-name") || letters.is_some_and(|letters| letters.contains('O'))
 }
 
 /// Whether a program is told to change files in their places: `-i`, `-i.bak`, `-pi`, `--in-place`.
