@@ -56,6 +56,7 @@ pub mod script;
 pub mod seed;
 pub mod signature;
 pub mod text;
+pub mod threads;
 pub mod toolkit;
 pub mod worker;
 pub mod workspace;

@@ -25,6 +25,7 @@ use crate::{
     host::{self, Answer, Context, Event, Flags, Options, Progress, Question, Silent, Sink, Tape, canonical_records},
     policy::Cassettes,
     script::{self, Invocation, Loaded, Tapes},
+    threads,
     workspace::Workspace,
 };
 
@@ -65,11 +66,10 @@ pub fn run(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..context.options.threads.clamp(1, cases.len().max(1)) {
-            let sender = sender.clone();
-            scope.spawn(|| work(sender));
+        let (work, most) = (&work, context.options.threads.clamp(1, cases.len().max(1)));
+        if threads::helpers(scope, most, move || work(sender.clone())).is_empty() {
+            return Err(threads::none_left());
         }
-        drop(sender);
         let mut done = BTreeMap::new();
         let mut told = 0;
         for (index, report) in receiver {
@@ -79,7 +79,8 @@ pub fn run(
                 told += 1;
             }
         }
-    });
+        Ok(())
+    })?;
     context.cancelled().map_or(Ok(()), Err)
 }
 

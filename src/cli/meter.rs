@@ -14,6 +14,7 @@ use super::output::{Mode, json_line};
 use crate::{
     clock::Stopwatch,
     host::{Event, Work},
+    threads,
 };
 
 /// How long work takes before anybody is told how far it is.
@@ -72,7 +73,8 @@ impl Meter {
         if self.shown == Shown::Bar {
             let job = Arc::clone(&self.job);
             // Most work is over by then, and nothing flickers.
-            std::thread::spawn(move || {
+            // Without a thread no bar is drawn.
+            let _ = threads::start(move || {
                 std::thread::sleep(PATIENCE);
                 let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(job) = job.as_mut().filter(|job| job.bar.is_none() && job.watch.elapsed() >= PATIENCE) {

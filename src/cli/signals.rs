@@ -112,16 +112,22 @@ fn listen_with(
     }
     let mut signals = Signals::new(&heeded).map_err(failed)?;
     let (cancel, critical, meter) = (Arc::clone(cancel), critical.cloned(), Arc::clone(meter));
+    // It is not the thread that listens, which a terminal that stands still holds up, and it is there before threads run out.
+    let (ender, wanted) = mpsc::channel();
+    let end = move || {
+        if let (Some(critical), Ok(signal)) = (critical, wanted.recv()) {
+            end_in_time(signal, &critical);
+        }
+    };
+    thread::Builder::new().spawn(end).map_err(failed)?;
     let listen = move || {
         for signal in signals.forever() {
             if editing.give_back() {
                 let _ = emulate_default_handler(signal);
             }
             let again = cancel.swap(true, Ordering::Relaxed);
-            if let Some(critical) = critical.clone().filter(|_| !again) {
-                // It is not this thread, which a terminal that stands still holds up. Without one, a second signal ends the process.
-                let _ = thread::Builder::new().spawn(move || end_in_time(signal, &critical));
-            }
+            // In a session nobody listens: a second signal ends the process.
+            let _ = ender.send(signal);
             busy.store(true, Ordering::Relaxed);
             let text = if again { STOPPED } else { told };
             meter.aside(|line_is_free| say(signal, text, line_is_free));

@@ -15,6 +15,7 @@ mod walk;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -29,10 +30,14 @@ use self::{place::Place, settings::Settings};
 use crate::{
     error::{Code, Error},
     path::RepoPath,
+    threads,
 };
 
 /// The stack of the thread that reads a repository, in bytes.
 const STACK: usize = 8 << 20;
+
+/// Threads that a comparison with the tree takes beside one for each processor: they give out the work, and look for new files.
+const BESIDE: usize = 4;
 
 /// How often that thread is waited for before the signal is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -80,6 +85,7 @@ pub fn state(
     let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
     let read = move || {
         let Some(mut opened) = Opened::at(&root, &environment)? else { return Ok(None) };
+        check_threads()?;
         status::read(&mut opened, &until).map(Some)
     };
     let (sender, receiver) = mpsc::channel();
@@ -98,6 +104,12 @@ pub fn state(
             Err(RecvTimeoutError::Disconnected) => return Err(unknown("the reader of the repository failed")),
         }
     }
+}
+
+/// An error if there are fewer threads than a comparison with the tree takes, which would end in the middle of it.
+fn check_threads() -> Result<(), Error> {
+    let wanted = thread::available_parallelism().map_or(1, NonZeroUsize::get) + BESIDE;
+    if threads::available(wanted)? < wanted { Err(threads::none_left()) } else { Ok(()) }
 }
 
 /// The commit alone; none without a repository, before the first commit, or if it can't be told.

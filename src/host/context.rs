@@ -22,6 +22,7 @@ use crate::{
     path::RepoPath,
     policy::{self, Policy},
     process::{Critical, Isolation, Program},
+    threads,
     workspace::{Overlay, View, Workspace},
 };
 
@@ -212,7 +213,8 @@ impl Context {
         let rules = Arc::new(Rules::of(&policy)?);
         // Every record is searched for secrets; the words for that are made ready while the script is read.
         let early = Arc::clone(&rules);
-        std::thread::spawn(move || early.secrets().list().count());
+        // Without a thread they are made when they are needed.
+        let _ = threads::start(move || early.secrets().list().count());
         let runs = Runs::of(workspace.root());
         Ok(Context { workspace, policy, rules, runs, options })
     }

@@ -122,21 +122,22 @@ impl<'a> Host<'a> {
     /// what only undoes the run is not judged.
     fn reopen(
         context: &'a Context,
-        opened: Opened,
+        Opened { folder, lease, started, past }: Opened,
         current: Option<&Policy>,
         yes: bool,
     ) -> Result<(Self, Policy), Error> {
-        let Opened { folder, lease, started, past } = opened;
         let prepared = prepare(context, &folder, (&started, &past), current, yes).and_then(|prepared| {
             folder.furnish()?;
             let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
-            Ok((prepared, kept, Chain::open(&folder)?, past.transactions(&folder)?, past.standing()?, past.spent()?))
+            let budget = Budget::new(prepared.1.settings().budget.clone());
+            let deadline = Deadline::start(budget.wall(), Arc::clone(&context.options.cancel))?;
+            let counted = (past.transactions(&folder)?, past.standing()?, past.spent()?);
+            Ok((prepared, kept, Chain::open(&folder)?, counted, (budget, deadline)))
         });
-        let ((recorded, policy, rules, flags), kept, chain, transaction_count, transactions, spent) = match prepared {
+        let ((recorded, policy, rules, flags), kept, chain, counted, (budget, deadline)) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return lease.retire().and(Err(error)),
         };
-        let budget = Budget::new(policy.settings().budget.clone());
         let mut host = Host {
             context,
             flags,
@@ -148,7 +149,7 @@ impl<'a> Host<'a> {
             ends: false,
             folder,
             lease: Some(lease),
-            deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),
+            deadline,
             budget,
             policy,
             rules: Arc::new(rules),
@@ -163,9 +164,9 @@ impl<'a> Host<'a> {
             acted: false,
             confirmations: kept.0,
             commitments: kept.1,
-            transactions,
+            transactions: counted.1,
             unproven: std::collections::BTreeSet::new(),
-            transaction_count,
+            transaction_count: counted.0,
             undone: 0,
             set_aside: 0,
             tools: std::collections::BTreeSet::new(),
@@ -176,7 +177,7 @@ impl<'a> Host<'a> {
             watch: Stopwatch::start(),
         };
         host.budget.count_record(host.folder.own_bytes()?);
-        host.take_in(spent);
+        host.take_in(counted.2);
         let doubted = host.doubt_grants();
         if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
     }

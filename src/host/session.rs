@@ -51,7 +51,14 @@ impl Host<'_> {
     pub fn take_back_cancel(&mut self) {
         let stop = &self.context.options.cancel;
         if stop.swap(false, Ordering::Relaxed) {
-            self.deadline = Deadline::start(self.budget.wall(), Arc::clone(stop));
+            match Deadline::start(self.budget.wall(), Arc::clone(stop)) {
+                Ok(deadline) => self.deadline = deadline,
+                // Nobody would say when to stop: nothing is done until there is a thread for that.
+                Err(error) => {
+                    stop.store(true, Ordering::Relaxed);
+                    tracing::warn!("{error}");
+                }
+            }
         }
     }
 

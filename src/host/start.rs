@@ -187,13 +187,14 @@ impl<'a> Host<'a> {
         recover_dead(context, sink)?;
         check_flags(&request.policy, request.flags)?;
         let git = check_clean(context, &request, sink)?;
+        let budget = Budget::new(request.policy.settings().budget.clone());
+        let deadline = Deadline::start(budget.wall(), Arc::clone(&context.options.cancel))?;
         let now_ms = context.options.clock.now_ms();
         let folder = context.runs.create(now_ms, std::process::id())?;
         // Without a lease nothing was written, and nobody would close the record.
         let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
         let started = Started::new(&folder, clock::rfc3339(now_ms), &request, git.head.clone());
         let text = started.write(&folder, context.rules.secrets())?;
-        let budget = Budget::new(request.policy.settings().budget.clone());
         let mut host = Host {
             context,
             flags: request.flags,
@@ -205,7 +206,7 @@ impl<'a> Host<'a> {
             ends: false,
             folder,
             lease,
-            deadline: Deadline::start(budget.wall(), Arc::clone(&context.options.cancel)),
+            deadline,
             budget,
             policy: request.policy,
             rules: Arc::clone(&context.rules),

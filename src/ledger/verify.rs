@@ -14,6 +14,7 @@ use super::{FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::About, cha
 use crate::{
     error::{Code, Error},
     hash::Sha256,
+    threads,
 };
 
 /// What a verification found.
@@ -171,8 +172,9 @@ fn hash_all<'f>(
         }
         Ok(done)
     };
+    let most = threads.min(names.len()).saturating_sub(1);
     let parts: Vec<Result<Vec<_>, Error>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(names.len())).map(|_| scope.spawn(take)).collect();
+        let others = threads::helpers(scope, most, take);
         let own = take();
         let defect = |_| Err(Error::new(Code::Internal, "a thread that hashed files panicked"));
         others.into_iter().map(|other| other.join().unwrap_or_else(defect)).chain([own]).collect()

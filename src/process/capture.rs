@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{clock::Stopwatch, error::Error, process::Program};
+use crate::{clock::Stopwatch, error::Error, process::Program, threads};
 
 /// How often a cancellation is looked for.
 const TICK: Duration = Duration::from_millis(25);
@@ -81,16 +81,19 @@ pub fn capture_with(
         native.current_dir(folder);
     }
     let mut child = native.spawn().map_err(|error| fail(&error))?;
-    match stdin() {
-        Ok(stdin) => feed(child.stdin.take(), stdin),
+    let connected = stdin().and_then(|stdin| {
+        feed(child.stdin.take(), stdin)?;
+        let stdout = drain(child.stdout.take(), command.max_output)?;
+        Ok((stdout, drain(child.stderr.take(), command.max_output)?))
+    });
+    let (stdout, stderr) = match connected {
+        Ok(pipes) => pipes,
         Err(error) => {
             super::kill_group(&child);
             let _ = child.wait();
             return Err(error);
         }
-    }
-    let stdout = drain(child.stdout.take(), command.max_output);
-    let stderr = drain(child.stderr.take(), command.max_output);
+    };
 
     let mut captured = Captured::default();
     let watch = Stopwatch::start();
@@ -122,16 +125,17 @@ pub fn capture_with(
 }
 
 /// Writes a child's stdin on a thread of its own; a child that does not read it is not an error.
-fn feed(pipe: Option<ChildStdin>, bytes: Vec<u8>) {
-    if let Some(mut pipe) = pipe {
-        std::thread::spawn(move || pipe.write_all(&bytes));
+fn feed(pipe: Option<ChildStdin>, bytes: Vec<u8>) -> Result<(), Error> {
+    match pipe {
+        Some(mut pipe) => threads::start(move || pipe.write_all(&bytes)).map(drop),
+        None => Ok(()),
     }
 }
 
 /// Reads a pipe to its end on a thread of its own; gives what is kept, and whether there was more.
-fn drain(pipe: Option<impl Read + Send + 'static>, max: usize) -> Receiver<(Vec<u8>, bool)> {
+fn drain(pipe: Option<impl Read + Send + 'static>, max: usize) -> Result<Receiver<(Vec<u8>, bool)>, Error> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    threads::start(move || {
         let mut kept = Vec::new();
         let mut rest = 0;
         if let Some(mut pipe) = pipe {
@@ -139,8 +143,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>, max: usize) -> Receiver<(Vec<
             rest = std::io::copy(&mut pipe, &mut std::io::sink()).unwrap_or(0);
         }
         let _ = sender.send((kept, rest > 0));
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(test)]

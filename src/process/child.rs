@@ -13,7 +13,7 @@ use crate::{
     clock::Stopwatch,
     error::Error,
     process::{Program, StartThread},
-    text,
+    text, threads,
 };
 
 /// How much of what a child writes to stderr is kept.
@@ -75,7 +75,14 @@ pub fn spawn_piped(program: &Program, args: &[&str]) -> Result<Child, Error> {
         stdin: PipeWriter::from(OwnedFd::from(stdin)),
         stdout: PipeReader::from(OwnedFd::from(stdout)),
     });
-    let stderr = collect(native.stderr.take());
+    let stderr = match collect(native.stderr.take()) {
+        Ok(stderr) => stderr,
+        Err(error) => {
+            super::kill_group(&native);
+            let _ = native.wait();
+            return Err(error);
+        }
+    };
     Ok(Child { native: Native::Process(native, stderr), pipes, exit: None })
 }
 
@@ -148,9 +155,9 @@ impl Drop for Child {
 }
 
 /// Reads a pipe to its end on a thread of its own and keeps the beginning.
-fn collect(pipe: Option<ChildStderr>) -> Receiver<Vec<u8>> {
+fn collect(pipe: Option<ChildStderr>) -> Result<Receiver<Vec<u8>>, Error> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    threads::start(move || {
         let mut kept = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = (&mut pipe).take(STDERR_KEPT as u64).read_to_end(&mut kept);
@@ -158,8 +165,8 @@ fn collect(pipe: Option<ChildStderr>) -> Receiver<Vec<u8>> {
             let _ = std::io::copy(&mut pipe, &mut std::io::sink());
         }
         let _ = sender.send(kept);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(test)]

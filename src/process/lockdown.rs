@@ -13,6 +13,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 use crate::{
     frame::{Isolation, Limits},
     process::system_calls,
+    threads,
 };
 
 /// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
@@ -77,7 +78,7 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
 ///
 /// The kernel tells it to whoever confines itself, which a thread does that then ends.
 pub(super) fn landlock_abi() -> Option<i32> {
-    let status = std::thread::spawn(|| restrict(&[], false)).join().ok()?.ok()?;
+    let status = threads::start(|| restrict(&[], false)).ok()?.join().ok()?.ok()?;
     match status.landlock {
         LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::error::Error;
+use crate::{error::Error, threads};
 
 /// What a shell exits with if it can't run a program.
 const NOT_RUN: [i32; 2] = [126, 127];
@@ -23,10 +23,8 @@ pub fn page(line: &str, path: &str, text: Vec<u8>) -> Result<bool, Error> {
     command.env("PATH", path);
     command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::from(std::io::stderr()));
     let mut child = command.spawn().map_err(failed)?;
-    let feed = child.stdin.take().map(|mut pipe| {
-        // A pager that is left early does not take everything.
-        std::thread::spawn(move || drop(pipe.write_all(&text)))
-    });
+    // A pager that is left early does not take everything. Without a thread it gets nothing.
+    let feed = child.stdin.take().map(|mut pipe| threads::start(move || drop(pipe.write_all(&text))));
     let status = child.wait().map_err(failed)?;
     drop(feed);
     Ok(status.code().is_none_or(|code| !NOT_RUN.contains(&code)))

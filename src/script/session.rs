@@ -105,7 +105,7 @@ impl Worker {
         };
         let pipes = child.take_pipes();
         let pipes = pipes.ok_or_else(|| Error::new(Code::Internal, "a worker was started without pipes"))?;
-        let session = Session::new(pipes.stdout, pipes.stdin);
+        let session = Session::new(pipes.stdout, pipes.stdin)?;
         let mut worker = Worker { child, session, limits: limits.clone(), isolation: Isolation::default() };
         let watch = Stopwatch::start();
         let silent = || Error::new(Code::ScriptCrashed, "a new worker does not answer").hint(EMBEDDERS);

@@ -27,6 +27,7 @@ use crate::{
         Completion, Evaluated, FromWorker, Input, Inspection, Isolation, LONG, Limits, Outcome, Parsed, RunRequest,
         ToWorker,
     },
+    threads,
 };
 
 /// The largest frame until limits are known.
@@ -121,12 +122,12 @@ pub enum Ended {
 
 impl Session {
     /// Begins a conversation; a thread reads from `reader` until it ends.
-    pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
+    pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Result<Self, Error> {
         let (queue, frames) = Queue::new();
         let most = Arc::new(AtomicU64::new(MAX_FRAME));
         let bound = Arc::clone(&most);
-        std::thread::spawn(move || receive(BufReader::new(reader), &queue, &bound));
-        Session { frames, writer: Box::new(writer), most }
+        threads::start(move || receive(BufReader::new(reader), &queue, &bound))?;
+        Ok(Session { frames, writer: Box::new(writer), most })
     }
 
     /// Tells the worker its limits and hears what confines it.
@@ -336,7 +337,7 @@ mod tests {
     const GO_ON: Stop<'static> = &|| None;
 
     fn session(frames: &str) -> Session {
-        Session::new(io::Cursor::new(frames.to_owned().into_bytes()), io::sink())
+        Session::new(io::Cursor::new(frames.to_owned().into_bytes()), io::sink()).unwrap()
     }
 
     #[test]
@@ -367,7 +368,7 @@ mod tests {
         let (told, written) = mpsc::channel();
         let frame = format!("{{\"print\":{{\"text\":\"{}\"}}}}\n", "x".repeat(16 << 20));
         std::thread::spawn(move || while writer.write_all(frame.as_bytes()).is_ok() && told.send(()).is_ok() {});
-        let mut session = Session::new(reader, io::sink());
+        let mut session = Session::new(reader, io::sink()).unwrap();
         let next = |patience| written.recv_timeout(Duration::from_millis(patience)).is_ok();
         // Three wait, one is in the reader's hands.
         assert!((0..4).all(|_| next(60_000)) && !next(200));
@@ -388,7 +389,7 @@ mod tests {
     #[test]
     fn a_silent_script_is_stopped_after_its_grace() {
         let (keep, silent) = mpsc::channel();
-        let mut session = Session::new(Silent(silent), io::sink());
+        let mut session = Session::new(Silent(silent), io::sink()).unwrap();
         let watch = Stopwatch::start();
         let reason = Error::new(Code::Cancelled, "enough");
         let stop = || (watch.elapsed_ms() > 30).then(|| reason.clone());

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::threads;
+
 /// Applies a function to every item by up to `threads` threads. The results don't depend on the number of threads.
 pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     parallel_map_with(threads, items, || (), |(), item| work(item))
@@ -14,8 +16,8 @@ pub fn parallel_map_with<T: Sync, S, R: Send>(
     scratch: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &T) -> R + Sync,
 ) -> Vec<R> {
-    let threads = threads.clamp(1, items.len().max(1));
-    if threads == 1 {
+    let most = threads.clamp(1, items.len().max(1));
+    if most == 1 {
         let mut scratch = scratch();
         return items.iter().map(|item| work(&mut scratch, item)).collect();
     }
@@ -29,11 +31,12 @@ pub fn parallel_map_with<T: Sync, S, R: Send>(
             done.push((index, work(&mut scratch, item)));
         }
     };
-    let scope = crossbeam::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|_| take())).collect();
-        workers.into_iter().map(|worker| worker.join()).collect::<Result<Vec<_>, _>>()
+    let parts = std::thread::scope(|scope| {
+        let helpers = threads::helpers(scope, most - 1, &take);
+        let own = take();
+        helpers.into_iter().map(|helper| helper.join()).chain([Ok(own)]).collect::<Result<Vec<_>, _>>()
     });
-    let mut results: Vec<(usize, R)> = match scope.and_then(|parts| parts) {
+    let mut results: Vec<(usize, R)> = match parts {
         Ok(parts) => parts.into_iter().flatten().collect(),
         // A panic of the work is a defect there; it goes on here with its message.
         Err(panic) => std::panic::resume_unwind(panic),

@@ -17,6 +17,7 @@ use crate::{
     error::{Code, Error},
     path::{RepoPath, protected},
     text::shortened,
+    threads,
 };
 
 /// The files that a walk found.
@@ -95,6 +96,8 @@ impl Workspace {
     ) -> Result<Option<Listing>, Error> {
         let (sender, receiver) = mpsc::channel();
         let met = Arc::default();
+        // The walk ends the program, or waits for ever, where one of its threads can't be started.
+        let threads = threads::available(threads)?;
         let walker = self.walker(globs, threads, &met, own);
         walker.build_parallel().run(|| {
             let sender = sender.clone();

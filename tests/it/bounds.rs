@@ -214,3 +214,39 @@ fn a_change_for_which_there_is_no_room_is_refused_before_it_is_written() {
     assert!(ran.json()["error"]["details"]["needed"].as_u64() > ran.json()["error"]["details"]["free"].as_u64());
     assert!(!left);
 }
+
+/// Who runs nothing else meanwhile: the kernel counts the threads of a user.
+const LONELY: u32 = 12399;
+
+#[test]
+fn where_threads_run_out_a_command_says_so_and_ends() {
+    let site = Site::new(12);
+    let script = "const WORKFLOW = #{ permissions: #{ write: [\"**/*.html\"] } };\nlet links = nrv.dta(\"link_updater\");\n\
+        links.propose(#{ target: #{ glob: [\"**/*.html\"] }, params: #{ from_hosts: [\"old.example.com\"], \
+        to_host: \"https://new.example.com\" } }).id";
+    site.script("w.rhai", script);
+    for entry in walkdir::WalkDir::new(site.root().parent().unwrap()) {
+        if std::os::unix::fs::lchown(entry.unwrap().path(), Some(LONELY), Some(LONELY)).is_err() {
+            println!("skipped: only the system administrator can be another user");
+            return;
+        }
+    }
+    let mut refused = 0;
+    for most in 1..24 {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "1", "30", "setpriv", "--reuid", &LONELY.to_string(), "--regid", &LONELY.to_string()]);
+        command.args(["--clear-groups", "prlimit", &format!("--nproc={most}"), env!("CARGO_BIN_EXE_nrv")]);
+        command.args(["--threads", "4", "run", "w.rhai", "--dry-run"]);
+        let Ok(output) = site.tame(&mut command).output() else {
+            println!("skipped: there is no `timeout`");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code().is_some_and(|code| ![101, 124, 137].contains(&code)) && !said.contains("panicked"),
+            "{most}: {said}"
+        );
+        refused += u32::from(said.contains("temporarily unavailable") || said.contains("can't be started"));
+    }
+    assert!(refused > 0, "no limit was felt");
+}

@@ -12,7 +12,8 @@ use self::source::Source;
 use crate::repository;
 
 /// Plain data. Each may use those before it.
-const BASE: &[&str] = &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame", "plain"];
+const BASE: &[&str] =
+    &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame", "plain", "threads"];
 
 /// The owners of one effect each. They know the base, not each other.
 const PRIMITIVES: &[&str] =
@@ -359,6 +360,22 @@ fn no_program_is_started_by_its_name_alone() {
         let text = repository::text(&format!("src/{}", source.path)).expect("sources are UTF-8");
         for found in bare.find_iter(&text).filter(|found| !source.is_test(found.start())) {
             broken.push(format!("src/{}:{}: {}", source.path, source.line(found.start()), found.as_str()));
+        }
+    }
+    none(&broken);
+}
+
+/// The standard library's `spawn` panics where the user or the machine has no more threads.
+#[test]
+fn no_thread_is_started_without_a_look_at_whether_there_is_one() {
+    let panics =
+        regex::Regex::new(r"thread::spawn\(|scope\.spawn\(|thread::scope\(\|\w+\| \w+\.spawn\(").expect("a pattern");
+    let sources = sources();
+    let tests = test_modules(sources);
+    let mut broken = Vec::new();
+    for source in sources.iter().filter(|source| !tests.contains(&source.module())) {
+        for found in panics.find_iter(&source.code).filter(|found| !source.is_test(found.start())) {
+            broken.push(format!("src/{}:{}: use `threads`", source.path, source.line(found.start())));
         }
     }
     none(&broken);

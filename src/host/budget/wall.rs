@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::clock::Stopwatch;
+use crate::{clock::Stopwatch, error::Error, threads};
 
 /// How often the wish of the user to stop is passed on, and the time looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -70,18 +70,18 @@ pub(in crate::host) struct Deadline {
 }
 
 impl Deadline {
-    pub(in crate::host) fn start(wall: Arc<Wall>, cancel: Arc<AtomicBool>) -> Self {
+    pub(in crate::host) fn start(wall: Arc<Wall>, cancel: Arc<AtomicBool>) -> Result<Self, Error> {
         let stop = Arc::new(AtomicBool::new(false));
         let (alive, ended) = mpsc::channel::<()>();
         let told = Arc::clone(&stop);
-        std::thread::spawn(move || {
+        threads::start(move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if cancel.load(Ordering::Relaxed) || wall.is_spent() {
                     told.store(true, Ordering::Relaxed);
                 }
             }
-        });
-        Deadline { stop, _alive: alive }
+        })?;
+        Ok(Deadline { stop, _alive: alive })
     }
 
     /// Becomes true when everything has to stop.
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn work_is_told_when_time_is_spent_or_the_user_wants_it() {
         let never = || Arc::new(AtomicBool::new(false));
-        assert!(told(&Deadline::start(Arc::new(Wall::new(0)), never())));
+        assert!(told(&Deadline::start(Arc::new(Wall::new(0)), never()).unwrap()));
         let cancel = never();
-        let deadline = Deadline::start(Arc::new(Wall::new(7200)), Arc::clone(&cancel));
+        let deadline = Deadline::start(Arc::new(Wall::new(7200)), Arc::clone(&cancel)).unwrap();
         std::thread::sleep(TICK * 3);
         assert!(!deadline.stop().load(Ordering::Relaxed));
         cancel.store(true, Ordering::Relaxed);

@@ -37,7 +37,7 @@ use crate::{
     hash::Sha256,
     ledger::Note,
     llm::{Capabilities, Cassettes, LlmRequest},
-    policy, prompt,
+    policy, prompt, threads,
 };
 
 /// Who answers requests of a run, and what is on its way.
@@ -147,7 +147,7 @@ impl Host<'_> {
     fn reported(&self, provider: &Provider) -> Result<Capabilities, Error> {
         let (teller, told) = mpsc::channel();
         let asked = provider.clone();
-        std::thread::spawn(move || teller.send(asked.capabilities()));
+        threads::start(move || teller.send(asked.capabilities()))?;
         let reported = loop {
             match told.recv_timeout(flight::TICK) {
                 Ok(reported) => break reported,
