@@ -32,7 +32,7 @@ pub fn parallel_map_with<T: Sync, S, R: Send>(
         }
     };
     let parts = std::thread::scope(|scope| {
-        let helpers = threads::helpers(scope, most - 1, &take);
+        let helpers = threads::helpers(scope, most - 1, take);
         let own = take();
         helpers.into_iter().map(|helper| helper.join()).chain([Ok(own)]).collect::<Result<Vec<_>, _>>()
     });
