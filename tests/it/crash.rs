@@ -244,7 +244,7 @@ fn change(site: &Site, files: usize) {
 
 /// Plays as many rounds as are asked for, with runs killed at moments that a seed chooses.
 fn kill_again_and_again(bench: &Bench, files: usize) {
-    let rounds = setting("NRV_CRASH_ROUNDS", 12);
+    let rounds = setting("NRV_CRASH_ROUNDS", 8);
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
     let mut tally = Tally::default();
     // On a machine that looks too late each time, more rounds are played until one hits a transaction.
