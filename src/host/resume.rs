@@ -176,15 +176,15 @@ impl<'a> Host<'a> {
             waits: false,
             watch: Stopwatch::start(),
         };
-        host.budget.count_record(host.folder.own_bytes()?);
-        host.take_in(counted.2);
+        host.take_in(counted.2)?;
         let doubted = host.doubt_grants();
         if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
     }
 
-    /// Counts what former sessions did, as far as calls were answered.
-    fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) {
-        let Some(past) = &self.past else { return };
+    /// Counts what former sessions did, as far as calls were answered, and the record that they left.
+    fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) -> Result<(), Error> {
+        let Some(past) = &self.past else { return Ok(()) };
+        self.budget.count_record(self.folder.own_bytes()?);
         self.budget.take_in(spent, elapsed_ms);
         for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
             match record.kind.as_str() {
@@ -210,6 +210,7 @@ impl<'a> Host<'a> {
         });
         self.metrics = metrics.collect();
         self.count_requests();
+        Ok(())
     }
 
     /// Checks that the run can go on in this tree, and records that it does.
