@@ -128,7 +128,7 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
     Ok(rows)
 }
 
-/// What policies may do that the lock does not say yet.
+/// The permissions of policies that the lock lacks, as text.
 fn told_trust(before: &Lock, after: &Lock) -> String {
     let mut text = String::new();
     for (file, pinned) in &after.trust {

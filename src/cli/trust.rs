@@ -108,7 +108,7 @@ fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option
     arguments.files.iter().map(one).collect()
 }
 
-/// What a policy does, in words.
+/// The permissions of a policy, as text.
 fn told(wanted: &Wanted) -> String {
     let lines = wanted.entrusted.told.iter().map(|line| format!("  {}\n", escape(line)));
     format!("{} of {}\n{}", escape(&wanted.file), escape(&wanted.root.display().to_string()), lines.collect::<String>())

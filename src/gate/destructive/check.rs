@@ -57,7 +57,7 @@ fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// What a `git config` does: its operands without the word for that, and whether it sets or removes them.
+/// A `git config`: its operands without the subcommand, and true if it sets or removes them.
 struct Config<'a> {
     operands: &'a [&'a str],
     sets: bool,
@@ -81,12 +81,12 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Whether a `git config` sets or removes something.
+/// True if a `git config` sets or removes something.
 pub(super) fn sets(arguments: &Arguments<'_>) -> bool {
     Config::of(arguments).is_some_and(|config| config.sets)
 }
 
-/// Whether a setting of git, with or without its value, decides which hooks git runs: itself, or in a file that it includes.
+/// True if a setting of git, with or without its value, decides which hooks git runs: itself, or in a file that it includes.
 pub(super) fn decides_hooks(setting: &str) -> bool {
     let name = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
     matches!(name.as_str(), "core.hookspath" | "include.path" | "init.templatedir")

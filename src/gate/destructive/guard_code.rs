@@ -6,7 +6,7 @@ use super::{
     walk::Walk,
 };
 
-/// What code says that writes, in lower case.
+/// Words of code that writes, in lower case.
 const WRITES: &[&str] = &[
     "'a'",
     "'r+'",
