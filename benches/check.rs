@@ -8,10 +8,9 @@
 use std::time::Instant;
 
 use nrv::{
-    frame::Limits,
-    path::RepoPath,
-    process::{Isolation, Program},
+    base::{frame::Limits, path::RepoPath},
     script::{Loader, load, session::Origin},
+    system::process::{Isolation, Program},
 };
 
 const LINES: usize = 1000;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::process::{
+use nrv::system::process::{
     Program,
     sandbox::{Confine, Ended, Launch, Output, Stage, launch},
 };

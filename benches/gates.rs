@@ -11,11 +11,11 @@ use std::{
 };
 
 use nrv::{
-    gate::{
+    service::gate::{
         Rules,
         jsonl::{self, Request},
     },
-    policy::Policy,
+    system::policy::Policy,
 };
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::{fs, time::Instant};
 
 use nrv::{
     Call, Context, Host, Options, Position, Request, Silent, Workspace, host,
-    ledger::{self, Chain, Head, Note, RunFolder, Runs},
+    record::{self, Chain, Head, Note, RunFolder, Runs},
 };
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn verifying() {
     let size = fs::metadata(run.path().join("events.jsonl")).unwrap().len() as f64 / 1e6;
     for _ in 0..3 {
         let watch = Instant::now();
-        let report = ledger::verify(&runs, &run, 1, &false.into()).unwrap();
+        let report = record::verify(&runs, &run, 1, &false.into()).unwrap();
         assert!(report.is_sound() && report.records == 100_000);
         let rate = size / watch.elapsed().as_secs_f64();
         let images = host::damaged_pre_images(&run).len();

@@ -20,11 +20,11 @@ use std::{
 
 use nrv::{
     Context, Invocation, Options, Policy, Silent, Workspace,
-    llm::{
+    service::llm::{
         self, Capabilities, Http, LlmClient, LlmClientConfig, LlmRequest, LlmStreamEvent, Model, Wire, WireOptions,
         dialect,
     },
-    net::Sender,
+    system::net::Sender,
 };
 
 const TOKENS: usize = 100_000;

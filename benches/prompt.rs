@@ -8,11 +8,13 @@
 use std::{fs, time::Instant};
 
 use nrv::{
-    call::Parts,
-    error::{Code, Error},
-    path::RepoPath,
-    prompt::compose,
-    workspace::{Overlay, View, Workspace},
+    base::{
+        call::Parts,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    service::prompt::compose,
+    system::workspace::{Overlay, View, Workspace},
 };
 
 const FILES: usize = 1000;

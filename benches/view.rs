@@ -9,11 +9,13 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::atomic::AtomicBool, time::Instant};
 
 use nrv::{
-    call::Run,
-    exec::{Context, prepare},
-    policy::{Exec, Sandbox},
-    process::{Critical, Program},
-    workspace::{Overlay, View, Workspace},
+    base::call::Run,
+    service::exec::{Context, prepare},
+    system::{
+        policy::{Exec, Sandbox},
+        process::{Critical, Program},
+        workspace::{Overlay, View, Workspace},
+    },
 };
 
 const ROUNDS: usize = 15;

@@ -7,7 +7,7 @@ use std::{process::ExitCode, sync::atomic::AtomicBool};
 
 use nrv::{
     Error,
-    process::{
+    system::process::{
         Program,
         sandbox::{self, Confinement, Ended, Stream},
     },

@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use nrv::{
     Code, Error,
     host::Orchestrators,
-    llm::{
+    service::llm::{
         Capabilities, Finish, Http, Kind, LlmClientConfig, LlmRequest, LlmStreamEvent, Model, Piece, Post, Served,
         Service, Usage, client, dialect::Frame, failed,
     },
-    net::Way,
+    system::net::Way,
 };
 use serde_json::json;
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    nrv::entry::main_if_requested().unwrap_or_else(nrv::cli::main)
+    nrv::entry::main_if_requested().unwrap_or_else(nrv::face::cli::main)
 }

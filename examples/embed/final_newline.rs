@@ -4,12 +4,12 @@
 
 use nrv::{
     Adapter, Change, ChangeSet, Code, Content, Error,
-    dta::{
+    service::adapter::{
         Context,
         contract::{Baseline, Counts, Failure, FileHash, Invocation, Proposal},
         evidence::{Evidence, Examined, Measured},
     },
-    workspace::Globs,
+    system::workspace::Globs,
 };
 
 /// The adapter.

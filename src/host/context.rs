@@ -12,18 +12,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Calls, Orchestrators, Trust, commitment};
 use crate::{
-    clock::Clock,
-    dta::Adapters,
-    error::{Code, Error},
-    gate::Rules,
-    ledger::Runs,
-    lock::Locks,
-    net::Way,
-    path::RepoPath,
-    policy::{self, Policy},
-    process::{Critical, Isolation, Program},
-    threads,
-    workspace::{Overlay, View, Workspace},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    record::Runs,
+    service::{adapter::Adapters, gate::Rules},
+    system::{
+        clock::Clock,
+        lock::Locks,
+        net::Way,
+        policy::{self, Policy},
+        process::{Critical, Isolation, Program},
+        threads,
+        workspace::{Overlay, View, Workspace},
+    },
 };
 
 /// Takes how much of a long piece of work is done: (done, total).

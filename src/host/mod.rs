@@ -2,63 +2,20 @@
 //!
 //! A [`Host`] is one run: its record, its lease, its budgets, its overlay. A [`Context`] is what runs have in common.
 
-mod adapter;
-mod apply;
-mod approve;
-mod asked;
-mod attempt;
 mod budget;
-mod clean;
-mod commit;
+mod call;
+mod change;
 mod commitment;
-mod confirm;
 mod context;
-mod custom;
-mod door;
-mod evaluate;
 mod evaluator;
-mod exec;
-mod files;
-mod finish;
-mod fresh;
-mod init;
-mod llm;
-mod outcome;
-mod past;
-mod patch;
-mod plan;
+mod life;
+mod perform;
 mod position;
-mod preview;
-mod probe;
-mod prompt;
-mod proof;
-mod provider;
-mod providers;
-mod recover;
 mod redact;
-mod remake;
 mod replay;
 mod reply;
-mod resume;
-mod retention;
-mod rollback;
-mod said;
-mod samples;
-mod session;
-mod settle;
-mod show;
 mod sink;
-mod stale;
-mod start;
-mod started;
-mod stats;
-mod suggest;
-mod token;
-mod trust;
-mod verifier;
 mod view;
-mod violation;
-mod waiting;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -67,61 +24,65 @@ use std::{
 
 use serde_json::Value;
 
-use self::{
-    adapter::StoredProposal,
-    attempt::Attempts,
-    budget::{Budget, Cost, Deadline},
-    commit::Committed,
-    commitment::Pledge,
-    llm::Models,
-    past::Past,
-    preview::Previewed,
-    start::Origin,
-    token::Confirmations,
-};
 pub use self::{
-    adapter::describe_adapter,
-    approve::signed_by_approver,
     budget::Demand,
+    call::{
+        adapter::describe_adapter,
+        custom::{Calls, CustomCall, CustomContext},
+        llm::{
+            Tape, Told,
+            provider::Orchestrators,
+            providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
+            tape_of,
+        },
+        verifier::{Verified, verify_again},
+    },
+    change::{
+        approve::signed_by_approver,
+        plan::{Plan, Preview},
+    },
     commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
     context::{CI, Context, Flags, Options, Progress, is_on},
-    custom::{Calls, CustomCall, CustomContext},
     evaluator::Evaluation,
-    finish::{Finished, State},
-    init::{
-        FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
-        propose_set_up, remove_hook, set_up,
+    life::{
+        finish::{Finished, State},
+        init::{
+            FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
+            propose_set_up, remove_hook, set_up,
+        },
+        outcome::{Overview, overview, overviews, summary},
+        probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
+        recover::{Recovery, recover, unrecovered},
+        resume::{Resumption, Ruling, reject, resume_call},
+        retention::{Collected, Removed, collect, export, import},
+        rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
+        run_json::Started,
+        start::{Asked, Input, Request, Source},
+        statistics::{Broken, Rates, Spread, Stats, Tries, stats},
+        suggest::{Suggested, Suggestion, suggest},
+        trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
+        waiting::{Waiting, waiting},
     },
-    llm::{Tape, Told, tape_of},
-    outcome::{Overview, overview, overviews, summary},
-    plan::{Plan, Preview},
     position::{Position, Positions},
-    probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
-    provider::Orchestrators,
-    providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
-    recover::{Recovery, recover, unrecovered},
     replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
     reply::canonical_records,
-    resume::{Resumption, Ruling, reject, resume_call},
-    retention::{Collected, Removed, collect, export, import},
-    rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
     sink::{Answer, Event, Question, Silent, Sink, Work},
-    start::{Asked, Input, Request, Source},
-    started::Started,
-    stats::{Broken, Rates, Spread, Stats, Tries, stats},
-    suggest::{Suggested, Suggestion, suggest},
-    trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
-    verifier::{Verified, verify_again},
-    waiting::{Waiting, waiting},
+};
+use self::{
+    budget::{Budget, Cost, Deadline},
+    call::{adapter::StoredProposal, attempt::Attempts, llm::Models},
+    change::{commit::Committed, confirmations::Confirmations, preview::Previewed},
+    commitment::Pledge,
+    life::{history::Past, start::Origin},
 };
 use crate::{
-    error::{Code, Error},
-    gate::{GateResult, Rules},
-    ledger::{Chain, Keeper, Note, RunFolder},
-    lock::Lease,
-    path::RepoPath,
-    policy::Policy,
-    workspace::Overlay,
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    record::{Chain, Keeper, Note, RunFolder},
+    service::gate::{GateResult, Rules},
+    system::{lock::Lease, policy::Policy, workspace::Overlay},
 };
 
 /// A run that is going on.
@@ -180,7 +141,7 @@ pub struct Host<'a> {
     models: Models,
     /// True if the last call was not answered, since the run waits for something.
     waits: bool,
-    watch: crate::clock::Stopwatch,
+    watch: crate::system::clock::Stopwatch,
 }
 
 impl Host<'_> {

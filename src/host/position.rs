@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::call::Call;
+use crate::base::call::Call;
 
 /// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 
 use super::{
     Context, Host,
-    patch::{Patch, Sides, makes_name},
+    change::patch::{Patch, Sides, makes_name},
 };
 use crate::{
-    error::Error,
-    gate::{self, secrets},
-    ledger::{self, Keeper, Note, Permit, RunFolder},
-    path::RepoPath,
+    base::{error::Error, path::RepoPath},
+    record::{self, Keeper, Note, Permit, RunFolder},
+    service::gate::{self, secrets},
 };
 
 /// Records from which changes are undone: if they name a secret, the exact data is kept in the pack.
@@ -150,7 +149,7 @@ fn redacted_note(
     let mut data = note.data;
     secrets::redact_json(&mut data, rules);
     if let Some(kept) = kept {
-        data[ledger::EXACT] = kept;
+        data[record::EXACT] = kept;
     }
     Ok(Note { data, ..note })
 }

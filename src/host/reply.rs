@@ -6,16 +6,20 @@ use regex::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position, budget::Cost, exec, position, start::Origin, unrecorded};
+use super::{Host, Position, budget::Cost, call::exec, life::start::Origin, position, unrecorded};
 use crate::{
-    call::Call,
-    clock::Stopwatch,
-    error::{Code, Error},
-    gate::{Verdict, secrets},
-    hash::Hasher,
-    json,
-    ledger::{Note, Pack, Permit, Record, RunFolder, named, packed_form},
-    llm::Transcript,
+    base::{
+        call::Call,
+        error::{Code, Error},
+        hash::Hasher,
+        json,
+    },
+    record::{Note, Pack, Permit, Record, RunFolder, named, packed_form},
+    service::{
+        gate::{Verdict, secrets},
+        llm::Transcript,
+    },
+    system::clock::Stopwatch,
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.
@@ -366,7 +370,7 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Chain, Runs};
+    use crate::record::{Chain, Runs};
 
     #[test]
     fn nothing_of_the_machine_or_of_other_runs_is_compared() {

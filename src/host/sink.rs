@@ -4,7 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Commitment;
-use crate::{call::Blob, diff::Stat, gate::GateResult, hash::Sha256, llm::Usage};
+use crate::{
+    base::{call::Blob, diff::Stat, hash::Sha256},
+    service::{gate::GateResult, llm::Usage},
+};
 
 /// Something that a run tells.
 #[derive(Clone, Debug, Serialize)]

@@ -1,10 +1,9 @@
 //! The tree as the run sees it.
 
-use super::{Context, Host, files::Files};
+use super::{Context, Host, call::files::Files};
 use crate::{
-    error::Error,
-    path::RepoPath,
-    workspace::{Globs, View},
+    base::{error::Error, path::RepoPath},
+    system::workspace::{Globs, View},
 };
 
 impl Context {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    error::{Code, Error, nearest},
-    schema::Schema,
+    base::error::{Code, Error, nearest},
     script::Header,
+    system::schema::Schema,
 };
 
 /// How far references and branches of a schema are followed.

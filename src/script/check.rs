@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    error::{Code, Error, Location, nearest},
-    frame::{Inspection, Use},
+    base::{
+        error::{Code, Error, Location, nearest},
+        frame::{Inspection, Use},
+        path::RepoPath,
+    },
     host::Context,
-    path::RepoPath,
-    policy::{Ceiling, Policy},
     script::{Loaded, Rejected, list::meant, load_script},
+    system::policy::{Ceiling, Policy},
 };
 
 /// What was found in a script and everything that it imports.

@@ -6,9 +6,11 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::Deco
 use anstream::adapter::strip_str;
 
 use crate::{
-    error::{Error, Location},
+    base::{
+        error::{Error, Location},
+        text::escape,
+    },
     script::check,
-    text::escape,
 };
 
 /// What takes secrets out of a line of a script. A long line is cut, and a secret that is cut is not found any more.
@@ -95,7 +97,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use crate::base::error::Code;
 
     fn error(line: usize, column: usize) -> Error {
         Error::new(Code::ScriptSyntax, "`raed` does not exist").at(Location { path: "a.rhai".to_owned(), line, column })

@@ -5,9 +5,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde_json::{Value, json};
 
 use crate::{
-    error::{Code, Error, Location, nearest},
-    policy::Ceiling,
-    schema::Schema,
+    base::error::{Code, Error, Location, nearest},
+    system::{policy::Ceiling, schema::Schema},
 };
 
 /// What a script says of itself. Without one, a script may only read.
@@ -123,7 +122,7 @@ pub(super) fn place(path: &str, text: &str) -> Option<Location> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::OnFailure;
+    use crate::system::policy::OnFailure;
 
     #[track_caller]
     fn refused(header: &Value, words: &str) {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    policy::Ceiling,
     script::{Loaded, arguments::kind},
+    system::policy::Ceiling,
 };
 
 /// The text that `nrv run SCRIPT --help` shows.
@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{path::RepoPath, script::header};
+    use crate::{base::path::RepoPath, script::header};
 
     #[test]
     fn help_shows_what_a_caller_needs() {

@@ -1,6 +1,6 @@
 //! Where an `import` leads: to the shipped modules, or to a file of the workspace beside the importing one.
 
-use crate::{
+use crate::base::{
     error::{Code, Error, nearest},
     hash::Sha256,
     path::RepoPath,

@@ -3,10 +3,12 @@
 use serde::Serialize;
 
 use crate::{
-    error::{Code, Error, nearest},
-    frame::Inspection,
+    base::{
+        error::{Code, Error, nearest},
+        frame::Inspection,
+        path::RepoPath,
+    },
     host::Context,
-    path::RepoPath,
     script::{
         approval::{self, Lock, Standing},
         header,

@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    error::{Code, Error, Location},
-    frame::{Import, Inspection, Limits, RunRequest, Use},
-    hash::Sha256,
-    path::RepoPath,
+    base::{
+        error::{Code, Error, Location},
+        frame::{Import, Inspection, Limits, RunRequest, Use},
+        hash::Sha256,
+        path::RepoPath,
+    },
     script::{
         check::{module_calls, uses},
         header::{self, Header},
         library::{self, Target},
         session::{Origin, Spare, Worker},
+        worker::Stop,
     },
-    worker::Stop,
 };
 
 /// What some editors begin a text with.

@@ -4,8 +4,10 @@
 
 pub mod approval;
 pub mod arguments;
+pub mod cases;
 pub mod check;
 pub mod diagnostic;
+pub mod guest;
 pub mod header;
 pub mod help;
 pub mod interactive;
@@ -13,11 +15,13 @@ pub mod library;
 mod list;
 mod load;
 mod probe;
+mod recordings;
+pub mod reference;
 mod replay;
 mod resume;
 mod run;
 pub mod session;
-mod tape;
+pub mod worker;
 
 pub use self::{
     arguments::complete,
@@ -28,8 +32,8 @@ pub use self::{
     list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
     probe::probe,
+    recordings::{Tapes, folder as tape_folder, read as read_tape},
     replay::{Variation, replay},
     resume::resume,
     run::{Invocation, load_script, run, run_file},
-    tape::{Tapes, folder as tape_folder, read as read_tape},
 };

@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::{
-    call::Call,
-    error::{Code, Error, Location},
-    frame::{Isolation, Limits},
-    path::RepoPath,
-    process::{self, Program},
-    script::{Loader, load, session},
-    worker::Stop,
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        frame::{Isolation, Limits},
+        path::RepoPath,
+    },
+    script::{Loader, load, session, worker::Stop},
+    system::process::{self, Program},
 };
 
 const SCRIPT: &str = "40 + 2";

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    call::Call,
-    error::{Code, Error, Location},
-    frame::RunRequest,
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        frame::RunRequest,
+    },
     host::{Asked, Context, Opened, Positions, Replay, Replayed, Started, Trial},
     script::{Loaded, complete, run::origin, session},
 };

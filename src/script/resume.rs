@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    error::{Code, Error},
-    hash::Sha256,
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
     host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started, Tape},
-    path::RepoPath,
-    policy::{Cassettes, Policy},
     script::{
-        Loaded, header,
-        header::Header,
-        library,
+        Loaded,
+        header::{self, Header},
+        library, recordings,
         run::{self, go, origin},
         session::{Spare, Worker},
-        tape,
     },
+    system::policy::{Cassettes, Policy},
 };
 
 /// Goes on with a run that waits, or whose process died, from its record; see [`Host::resume`].
@@ -65,7 +66,7 @@ fn tape_of(
     policy: &Policy,
     resumption: &Resumption,
 ) -> Result<Option<Tape>, Error> {
-    let folder = tape::folder(script);
+    let folder = recordings::folder(script);
     let before = match &resumption.tape {
         Some(tape) => Some(tape.clone()),
         None => host::tape_of(context, run)?,
@@ -79,7 +80,7 @@ fn tape_of(
     let tape = before.unwrap_or_else(|| Tape { mode, folder, files: BTreeMap::new() });
     let files = match resumption.tape.is_some() {
         true => tape.files,
-        false => tape::read(context, &tape.folder)?,
+        false => recordings::read(context, &tape.folder)?,
     };
     Ok(Some(Tape { mode, files, ..tape }))
 }

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    call::Call,
-    error::{Code, Error, Location},
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        path::RepoPath,
+    },
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
-    path::RepoPath,
-    policy::Policy,
-    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, session, tape},
+    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session},
+    system::policy::Policy,
 };
 
 /// How a script is to be run.
@@ -73,7 +75,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     let ceiling = &loaded.header.ceiling;
     let policy = policy(context, loaded, invocation.locked)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
-        let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::hash::Sha256::of(text.as_bytes()));
+        let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::base::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })
     });
     let request = Request {
@@ -88,7 +90,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
         flags: invocation.flags,
         writes: Some(ceiling.write.clone()),
     };
-    let tape = tape::choose(context, &request.policy, &loaded.main, &invocation.tapes)?;
+    let tape = recordings::choose(context, &request.policy, &loaded.main, &invocation.tapes)?;
     let mut host = Host::start(context, request, sink)?;
     if let Some(tape) = tape
         && let Err(error) = host.use_cassettes(tape)

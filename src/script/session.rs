@@ -9,12 +9,16 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    call::Call,
-    clock::Stopwatch,
-    error::{Code, Error, Location},
-    frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
-    process::{self, Child, Program},
-    worker::{Ended, Event, Session, Stop},
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
+    },
+    script::worker::{Ended, Event, Session, Stop},
+    system::{
+        clock::Stopwatch,
+        process::{self, Child, Program},
+    },
 };
 
 /// The hidden subcommand that makes this binary a worker.

@@ -4,9 +4,9 @@
 use std::os::unix::fs::symlink;
 
 use nrv::{
-    apply::Request,
-    call::{Call, Strategy},
-    schema::Schema,
+    base::call::{Call, Strategy},
+    service::apply::Request,
+    system::schema::Schema,
 };
 use serde_json::{Value, json};
 

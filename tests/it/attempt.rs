@@ -26,7 +26,7 @@ fn site(body: &str) -> Site {
 
 fn events(site: &Site) -> Vec<Value> {
     let text = fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
-    let schema = nrv::schema::Schema::compile(&serde_json::from_str(RECORD).unwrap()).unwrap();
+    let schema = nrv::system::schema::Schema::compile(&serde_json::from_str(RECORD).unwrap()).unwrap();
     let event = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap();
         schema.check(&event).unwrap();

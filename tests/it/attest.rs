@@ -5,7 +5,7 @@
 use std::{fs, process::Command};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use nrv::hash::Sha256;
+use nrv::base::hash::Sha256;
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -11,7 +11,7 @@ use std::{
 
 use nrv::{
     Calls, Code, Context, CustomCall, Demand, Finished, Flags, Invocation, Options, Program, Silent, State, Workspace,
-    ledger::Record,
+    record::Record,
 };
 use serde_json::{Value, json};
 

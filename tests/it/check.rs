@@ -8,11 +8,10 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use nrv::{
     Calls, CustomCall,
-    error::Error,
+    base::{error::Error, path::RepoPath},
     host::{Context, Options},
-    path::RepoPath,
     script::{self, Checked},
-    workspace::Workspace,
+    system::workspace::Workspace,
 };
 use serde_json::{Value, json};
 

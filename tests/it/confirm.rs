@@ -7,10 +7,12 @@ use std::{fs, io::Write, os::unix::fs::PermissionsExt, sync::atomic::AtomicBool}
 
 use nrv::{
     Call, Code, Context, Error, Host, Options, Position, Request, Resumption, Ruling, Silent, Workspace,
-    clock::Clock,
-    hash::Sha256,
+    base::hash::Sha256,
     host::{Asked, Finished, Input, waiting},
-    lock::{Locks, Wait},
+    system::{
+        clock::Clock,
+        lock::{Locks, Wait},
+    },
 };
 use serde_json::{Value, json};
 
@@ -583,8 +585,11 @@ fn a_signature_is_made_and_counts_on_another_machine() {
 fn a_destructive_command_of_a_run_waits_for_a_confirmation_though_a_rule_allows_it() {
     let site = Site::new(1).policy("[[exec.allow]]\nprefix = [\"git\"]\n");
     let context = context(&site);
-    let run =
-        nrv::call::Run { program: "git".to_owned(), args: vec!["reset".into(), "--hard".into()], ..Default::default() };
+    let run = nrv::base::call::Run {
+        program: "git".to_owned(),
+        args: vec!["reset".into(), "--hard".into()],
+        ..Default::default()
+    };
     let error = suspend(&mut started(&context), Call::ExecRun(Box::new(run)));
     assert!(error.message().contains("destructive-ops: `git reset --hard`"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use nrv::gate::destructive::{Command, Rules, examine};
+use nrv::service::gate::destructive::{Command, Rules, examine};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use nrv::{
+use nrv::base::{
     diff::{self, FilePatch, Kind, Operation, ParseOptions, Patch, Placement, Prose, Side, Strip},
     error::Error,
 };

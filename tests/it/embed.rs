@@ -13,14 +13,14 @@ use std::{
 
 use nrv::{
     Adapter, Adapters, Call, Calls, Change, ChangeSet, Code, Content, Context, CustomCall, Error, Finished, Flags,
-    Host, Invocation, Options, Policy, Position, Program, Request, Silent, State, Workspace, dta,
-    dta::{
+    Host, Invocation, Options, Policy, Position, Program, Request, Silent, State, Workspace, host,
+    record::Record,
+    script::guest::bindings,
+    service::adapter::{
+        self,
         contract::{Baseline, Counts, FileHash, Proposal},
         evidence::{Evidence, Measured},
     },
-    guest::bindings,
-    host,
-    ledger::Record,
 };
 use serde_json::{Value, json};
 
@@ -171,7 +171,7 @@ impl Adapter for Liar {
         vec!["**/*.md"]
     }
 
-    fn propose(&self, ctx: &dta::Context<'_>, input: &dta::contract::Invocation) -> Result<Proposal, Error> {
+    fn propose(&self, ctx: &adapter::Context<'_>, input: &adapter::contract::Invocation) -> Result<Proposal, Error> {
         let paths = ctx.view.list(&input.target.globs(ctx.view)?, 1)?.paths;
         let mut baseline = Baseline::default();
         let mut changes = Vec::new();
@@ -187,8 +187,8 @@ impl Adapter for Liar {
     /// It would pass everything, but it is not the one that is asked.
     fn measure(
         &self,
-        _: &dta::Context<'_>,
-        _: &dta::contract::Invocation,
+        _: &adapter::Context<'_>,
+        _: &adapter::contract::Invocation,
         _: &Evidence<'_>,
     ) -> Result<Measured, Error> {
         Ok(Measured::default())

@@ -9,12 +9,13 @@ use std::{
 };
 
 use nrv::{
-    call::Blob,
-    gate::{Decision, GateResult},
-    hash::Sha256,
+    base::{call::Blob, hash::Sha256},
     host::{Commitment, Event, Maker, Work},
-    llm::Usage,
-    schema::Schema,
+    service::{
+        gate::{Decision, GateResult},
+        llm::Usage,
+    },
+    system::schema::Schema,
 };
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::{Context, Options, Workspace, ledger::Record};
+use nrv::{Context, Options, Workspace, record::Record};
 use serde_json::{Value, json};
 
 use crate::support::site::Site;

@@ -13,10 +13,8 @@ use std::{
 };
 
 use nrv::{
-    change::Content,
-    error::Code,
-    path::RepoPath,
-    workspace::{Overlay, Workspace},
+    base::{change::Content, error::Code, path::RepoPath},
+    system::workspace::{Overlay, Workspace},
 };
 
 use self::command::{Setting, WAYS, Way};
@@ -250,7 +248,7 @@ fn a_copy_says_what_it_is_and_is_refused_where_all_is_required() {
     let confinement = done.unwrap().ended.confinement;
     assert_eq!(Some(&confinement), told.as_ref());
     assert!(!confinement.staged && confinement.missing.iter().any(|missing| missing.starts_with("no overlay: ")));
-    assert_ne!(confinement.state, nrv::process::sandbox::State::Enforced);
+    assert_ne!(confinement.state, nrv::system::process::sandbox::State::Enforced);
     let error = setting.shell("true").require().run(Way::Copy).unwrap_err();
     assert_eq!((error.code(), error.message().contains("no overlay")), (Code::PermissionDenied, true), "{error}");
 }
@@ -274,7 +272,7 @@ fn a_copy_keeps_modes_and_times() {
 fn a_command_may_refuse_to_start() {
     for way in WAYS {
         let setting = Setting::new();
-        let refuse = |_: &_| Err(nrv::error::Error::new(Code::Blocked, "not like that"));
+        let refuse = |_: &_| Err(nrv::base::error::Error::new(Code::Blocked, "not like that"));
         let error =
             setting.shell("echo x > target/ran").scratch(&["target/**"]).run_with(way, &mut { refuse }).unwrap_err();
         assert_eq!(error.code(), Code::Blocked, "{way:?}");
@@ -288,7 +286,7 @@ fn private_folders_of_a_dead_run_are_cleared() {
     let folder = setting.place().join("nrv-r1-dead");
     fs::create_dir_all(folder.join("work/work")).unwrap();
     fs::set_permissions(folder.join("work/work"), fs::Permissions::from_mode(0o000)).unwrap();
-    nrv::exec::clear("r1", &setting.environment()).unwrap();
+    nrv::service::exec::clear("r1", &setting.environment()).unwrap();
     assert!(!folder.exists());
     assert!(Workspace::open(setting.root()).is_ok());
 }

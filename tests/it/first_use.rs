@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -306,7 +306,7 @@ fn a_change_of_nothing_asks_nobody() {
 
 #[test]
 fn the_default_number_of_calls_fits_that_of_files() {
-    let policy = nrv::policy::Policy::default();
+    let policy = nrv::system::policy::Policy::default();
     let budget = &policy.settings().budget;
     assert!(budget.calls >= 8 * budget.files, "{budget:?}");
 }

@@ -9,9 +9,8 @@ use std::{
 };
 
 use nrv::{
-    hash::Sha256,
-    json::canonical,
-    ledger::{FileRef, GENESIS, Head, Record, Runs},
+    base::{hash::Sha256, json::canonical},
+    record::{FileRef, GENESIS, Head, Record, Runs},
 };
 use serde_json::{Value, json};
 

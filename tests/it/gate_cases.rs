@@ -4,12 +4,12 @@
 #![expect(clippy::disallowed_methods, reason = "cases lie outside of the repository")]
 
 use nrv::{
-    gate::{
+    base::hash::Sha256,
+    service::gate::{
         Decision, GateResult, Rules, evaluate,
         jsonl::{self, Request},
     },
-    hash::Sha256,
-    policy::Policy,
+    system::policy::Policy,
 };
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use nrv::{error::Error, git::State};
+use nrv::{base::error::Error, system::git::State};
 
 use crate::support::site::{OLD, SECOND, Site, page};
 
@@ -23,7 +23,7 @@ use crate::support::site::{OLD, SECOND, Site, page};
 fn state(site: &Site) -> Result<State, Error> {
     let home = site.root().parent().expect("it has one").display().to_string();
     let environment = BTreeMap::from([("HOME".to_owned(), home)]);
-    nrv::git::state(&site.root(), &environment, &Arc::new(AtomicBool::new(false)))
+    nrv::system::git::state(&site.root(), &environment, &Arc::new(AtomicBool::new(false)))
         .map(|state| state.expect("a repository"))
 }
 
@@ -212,7 +212,7 @@ fn files_of_git_lfs_are_held_against_their_pointers() {
     let pointer = |content: &[u8]| {
         format!(
             "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n",
-            nrv::hash::Sha256::of(content),
+            nrv::base::hash::Sha256::of(content),
             content.len()
         )
     };
@@ -330,7 +330,7 @@ fn a_linked_work_tree_is_read_like_any_other() {
     site.git(&["worktree", "add", "-q", "../linked"]);
     let linked = site.root().parent().expect("it has one").join("linked");
     let read = || {
-        let state = nrv::git::state(&linked, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
+        let state = nrv::system::git::state(&linked, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
         state.expect("it can be read").expect("a repository")
     };
     assert_eq!(read().head.as_deref(), Some(site.git(&["rev-parse", "HEAD"]).trim()));
@@ -377,7 +377,7 @@ fn a_partial_clone_fetches_nothing() {
         site.git(&["clone", "-q", "--filter", filter, &url, &name]);
         let clone = site.root().join(&name).canonicalize().expect("a clone");
         let read = || {
-            let state = nrv::git::state(&clone, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
+            let state = nrv::system::git::state(&clone, &BTreeMap::new(), &Arc::new(AtomicBool::new(false)));
             state
                 .expect("it can be read")
                 .expect("a repository")

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::atomic::AtomicBool};
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use nrv::{
-    dta::{self, Context, jsonl},
-    error::Code,
-    workspace::{Overlay, View, Workspace},
+    base::error::Code,
+    service::adapter::{self, Context, jsonl},
+    system::workspace::{Overlay, View, Workspace},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ fn run(case: &Case) -> Result<(String, u64), String> {
         }),
         files: BTreeMap::from([("page.html".to_owned(), case.html.clone())]),
     };
-    let adapter = &dta::link_updater::LinkUpdater;
+    let adapter = &adapter::link_updater::LinkUpdater;
     match jsonl::answer(adapter, &ctx, &request) {
         Ok(answer) if !answer.output.verifier.passed => Err(format!("{:?}", answer.output.verifier.failures)),
         Ok(answer) => {

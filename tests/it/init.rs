@@ -4,7 +4,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::support::site::{MIGRATE, Site, Tree};

@@ -8,12 +8,14 @@ use std::{
 
 use nrv::{
     Code, Context, Options, Workspace,
-    clock::Stopwatch,
-    error::Error,
-    frame::{CandidateKind, Completion},
+    base::{
+        error::Error,
+        frame::{CandidateKind, Completion},
+        path::RepoPath,
+    },
     host::{Answer, Event, Question, Sink, State},
-    path::RepoPath,
     script::interactive::{Evaluated, Interactive, Start},
+    system::clock::Stopwatch,
 };
 use serde_json::{Value, json};
 

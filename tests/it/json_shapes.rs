@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::support::{

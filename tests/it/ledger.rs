@@ -11,7 +11,7 @@ use std::{
 use nrv::{
     Context, Options, Workspace,
     host::{self, Overview},
-    ledger::{self, Chain, Head, Note, RunFolder, Runs},
+    record::{self, Chain, Head, Note, RunFolder, Runs},
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn context(site: &Site) -> Context {
 
 /// True if nothing is said to be wrong with a run's record.
 fn is_sound(runs: &Runs, run: &RunFolder) -> bool {
-    ledger::verify(runs, run, 1, &false.into()).is_ok_and(|report| report.is_sound())
+    record::verify(runs, run, 1, &false.into()).is_ok_and(|report| report.is_sound())
         && host::damaged_pre_images(run).is_empty()
 }
 

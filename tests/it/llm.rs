@@ -17,13 +17,15 @@ use std::{
 
 use nrv::{
     Code, Error,
-    apply::ApplyStrategy,
-    llm::{
-        self, Capabilities, Cassettes, Finish, Heuristic, Http, Kind, LlmClient, LlmClientConfig, LlmRequest,
-        LlmRequestBuilder, LlmStreamEvent, Mode, Model, Orchestrator, Reply, Retry, Wire, WireOptions, dialect,
+    face::toolkit,
+    service::{
+        apply::ApplyStrategy,
+        llm::{
+            self, Capabilities, Cassettes, Finish, Heuristic, Http, Kind, LlmClient, LlmClientConfig, LlmRequest,
+            LlmRequestBuilder, LlmStreamEvent, Mode, Model, Orchestrator, Reply, Retry, Wire, WireOptions, dialect,
+        },
     },
-    net::{Cancel, Secret, Sender},
-    toolkit,
+    system::net::{Cancel, Secret, Sender},
 };
 use serde_json::json;
 

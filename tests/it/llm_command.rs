@@ -10,12 +10,14 @@ use std::{
 
 use nrv::{
     Code, Error,
-    llm::{
+    service::llm::{
         self, Capabilities, Command, CommandOptions, Finish, Kind, LlmClientConfig, LlmRequest, Model, Orchestrator,
         Reply, Timeouts,
     },
-    net::{Cancel, Secret},
-    process::Program,
+    system::{
+        net::{Cancel, Secret},
+        process::Program,
+    },
 };
 use serde_json::{Value, json};
 

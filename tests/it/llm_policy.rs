@@ -3,10 +3,9 @@
 
 use nrv::{
     Call, Code, Context, Error, Host, Options, Policy, Position, Request, Silent, Workspace,
-    call::Ask,
-    gate,
-    llm::dialect::PROVIDERS,
-    policy::{Ceiling, DIALECTS, FILE},
+    base::call::Ask,
+    service::{gate, llm::dialect::PROVIDERS},
+    system::policy::{Ceiling, DIALECTS, FILE},
 };
 use serde_json::Value;
 

@@ -10,9 +10,13 @@ use std::{
 use nrv::{
     Code, Error,
     host::{Context, Options, Orchestrators, probe_provider, providers, reach_provider},
-    llm::{self, Capabilities, Http, Kind, Orchestrator, Outgoing, Received, Transport, Wire, WireOptions, dialect},
-    net::{Cancel, Secret, Sender},
-    workspace::Workspace,
+    service::llm::{
+        self, Capabilities, Http, Kind, Orchestrator, Outgoing, Received, Transport, Wire, WireOptions, dialect,
+    },
+    system::{
+        net::{Cancel, Secret, Sender},
+        workspace::Workspace,
+    },
 };
 use serde_json::{Value, json};
 

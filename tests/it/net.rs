@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use nrv::{
+use nrv::system::{
     net::{Answer, Client, Options, Outcome},
     schema::Schema,
 };

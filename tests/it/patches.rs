@@ -1,6 +1,6 @@
 //! `nrv apply` with patches: what it takes, what it says, and what it leaves behind.
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::support::site::{Ran, Site};
@@ -199,7 +199,7 @@ fn files_are_told_apart_by_what_is_in_them() {
     let site = site();
     let plan =
         |checksum: &str| json!({"diffs": [{"path": "x.txt", "checksum": checksum, "unified_diff": EDIT}]}).to_string();
-    let now = nrv::hash::Sha256::of(b"one\ntwo\nthree\n").to_string();
+    let now = nrv::base::hash::Sha256::of(b"one\ntwo\nthree\n").to_string();
     let from_stdin = ["apply", "--yes", "-"];
     site.nrv_with(&from_stdin, &plan(&"0".repeat(64))).exits(5);
     site.nrv_with(&["apply", "--yes", "-R", "-"], &plan(&now)).exits(2).says("`--reverse`");

@@ -4,7 +4,7 @@
 
 use std::{fs, os::unix::fs::FileTypeExt, path::Path};
 
-use nrv::{hash::Sha256, schema::Schema};
+use nrv::{base::hash::Sha256, system::schema::Schema};
 use serde_json::{Value, json};
 
 use crate::{

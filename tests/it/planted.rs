@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use nrv::hash::Sha256;
+use nrv::base::hash::Sha256;
 use serde_json::json;
 
 use crate::support::site::Site;

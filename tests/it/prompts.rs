@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use nrv::{hash::Sha256, schema::Schema};
+use nrv::{base::hash::Sha256, system::schema::Schema};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -52,7 +52,7 @@ fn a_prompt_holds_the_files_and_its_record_the_hash_alone() {
         prompt["parts"][2],
         json!({"name": "file:a.txt", "sha256": Sha256::of(b"the words of the first file\r\n"), "bytes": 29})
     );
-    assert_eq!(prompt["tokens"], nrv::prompt::estimate(text));
+    assert_eq!(prompt["tokens"], nrv::service::prompt::estimate(text));
     let recorded = call(&site, "prompt.compose");
     assert_eq!(recorded["data"]["prompt"], json!({"sha256": prompt["sha256"], "tokens": prompt["tokens"]}));
     // The run's result is the script's doing; what the host records of the call shows nothing.

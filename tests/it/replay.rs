@@ -15,8 +15,8 @@ use std::{
 
 use nrv::{
     CustomCall, Error,
-    schema::Schema,
     script::{Variation, replay},
+    system::schema::Schema,
 };
 use serde_json::{Value, json};
 

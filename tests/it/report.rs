@@ -7,7 +7,7 @@ mod hostile;
 
 use std::fs;
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use nrv::{
     Code, Context, Error, Options, Program, Toolkit, Workspace,
     apply::{ApplyStatus, ApplyStrategy},
     llm::{self, Capabilities, LlmRequest, LlmStreamEvent, Model, Orchestrator, Reply, toolkit},
-    net::Cancel,
+    system::net::Cancel,
 };
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use nrv::schema::Schema;
+use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
 use crate::{

@@ -5,11 +5,10 @@
 use std::{fs, process::Command};
 
 use nrv::{
+    base::path::RepoPath,
     host::{Context, Options, Silent},
-    path::RepoPath,
-    process::Program,
     script::{self, Invocation},
-    workspace::Workspace,
+    system::{process::Program, workspace::Workspace},
 };
 use serde_json::{Value, json};
 

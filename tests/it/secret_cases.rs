@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nrv::gate::secrets::{Rules, redact, scan};
+use nrv::service::gate::secrets::{Rules, redact, scan};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -6,67 +6,81 @@ mod source;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use nrv::{error::Code, gate::GATES, schema::Schema};
+use nrv::{base::error::Code, service::gate::GATES, system::schema::Schema};
 
 use self::source::Source;
 use crate::repository;
 
+/// The floors of `src/`, from below. What stands on a floor uses the floors below it.
+const FLOORS: &[&str] = &["base", "system", "record", "service", "host", "script", "face"];
+
 /// Plain data. Each may use those before it.
-const BASE: &[&str] =
-    &["error", "hash", "json", "path", "change", "clock", "seed", "text", "call", "frame", "plain", "threads"];
+const BASE: &[&str] = &["error", "hash", "json", "path", "change", "text", "diff", "seed", "call", "frame"];
 
-/// The owners of one effect each. They know the base, not each other.
-const PRIMITIVES: &[&str] =
-    &["diff", "git", "ledger", "lock", "net", "policy", "process", "schema", "signature", "worker", "workspace"];
+/// The owners of one effect each. They know the base and these three, not each other.
+const SHARED: &[&str] = &["clock", "plain_file", "threads"];
+const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
 
-/// Typed request in, typed reply or change set out. They know the base and the primitives, not each other.
-const SERVICES: &[&str] = &["apply", "assertion", "dta", "edit", "exec", "gate", "llm", "prompt"];
+/// Typed request in, typed reply or change set out. They know the floors below, not each other.
+const SERVICES: &[&str] = &["adapter", "apply", "assertion", "edit", "exec", "gate", "llm", "prompt"];
 
 /// The other rooms, from below, each with what it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
     // It has to recognise what it is about to replace.
-    ("journal", &[&["workspace"]]),
+    ("journal", &[SHARED, &["workspace"]]),
+    // The chain, its packs and heads: it knows nothing of what the events mean.
+    ("record", &[SHARED]),
+    ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
+    ("flow", &[&["schema", "host"]]),
     // It runs in the script's process, which reaches nothing: only what is pure.
-    ("guest", &[&["diff", "schema"]]),
+    ("guest", &[&["schema"]]),
     // The pages on the interface of scripts, made from the words beside the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
-    ("host", &[PRIMITIVES, &["journal"], SERVICES]),
+    ("worker", &[SHARED]),
+    ("script", &[SHARED, &["policy", "process", "schema", "worker", "host"]]),
+    // Runs scripts in private copies of what cases give them, and compares trees. What an update changes it returns as data.
+    ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, takes secrets out, and performs nothing.
-    ("report", &[&["diff", "ledger", "gate", "host"]]),
-    ("flow", &[&["schema", "host"]]),
-    ("script", &[&["policy", "process", "schema", "worker", "host"]]),
-    // Runs scripts in private copies of what cases give them, and compares trees. What an update changes it returns as data.
-    ("case", &[&["diff", "policy", "workspace", "host", "script"]]),
-    ("mcp", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
-    ("review", &[PRIMITIVES, SERVICES, &["host", "flow", "script"]]),
-    ("cli", &[PRIMITIVES, SERVICES, &["reference", "host", "report", "flow", "script", "case", "mcp", "review"]]),
+    ("report", &[&["record", "gate", "host"]]),
+    ("mcp", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
+    ("review", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
+    (
+        "cli",
+        &[
+            SHARED,
+            OWNERS,
+            &["record"],
+            SERVICES,
+            &["reference", "host", "report", "flow", "script", "cases", "mcp", "review"],
+        ],
+    ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or sees what holds.
-    ("entry", &[&["process", "assertion", "dta", "guest"]]),
+    ("entry", &[&["process", "assertion", "adapter", "guest"]]),
 ];
 
 /// What may use the methods that `clippy.toml` bans, in code that is not a test.
 const CHOKE_POINTS: &[&str] = &[
+    "face/cli/",
+    "face/entry.rs",
+    "record/folder.rs",
     // Private copies outside of every workspace.
-    "case/copy.rs",
-    "cli/",
-    "clock.rs",
-    "dta/record.rs",
-    "entry.rs",
+    "script/cases/copy.rs",
+    "service/adapter/record_files.rs",
     // Private folders outside of the tree, and programs of the system; the tree itself is read through `workspace`.
-    "exec/",
-    // Git's own files, and files of the tree that are compared with a commit, of which nothing is kept.
-    "git/",
-    "journal/entry.rs",
-    "ledger/folder.rs",
+    "service/exec/",
     // The weights of a model, which lie outside of every workspace.
-    "llm/gguf/",
-    "lock/mod.rs",
-    "net/",
+    "service/llm/gguf/",
+    "system/clock.rs",
+    // Git's own files, and files of the tree that are compared with a commit, of which nothing is kept.
+    "system/git/",
+    "system/journal/entry.rs",
+    "system/lock/mod.rs",
+    "system/net/",
     // Files of records and leases, and of git, which may come from somebody else.
-    "plain.rs",
-    "process/",
+    "system/plain_file.rs",
+    "system/process/",
 ];
 
 /// Crates that reach the system past what `clippy.toml` sees, each with the rooms that may name it outside tests.
@@ -77,13 +91,13 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
-    // `exec` asks for the attributes by which an overlay marks its folders; `ledger` and `lock` name a flag of `open`, and `plain`
+    // `exec` asks for the attributes by which an overlay marks its folders; `record` and `lock` name a flag of `open`, and `plain_file`
     // opens files without waiting for them.
-    ("rustix", &["cli", "exec", "guest", "journal", "ledger", "lock", "plain", "process", "workspace"]),
+    ("rustix", &["cli", "exec", "guest", "journal", "lock", "plain_file", "process", "record", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
     ("ureq", &["net"]),
-    ("walkdir", &["journal", "ledger", "lock"]),
+    ("walkdir", &["journal", "lock", "record"]),
 ];
 
 /// Crates that the design builds on; the sources use every one of them.
@@ -122,15 +136,16 @@ fn test_modules(sources: &[Source]) -> BTreeSet<Vec<String>> {
     sources.iter().flat_map(Source::test_modules).collect()
 }
 
-/// What a room may use; none if the room has no place.
+/// The rooms that a room may use; none if the room has no place.
 fn allowed(room: &str) -> Option<Vec<&'static str>> {
     if let Some(at) = BASE.iter().position(|base| *base == room) {
         return Some(BASE[..at].to_vec());
     }
     let beyond: &[&[&str]] = match ROOMS.iter().find(|(name, _)| *name == room) {
         Some((_, beyond)) => beyond,
-        None if PRIMITIVES.contains(&room) => &[],
-        None if SERVICES.contains(&room) => &[PRIMITIVES],
+        None if SHARED.contains(&room) => &[],
+        None if OWNERS.contains(&room) => &[SHARED],
+        None if SERVICES.contains(&room) => &[SHARED, OWNERS],
         None => return None,
     };
     Some([&[BASE], beyond].concat().concat())
@@ -146,7 +161,8 @@ fn a_room_uses_only_the_rooms_below_it() {
     let mut broken = Vec::new();
     for source in sources() {
         let room = source.room();
-        if matches!(room, "lib" | "main") {
+        // The sentence of a floor, and the list of its rooms.
+        if matches!(room, "lib" | "main" | "base" | "system" | "service" | "face") {
             continue;
         }
         let Some(allowed) = allowed(room) else {
@@ -154,7 +170,7 @@ fn a_room_uses_only_the_rooms_below_it() {
             continue;
         };
         for (at, path) in source.paths() {
-            let other = path.first().map_or("the crate's root", String::as_str);
+            let other = source::room_of(path.iter().map(String::as_str));
             if other != room && !allowed.contains(&other) {
                 broken.push(format!("src/{}:{}: `{room}` must not use `{other}`", source.path, source.line(at)));
             }
@@ -165,10 +181,10 @@ fn a_room_uses_only_the_rooms_below_it() {
 
 #[test]
 fn the_table_of_rooms_has_no_cycle() {
-    let order: Vec<&str> = [BASE, PRIMITIVES, &["journal"], SERVICES]
+    let order: Vec<&str> = [BASE, SHARED, OWNERS, &["journal", "record"], SERVICES]
         .concat()
         .into_iter()
-        .chain(ROOMS[1..].iter().map(|room| room.0))
+        .chain(ROOMS[2..].iter().map(|room| room.0))
         .collect();
     let unique: BTreeSet<&str> = order.iter().copied().collect();
     assert_eq!(unique.len(), order.len(), "a room stands twice in the table");
@@ -177,6 +193,13 @@ fn the_table_of_rooms_has_no_cycle() {
             assert!(order[..at].contains(&other), "`{room}` may use `{other}`, which is not below it");
         }
     }
+}
+
+#[test]
+fn the_folders_of_the_sources_are_the_floors() {
+    let names: BTreeSet<&str> = sources().iter().filter_map(|source| source.path.split('/').next()).collect();
+    let floors: BTreeSet<&str> = FLOORS.iter().copied().chain(["lib.rs", "main.rs"]).collect();
+    assert_eq!(names, floors);
 }
 
 #[test]
@@ -215,14 +238,15 @@ fn verifiers_share_nothing_with_the_side_that_proposes() {
     let mut broken = Vec::new();
     for source in sources {
         let module = source.module();
-        let ["dta", adapter, "verify", ..] = module.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
+        let ["service", "adapter", adapter, "verify", ..] = module.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        else {
             continue;
         };
-        let home = ["dta".to_owned(), adapter.to_owned()];
+        let home = ["service", "adapter", adapter].map(str::to_owned);
         let declared = sources.iter().find(|other| other.module() == home).map(Source::declared).unwrap_or_default();
         let proposing = |name: &String| declared.contains(name) && name != "params" && name != "verify";
         for (at, path) in source.paths() {
-            if path.starts_with(&home) && path.get(2).is_some_and(proposing) {
+            if path.starts_with(&home) && path.get(3).is_some_and(proposing) {
                 broken.push(format!("src/{}:{}: names `{}`", source.path, source.line(at), path.join("::")));
             }
         }
@@ -267,7 +291,7 @@ fn no_file_names_a_folder_of_somebodys_machine() {
 fn is_written_by_hand(path: &str) -> bool {
     let is_data = path.starts_with("tests/") && !path.ends_with(".rs")
         || path.starts_with("examples/")
-        || path.starts_with("src/gate/destructive/rules/");
+        || path.starts_with("src/service/gate/destructive/rules/");
     !is_data && !path.starts_with("LICENSE-") && !path.ends_with(".lock")
 }
 

@@ -7,14 +7,16 @@ use std::process::Command;
 use nrv::{
     Answer, Call, Code, Content, Context, Error, Event, Finished, Flags, Host, Options, Position, Question, Request,
     Silent, Sink, Toolkit, Workspace,
-    apply::{ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy},
-    call::{Blob, NamedPatch, PlannedFile, Strategy},
-    change::Stamp,
-    diff::{self, Side},
-    hash::Sha256,
+    base::{
+        call::{Blob, NamedPatch, PlannedFile, Strategy},
+        change::Stamp,
+        diff::{self, Side},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    face::toolkit,
     host::{Asked, Input},
-    path::RepoPath,
-    toolkit,
+    service::apply::{ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy},
 };
 
 use crate::support::site::Site;

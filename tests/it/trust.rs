@@ -5,7 +5,7 @@
 
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use nrv::llm::Finish;
+use nrv::service::llm::Finish;
 use serde_json::json;
 
 use crate::support::{

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use nrv::{
-    gate::{
+    service::gate::{
         Rules,
         jsonl::{self, Request},
     },
-    policy::Policy,
+    system::policy::Policy,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,7 +66,8 @@ fn answered(vector: &Vector) -> (jsonl::Answer, Vec<String>) {
     let mut request: Request = serde_json::from_value(vector.request.clone()).unwrap();
     request.id = json!(vector.id);
     let answer = jsonl::answer(&request, &policy, &Rules::of(&policy).unwrap()).unwrap();
-    let objecting = answer.verdict.results.iter().filter(|result| result.decision > nrv::gate::Decision::Allow);
+    let objecting =
+        answer.verdict.results.iter().filter(|result| result.decision > nrv::service::gate::Decision::Allow);
     let gates = objecting.map(|result| result.gate_name.clone()).collect();
     (answer, gates)
 }

@@ -7,10 +7,12 @@ use std::{
 };
 
 use nrv::{
-    call::Call,
-    clock::Stopwatch,
-    error::{Code, Error},
+    base::{
+        call::Call,
+        error::{Code, Error},
+    },
     script::diagnostic,
+    system::clock::Stopwatch,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
@@ -47,7 +49,7 @@ fn a_worker_has_no_file_of_its_callers() {
 
 #[test]
 fn a_program_that_is_no_worker_is_told() {
-    let program = nrv::process::Program::Path("/bin/true".into());
+    let program = nrv::system::process::Program::Path("/bin/true".into());
     let error = nrv::script::session::Worker::start(origin(&program), &limits(), &|| None).map(|_| ()).unwrap_err();
     assert_eq!(error.code(), Code::ScriptCrashed);
     assert!(error.hint_text().unwrap().contains("main_if_requested"), "{error:?}");
@@ -343,7 +345,7 @@ fn a_loaded_script_carries_its_graph() {
     assert_eq!(loaded.header.ceiling.write, ["a/**"]);
     assert_eq!(loaded.sources.keys().collect::<Vec<_>>(), ["lib/m.rhai", "main.rhai", "nrv:std/report.rhai"]);
     assert_eq!(loaded.imports["main.rhai"]["lib/m"], "lib/m.rhai");
-    assert_eq!(loaded.hashes["lib/m.rhai"], nrv::hash::Sha256::of(b"fn f() { 1 }"));
+    assert_eq!(loaded.hashes["lib/m.rhai"], nrv::base::hash::Sha256::of(b"fn f() { 1 }"));
 }
 
 #[test]

@@ -16,12 +16,13 @@ use serde_json::{Map, Value, json};
 use self::rate::Rates;
 pub(super) use self::wall::{Deadline, Wall};
 use crate::{
-    change::ChangeSet,
-    clock::Stopwatch,
-    diff::Stat,
-    error::{Code, Error},
-    path::RepoPath,
-    policy,
+    base::{
+        change::ChangeSet,
+        diff::Stat,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::{clock::Stopwatch, policy},
 };
 
 /// The budgets of a run. Calls that are made at the same time never get more together than there is.
@@ -379,7 +380,7 @@ fn spent_error<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use crate::base::{
         change::{Change, Content},
         diff::Lines,
     };

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{clock::Stopwatch, error::Error, threads};
+use crate::{
+    base::error::Error,
+    system::{clock::Stopwatch, threads},
+};
 
 /// How often the wish of the user to stop is passed on, and the time looked at.
 const TICK: Duration = Duration::from_millis(20);

@@ -6,16 +6,22 @@ use serde_json::json;
 
 use super::verify::Seen;
 use crate::{
-    assertion::{Command, Verdict},
-    call::{Call, Run},
-    error::{Code, Error},
-    exec,
-    gate::{self, Decision, Rules, Subject},
-    host::{Context, context::check_stop, said::last_words},
-    journal::{self, Cleared},
-    policy::Policy,
-    process::sandbox::Ended,
-    workspace::View,
+    base::{
+        call::{Call, Run},
+        error::{Code, Error},
+    },
+    host::{Context, call::command_output::last_words, context::check_stop},
+    service::{
+        assertion::{Command, Verdict},
+        exec,
+        gate::{self, Decision, Rules, Subject},
+    },
+    system::{
+        journal::{self, Cleared},
+        policy::Policy,
+        process::sandbox::Ended,
+        workspace::View,
+    },
 };
 
 /// What commands are run with.

@@ -1,8 +1,8 @@
 //! Commitments: what has to hold for a run to be done. Made by the policy, scripts and plans, kept in the record, and seen to by
 //! others when the run ends. What the run itself says of them changes nothing.
 
-mod again;
 mod command;
+mod recheck;
 mod stated;
 mod verify;
 
@@ -10,20 +10,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::{
-    again::{VerifiedRun, verify_run},
+    recheck::{VerifiedRun, verify_run},
     stated::{commitments, count_sentence},
 };
-use super::{Asked, Context, Host, Position, Sink, files::unprotected, past::Past, start::Origin};
+use super::{
+    Asked, Context, Host, Position, Sink,
+    call::files::unprotected,
+    life::{history::Past, start::Origin},
+};
 use crate::{
-    apply,
-    assertion::{self, Assertion, Baseline, Sight},
-    call::Call,
-    error::{Code, Error},
-    json,
-    ledger::{Note, Pack, Record},
-    path::RepoPath,
-    policy::{self, Hidden, Policy},
-    workspace::Globs,
+    base::{
+        call::Call,
+        error::{Code, Error},
+        json,
+        path::RepoPath,
+    },
+    record::{Note, Pack, Record},
+    service::{
+        apply,
+        assertion::{self, Assertion, Baseline, Sight},
+    },
+    system::{
+        policy::{self, Hidden, Policy},
+        workspace::Globs,
+    },
 };
 
 /// How many characters a description may have.
@@ -277,7 +287,7 @@ impl Host<'_> {
     }
 
     /// The policy by which the command of a commitment is judged: a script's header does not bind the policy.
-    fn judges(&self, source: Maker) -> (&Policy, &crate::gate::Rules) {
+    fn judges(&self, source: Maker) -> (&Policy, &crate::service::gate::Rules) {
         match source {
             Maker::Policy => (&self.context.policy, &self.context.rules),
             Maker::Plan | Maker::Program | Maker::Script => (&self.policy, &self.rules),
@@ -318,7 +328,7 @@ pub(super) fn restore(past: &Past) -> Result<Vec<Pledge>, Error> {
 /// The context's threads, tree and program with which an assertion on the tree is looked at.
 fn request(
     context: &Context,
-    folder: &crate::ledger::RunFolder,
+    folder: &crate::record::RunFolder,
     pledge: &Pledge,
     hidden: Option<Vec<String>>,
 ) -> assertion::check::Request {

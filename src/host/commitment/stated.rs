@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Commitment;
-use crate::ledger::Record;
+use crate::record::Record;
 
 /// The kind of record that makes one.
 pub(super) const MADE: &str = "commitment_made";
@@ -73,7 +73,7 @@ impl Commitment {
             None => "was not looked at",
         };
         let reason = self.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        crate::text::escape(&format!("{} {seen}: {}{reason}", self.id, self.description))
+        crate::base::text::escape(&format!("{} {seen}: {}{reason}", self.id, self.description))
     }
 }
 

@@ -4,12 +4,11 @@ use serde_json::{Value, json};
 
 use super::{Commitment, Pledge, command, hidden, request, stated::VERIFIED};
 use crate::{
-    assertion::{self, Assertion, Verdict},
-    clock::Stopwatch,
-    error::{Code, Error},
-    host::{Demand, Event, Host, Sink, verifier::ask_process},
-    ledger::Note,
-    workspace::Proposed,
+    base::error::{Code, Error},
+    host::{Demand, Event, Host, Sink, call::verifier::ask_process},
+    record::Note,
+    service::assertion::{self, Assertion, Verdict},
+    system::{clock::Stopwatch, workspace::Proposed},
 };
 
 /// The hidden subcommand that looks at an assertion.

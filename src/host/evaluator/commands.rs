@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Evaluator, Evidence, Measured, found};
 use crate::{
-    call::Command,
-    error::Error,
-    gate::{self, Decision, Rules, destructive},
-    policy::Policy,
+    base::{call::Command, error::Error},
+    service::gate::{self, Decision, Rules, destructive},
+    system::policy::Policy,
 };
 
 /// See the module's documentation.
@@ -79,7 +78,7 @@ fn broken(command: &Command, own: Option<&destructive::Rules>, policy: &Policy, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::FILE;
+    use crate::system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, calls: Value, passed: Option<bool>, found: &[&str]) {

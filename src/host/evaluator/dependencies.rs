@@ -6,10 +6,12 @@ use serde_json::json;
 
 use super::{Evaluator, Evidence, Measured, found, manifest};
 use crate::{
-    error::{Code, Error},
-    gate::Rules,
-    path::RepoPath,
-    policy::{DependencyRule, Policy},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    service::gate::Rules,
+    system::policy::{DependencyRule, Policy},
 };
 
 /// See the module's documentation.
@@ -70,7 +72,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::policy::FILE;
+    use crate::system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, before: Option<&str>, after: Option<&str>, passed: Option<bool>, details: Value) {

@@ -11,13 +11,15 @@ use super::{
     rework::{Changed, Changes, Step},
 };
 use crate::{
-    change::{Entry, Stamp},
-    diff::{self, FilePatch, Lines, ParseOptions, Strip},
-    error::{Code, Error},
-    hash::Sha256,
-    host::{Host, attempt::detours},
-    ledger::{Pack, Record, RunFolder},
-    path::RepoPath,
+    base::{
+        change::{Entry, Stamp},
+        diff::{self, FilePatch, Lines, ParseOptions, Strip},
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    host::{Host, call::attempt::detours},
+    record::{Pack, Record, RunFolder},
 };
 
 /// What evaluators look at.

@@ -24,9 +24,9 @@ use self::{
 };
 use super::Host;
 use crate::{
-    error::{Code, Error},
-    gate::Rules,
-    policy::Policy,
+    base::error::{Code, Error},
+    service::gate::Rules,
+    system::policy::Policy,
 };
 
 /// Every evaluator, sorted by name.
@@ -98,7 +98,7 @@ impl Evaluation {
             .filter_map(|(name, count)| Some(format!("{} {}", count.as_u64()?, name.replace('_', " "))))
             .collect();
         let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let named = crate::text::escape(&named.unwrap_or_default());
+        let named = crate::base::text::escape(&named.unwrap_or_default());
         format!("{} {verdict}: {}{limit}{counts}{named}", self.evaluator, number(self.value))
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_policy_knows_every_evaluator() {
         let names: Vec<&str> = EVALUATORS.iter().map(|evaluator| evaluator.name()).collect();
-        assert_eq!(names, crate::policy::EVALUATORS);
+        assert_eq!(names, crate::system::policy::EVALUATORS);
         assert!(names.is_sorted());
     }
 

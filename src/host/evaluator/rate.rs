@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Evaluator, Evidence, Measured, ratio};
-use crate::{error::Error, gate::Rules, policy::Policy};
+use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
 
 /// See the module's documentation.
 pub(super) struct ViolationRate;
@@ -26,7 +26,7 @@ impl Evaluator for ViolationRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::FILE;
+    use crate::system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, calls: u64, violations: u64, passed: Option<bool>, value: f64) {

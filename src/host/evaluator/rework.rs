@@ -10,12 +10,14 @@ use serde_json::json;
 
 use super::{Evaluator, Evidence, Measured, ratio};
 use crate::{
-    diff::{FilePatch, Hunk, Kind, Lines},
-    error::Error,
-    gate::Rules,
-    hash::Sha256,
-    path::RepoPath,
-    policy::Policy,
+    base::{
+        diff::{FilePatch, Hunk, Kind, Lines},
+        error::Error,
+        hash::Sha256,
+        path::RepoPath,
+    },
+    service::gate::Rules,
+    system::policy::Policy,
 };
 
 /// See the module's documentation.
@@ -198,7 +200,7 @@ impl Followed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{self, ParseOptions, Side};
+    use crate::base::diff::{self, ParseOptions, Side};
 
     fn path() -> RepoPath {
         RepoPath::parse("a.txt").unwrap()

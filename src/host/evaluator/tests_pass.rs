@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{Evaluator, Evidence, Measured, found};
-use crate::{error::Error, gate::Rules, policy::Policy};
+use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
 
 /// See the module's documentation.
 pub(super) struct TestsPass;

@@ -4,12 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Position, attempt,
+        Position,
         budget::{Cost, Demand},
-        evaluate,
-        past::is_same,
-        reply,
-        reply::Recorded,
+        call::{attempt, evaluate},
+        life::history::is_same,
+        reply::{self, Recorded},
     },
     Difference, Judges, Parting, Replay, Stop,
     judge::{self, Change, Decided, Judged, Law},
@@ -17,7 +16,7 @@ use super::{
     steps::Made,
     tried::another_answer,
 };
-use crate::{
+use crate::base::{
     call::Call,
     error::{Code, Location},
     json,
@@ -247,13 +246,13 @@ pub(super) fn same(recorded: &Value, actual: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::packed_form;
+    use crate::record::packed_form;
 
     #[test]
     fn a_value_is_the_same_in_every_form_in_which_a_record_may_have_it() {
         let value = json!({"a": [1.0, "x"], "b": 9_223_372_036_854_775_807_u64});
         let text = json::canonical(&json::exact(&value)).unwrap();
-        let packed = packed_form(&crate::hash::Sha256::of(text.as_bytes()), text.len());
+        let packed = packed_form(&crate::base::hash::Sha256::of(text.as_bytes()), text.len());
         let inline: Value = serde_json::from_str(&text).unwrap();
         for recorded in [&packed, &inline] {
             assert!(same(recorded, &value) && same(recorded, &packed));

@@ -4,10 +4,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    diff::{self, Side},
-    error::{Code, Error, Location},
-    gate::{Decision, Explained},
-    path::RepoPath,
+    base::{
+        diff::{self, Side},
+        error::{Code, Error, Location},
+        path::RepoPath,
+    },
+    service::gate::{Decision, Explained},
 };
 
 /// In what a replay and its record part.

@@ -10,8 +10,8 @@ use super::{
     steps::Step,
 };
 use crate::{
-    error::{Code, Error},
-    gate::secrets,
+    base::error::{Code, Error},
+    service::gate::secrets,
 };
 
 impl Replay<'_> {

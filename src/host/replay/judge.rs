@@ -5,19 +5,25 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    super::{Context, asked, commit, patch::Patch},
+    super::{
+        Context,
+        call::llm::route,
+        change::{commit, patch::Patch},
+    },
     RuleAt,
     steps::Steps,
 };
 use crate::{
-    call::Call,
-    diff::{Lines, Stat},
-    error::{Code, Error},
-    gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
-    hash::Sha256,
-    ledger::{Pack, Record, RunFolder, named},
-    path::RepoPath,
-    policy::Policy,
+    base::{
+        call::Call,
+        diff::{Lines, Stat},
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    record::{Pack, Record, RunFolder, named},
+    service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
+    system::policy::Policy,
 };
 
 /// A policy with its rules.
@@ -83,7 +89,7 @@ impl<'a> Bench<'a> {
                 let adapters: Vec<&str> = self.adapters.iter().map(String::as_str).collect();
                 let calls: Vec<Offered<'_>> =
                     self.calls.iter().map(|(name, needs)| Offered { name, needs_permission: *needs }).collect();
-                let call = asked::judged(policy, &self.context.options.orchestrators, call);
+                let call = route::judged(policy, &self.context.options.orchestrators, call);
                 ask(&Subject::Call { call: &call, adapters: &adapters, calls: &calls })
             }
             Judged::Change(change) => {

@@ -24,13 +24,20 @@ use self::{
     judge::{Bench, Law},
     steps::Steps,
 };
-use super::{Asked, Context, Position, Started, Told, budget::Budget, door, reply, reply::Recorded};
+use super::{
+    Asked, Context, Position, Started, Told,
+    budget::Budget,
+    perform,
+    reply::{self, Recorded},
+};
 use crate::{
-    call::Call,
-    error::{Code, Error, Location},
-    gate::Rules,
-    ledger::{self, Pack, Record, Report, RunFolder, Seal},
-    policy::{self, Ceiling, Policy},
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+    },
+    record::{self, Pack, Record, Report, RunFolder, Seal},
+    service::gate::Rules,
+    system::policy::{self, Ceiling, Policy},
 };
 
 /// What is tried in place of what was recorded.
@@ -179,7 +186,7 @@ impl<'a> Replay<'a> {
     /// policy that is to be tried is none.
     pub fn open(context: &'a Context, run: &str, trial: Trial) -> Result<Opened<'a>, Error> {
         let folder = context.runs.open(run)?;
-        let report = ledger::verify(&context.runs, &folder, context.options.threads, &context.options.cancel)?;
+        let report = record::verify(&context.runs, &folder, context.options.threads, &context.options.cancel)?;
         if !report.findings.is_empty() {
             return Ok(Opened::Damaged(Box::new(damaged(&folder, report))));
         }
@@ -307,7 +314,7 @@ impl<'a> Replay<'a> {
             let answer = reply::answer_of(&one.record, &self.pack).map_err(|error| self.missing(error))?;
             self.tools.extend(one.tool.take());
             let blocked = one.record.data["decision"] == "block";
-            self.tools.extend(door::used(place.call).filter(|_| !blocked).map(str::to_owned));
+            self.tools.extend(perform::used(place.call).filter(|_| !blocked).map(str::to_owned));
             return match answer {
                 Ok(reply) => self.check_reply(place, &one, reply).map(Ok),
                 Err(error) => Ok(Err(error)),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::past::{is_for_later, may_be_last};
-use crate::ledger::Record;
+use super::super::life::history::{is_for_later, may_be_last};
+use crate::record::Record;
 
 /// The calls of a run, by position.
 #[derive(Debug, Default)]

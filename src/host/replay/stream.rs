@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Replay, Stop, parted};
 use crate::{
-    call::Call,
-    error::{Code, Error, Location},
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+    },
     host::{Parting, Position, Told},
 };
 

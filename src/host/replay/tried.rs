@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     super::{
         budget::Cost,
-        confirm::{self, FLAG, GATES, LOCK, POLICY},
+        change::confirm::{self, FLAG, GATES, LOCK, POLICY},
     },
     Difference, Judges, Replay, RuleAt,
     check::Place,
@@ -13,8 +13,8 @@ use super::{
     steps::Made,
 };
 use crate::{
-    gate::{Decision, Verdict},
-    policy::{Confirm, ConfirmMode},
+    service::gate::{Decision, Verdict},
+    system::policy::{Confirm, ConfirmMode},
 };
 
 impl Replay<'_> {
@@ -105,7 +105,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::policy::{FILE, Policy};
+    use crate::system::policy::{FILE, Policy};
 
     #[test]
     fn what_was_confirmed_without_a_question_may_be_asked_or_refused() {

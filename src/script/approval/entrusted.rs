@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::Error,
-    hash::Sha256,
+    base::{error::Error, hash::Sha256},
     host::Context,
-    policy::{Entrusted, Policy},
+    system::policy::{Entrusted, Policy},
 };
 
 /// What to do where the lock file says nothing of what a policy does, or something else.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Pin, PinnedTrust};
-use crate::error::{Code, Error};
+use crate::base::error::{Code, Error};
 
 /// The file, in the workspace's root.
 pub const FILE: &str = "nrv.lock";

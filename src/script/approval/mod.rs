@@ -14,11 +14,13 @@ pub use self::{
     pin::Pin,
 };
 use crate::{
-    error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
     host::{Context, signed_by_approver},
-    path::RepoPath,
-    policy::Policy,
     script::Loaded,
+    system::policy::Policy,
 };
 
 /// What the signature of a lock file is for, so that one for something else does not count.

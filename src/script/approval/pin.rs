@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    hash::Sha256,
-    policy::{BudgetCeiling, OnFailure},
+    base::hash::Sha256,
     script::{
         Loaded,
         library::{self, STDLIB_VERSION},
     },
+    system::policy::{BudgetCeiling, OnFailure},
 };
 
 /// The digits of a hash that people are shown.
@@ -175,7 +175,7 @@ fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
 mod tests {
     use super::*;
     use crate::{
-        path::RepoPath,
+        base::path::RepoPath,
         script::{header::Header, session::Spare},
     };
 

@@ -3,15 +3,17 @@
 use serde_json::Value;
 
 use crate::{
-    call::Call,
-    error::{Error, Location},
+    base::{
+        call::Call,
+        error::{Error, Location},
+        text::escape,
+    },
     host::{Answer, Event, Question, Sink},
     script::{
         interactive::{NAME, used::Used},
         run::HostDoor,
         session::Door,
     },
-    text::escape,
 };
 
 /// A place in the session as one in the text that it belongs to.

@@ -18,22 +18,24 @@ use self::{
     used::Used,
 };
 use crate::{
-    call::Call,
-    clock::Stopwatch,
-    error::{Code, Error},
-    frame::{self, Completion, Limits, RunRequest, Shown},
+    base::{
+        call::Call,
+        error::{Code, Error},
+        frame::{self, Completion, Limits, RunRequest, Shown},
+        path::RepoPath,
+    },
     host::{
         self, Asked, Context, Event, Finished, Flags, Host, Input, Position, Positions, Request, RolledBack, Silent,
         Sink,
     },
-    path::RepoPath,
     script::{
         Loader, Tapes,
         load::{Imported, load_imports},
+        recordings,
         run::{HostDoor, origin, read_source},
         session::Worker,
-        tape,
     },
+    system::clock::Stopwatch,
 };
 
 /// What a session is called, in its record and in its worker.
@@ -436,7 +438,7 @@ impl<'a> Interactive<'a> {
 
     fn begin_run(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let request = Request::session(self.context, NAME, self.start.seed, self.flags());
-        let tape = tape::choose(self.context, &request.policy, &RepoPath::parse(NAME)?, &self.start.tapes)?;
+        let tape = recordings::choose(self.context, &request.policy, &RepoPath::parse(NAME)?, &self.start.tapes)?;
         let mut host = Host::start(self.context, request, sink)?;
         if let Some(tape) = tape
             && let Err(error) = host.use_cassettes(tape)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    frame::{Import, Parsed},
+    base::frame::{Import, Parsed},
     script::{
         interactive::used::Used,
         library::{self, EXTENSION, Target},
@@ -145,7 +145,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{error::Location, frame::Definition};
+    use crate::base::{error::Location, frame::Definition};
 
     fn piece<'a>(text: &'a str, parsed: &'a Parsed) -> Piece<'a> {
         Piece { text, place: "session", after: 7, parsed }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::base::call::Call;
 
 /// More files of one folder than these are written as a glob.
 const MOST_FILES: usize = 8;
@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::call::Strategy;
+    use crate::base::call::Strategy;
 
     #[test]
     fn what_calls_need_is_gathered() {

@@ -166,14 +166,14 @@ proptest! {
         let counted = |bytes: &Vec<u8>| std::str::from_utf8(bytes).map_or(0, |text| text.matches(&needle).count());
         let expected: usize = files.iter().filter(|(path, _)| path.ends_with(".txt")).map(|(_, bytes)| counted(bytes)).sum();
         let workspace = nrv::Workspace::open(folder.path()).unwrap();
-        let overlay = nrv::workspace::Overlay::default();
-        let view = nrv::workspace::View::new(&workspace, &overlay);
-        let sight = nrv::assertion::Sight { view, hidden: None, threads: 2 };
+        let overlay = nrv::system::workspace::Overlay::default();
+        let view = nrv::system::workspace::View::new(&workspace, &overlay);
+        let sight = nrv::service::assertion::Sight { view, hidden: None, threads: 2 };
         let holds = |form: Value| {
             let mut count = json!({"pattern": needle, "glob": "**/*.txt"});
             count.as_object_mut().unwrap().extend(form.as_object().unwrap().clone());
-            let assertion = nrv::assertion::parse(&json!({"count": count})).unwrap();
-            nrv::assertion::measure(sight, &assertion, None).ok
+            let assertion = nrv::service::assertion::parse(&json!({"count": count})).unwrap();
+            nrv::service::assertion::measure(sight, &assertion, None).ok
         };
         let (equal, more) = (json!({"equals": expected}), json!({"equals": expected + 1}));
         let (least, most) = (json!({"at_least": expected + 1}), json!({"at_most": expected.saturating_sub(1)}));

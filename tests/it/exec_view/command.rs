@@ -11,12 +11,13 @@ use std::{
 };
 
 use nrv::{
-    call::Run,
-    error::Error,
-    exec::{self, Context, Done},
-    policy::{Exec, Sandbox},
-    process::{Critical, Program, sandbox::Confinement},
-    workspace::{Overlay, View, Workspace},
+    base::{call::Run, error::Error},
+    service::exec::{self, Context, Done},
+    system::{
+        policy::{Exec, Sandbox},
+        process::{Critical, Program, sandbox::Confinement},
+        workspace::{Overlay, View, Workspace},
+    },
 };
 
 /// How a view is made.
@@ -265,7 +266,7 @@ pub(crate) fn snapshot(root: &Path) -> Snapshot {
                 pending.push(path);
             } else if metadata.is_symlink() {
                 let target = fs::read_link(&path).unwrap();
-                found.insert(name, (nrv::change::LINK, target.into_os_string().into_encoded_bytes()));
+                found.insert(name, (nrv::base::change::LINK, target.into_os_string().into_encoded_bytes()));
             } else {
                 found.insert(name, (metadata.mode() & 0o7777, fs::read(&path).unwrap()));
             }
@@ -283,12 +284,12 @@ pub(crate) fn text(done: &Done) -> String {
 pub(crate) fn lines(done: &Done) -> Vec<String> {
     let changes = done.changes.changes();
     assert_eq!(changes.len(), done.before.len());
-    let line = |(change, before): (&nrv::change::Change, &Option<nrv::change::Content>)| {
-        assert_eq!(change.before, before.as_ref().map(nrv::change::Content::stamp), "{}", change.path);
+    let line = |(change, before): (&nrv::base::change::Change, &Option<nrv::base::change::Content>)| {
+        assert_eq!(change.before, before.as_ref().map(nrv::base::change::Content::stamp), "{}", change.path);
         let Some(after) = &change.after else { return format!("{}: -", change.path) };
         let text = String::from_utf8(after.bytes.to_vec()).unwrap().trim_end().replace('\n', "+");
         match after.mode {
-            nrv::change::LINK => format!("{}: -> {text}", change.path),
+            nrv::base::change::LINK => format!("{}: -> {text}", change.path),
             0o644 => format!("{}: {text}", change.path),
             mode => format!("{}: {text} {mode:o}", change.path),
         }

@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use nrv::{change::Content, error::Code, path::RepoPath, workspace::Overlay};
+use nrv::{
+    base::{change::Content, error::Code, path::RepoPath},
+    system::workspace::Overlay,
+};
 
 use super::command::{self, Setting, WAYS, Way};
 

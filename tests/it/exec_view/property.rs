@@ -10,7 +10,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nrv::{change::Content, exec::Done, path::RepoPath, workspace::Overlay};
+use nrv::{
+    base::{change::Content, path::RepoPath},
+    service::exec::Done,
+    system::workspace::Overlay,
+};
 use proptest::prelude::*;
 
 use super::command::{Setting, Snapshot, WAYS, snapshot};

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::error::Code;
+use nrv::base::error::Code;
 
 use super::{changed, pipe, state};
 use crate::support::site::Site;
@@ -63,6 +63,6 @@ fn a_few_trees_that_stand_for_more_files_than_there_is_room_for_end_with_the_sig
     site.git(&["update-ref", "HEAD", &commit]);
     let stop = Arc::new(AtomicBool::new(true));
     let watch = Instant::now();
-    let error = nrv::git::state(&site.root(), &BTreeMap::new(), &stop).expect_err("it was stopped");
+    let error = nrv::system::git::state(&site.root(), &BTreeMap::new(), &stop).expect_err("it was stopped");
     assert!(error.code() == Code::Cancelled && watch.elapsed() < Duration::from_secs(5), "{error}");
 }

@@ -189,7 +189,7 @@ fn compare(seed: u64) {
             random.step();
         }
         // Ours first: git's would refresh the index.
-        let state = nrv::git::state(&random.site.root(), &environment, &Arc::new(AtomicBool::new(false)));
+        let state = nrv::system::git::state(&random.site.root(), &environment, &Arc::new(AtomicBool::new(false)));
         let told = random.told();
         let done = random.done.join("\n");
         let state = state.unwrap_or_else(|error| panic!("seed {seed}: {error:?}\n{done}")).expect("a repository");

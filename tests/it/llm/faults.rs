@@ -1,6 +1,6 @@
 //! What goes wrong with servers, in every dialect: the right error, and nothing that looks like a reply.
 
-use nrv::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEvent, Timeouts};
+use nrv::service::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEvent, Timeouts};
 use serde_json::json;
 
 use super::{KEY, asking, client, request, wire};

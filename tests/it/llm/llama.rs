@@ -2,7 +2,7 @@
 
 use nrv::{
     Code,
-    llm::{
+    service::llm::{
         self, Capabilities, Fence, Kind, LlmClient, LlmRequest, LlmRequestBuilder, LlmStreamEvent, Model, Tool,
         ToolChoice,
     },

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::{
-    llm::{self, Kind, LlmRequest, Timeouts},
-    net::{Cancel, Exchange, Sender},
+    service::llm::{self, Kind, LlmRequest, Timeouts},
+    system::net::{Cancel, Exchange, Sender},
 };
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@ use std::fs;
 
 use nrv::{
     Context, Options, Workspace,
-    ledger::Record,
-    llm::{self, Finish},
+    record::Record,
+    service::llm::{self, Finish},
 };
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What servers of language models do that nobody expects, each as it was seen.
 
-use nrv::llm::{self, Finish, Kind, Tool, ToolChoice};
+use nrv::service::llm::{self, Finish, Kind, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use super::{asking, client, request, wire};

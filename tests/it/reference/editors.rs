@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nrv::guest::bindings;
+use nrv::script::guest::bindings;
 use serde_json::Value;
 
 use super::reference;

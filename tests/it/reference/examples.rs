@@ -9,8 +9,8 @@ use nrv::{
     Answer, Calls, Context, CustomCall, Error, Event, Flags, Invocation, Options, Program, Question, Sink, State,
     Workspace,
     host::Orchestrators,
-    llm::{Capabilities, Finish, LlmRequest, Model, Orchestrator, Reply, ToolCall, ToolChoice},
-    net::Cancel,
+    service::llm::{Capabilities, Finish, LlmRequest, Model, Orchestrator, Reply, ToolCall, ToolChoice},
+    system::net::Cancel,
 };
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn is_untrue(result: &Value) -> bool {
 #[test]
 fn every_example_runs_through_the_real_door() {
     let examples = examples();
-    let n_calls = nrv::guest::bindings::calls().count();
+    let n_calls = nrv::script::guest::bindings::calls().count();
     assert!(examples.len() > n_calls, "{} examples, {n_calls} calls", examples.len());
     let next = AtomicUsize::new(0);
     let work = || {

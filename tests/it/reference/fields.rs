@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nrv::{
+use nrv::script::{
     guest::bindings::{self, Call, Field},
     reference,
 };

@@ -9,7 +9,7 @@ mod shells;
 
 use std::{collections::BTreeSet, fs};
 
-use nrv::{reference::Reference, script::library::MODULES};
+use nrv::script::{library::MODULES, reference::Reference};
 use serde_json::{Value, json};
 
 use crate::{
@@ -89,15 +89,15 @@ fn the_command_shows_signature_fields_and_example() {
     let call = site.nrv(&["docs", "files.stat", "--json"]).exits(0).json();
     assert_eq!((&call["name"], &call["gives"][4]["optional"]), (&json!("nrv.files.stat"), &json!(true)));
     let all = site.nrv(&["docs", "--json"]).exits(0).json();
-    assert_eq!(all["namespaces"].as_array().unwrap().len(), nrv::guest::bindings::NAMESPACES.len());
+    assert_eq!(all["namespaces"].as_array().unwrap().len(), nrv::script::guest::bindings::NAMESPACES.len());
 }
 
 /// The examples of [`nrv::reference::RESERVED`] would be too many: each word is tried.
 #[test]
 fn reserved_words_are_those_that_the_parser_refuses() {
-    assert!(nrv::reference::RESERVED.is_sorted());
+    assert!(nrv::script::reference::RESERVED.is_sorted());
     let is_refused = |text: &str| Script::new(text).load().is_err();
-    for word in nrv::reference::RESERVED {
+    for word in nrv::script::reference::RESERVED {
         assert!(is_refused(&format!("let m = #{{ {word}: 1 }};")), "`{word}` as a key");
         assert!(is_refused(&format!("let m = #{{ \"{word}\": 1 }}; m.{word}")), "`{word}` as a field");
         assert!(!is_refused(&format!("let m = #{{ \"{word}\": 1 }}; m[\"{word}\"]")), "`{word}` in quotes");

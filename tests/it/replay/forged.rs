@@ -1,6 +1,6 @@
 //! Records whose chain is whole and whose words are not true: what is judged again finds them.
 
-use nrv::ledger::{Chain, EVENTS, Head, Note, Runs};
+use nrv::record::{Chain, EVENTS, Head, Note, Runs};
 use serde_json::{Value, json};
 
 use super::{ran, replayed};

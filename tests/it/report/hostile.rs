@@ -1,6 +1,6 @@
 //! A record may come from anybody: nothing of it becomes markup, moves a cursor, or shows a secret.
 
-use nrv::ledger::Note;
+use nrv::record::Note;
 use serde_json::{Value, json};
 
 use super::{model, page, part, text};

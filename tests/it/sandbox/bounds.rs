@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use nrv::{
+use nrv::system::{
     clock::Stopwatch,
     process::sandbox::{Bound, Ended, Launch, Unasked},
 };
@@ -142,7 +142,7 @@ fn what_is_shared_counts_once() {
 #[test]
 fn a_bound_that_nobody_asked_for_is_no_reason_not_to_start() {
     let require = |launch: &mut Launch| {
-        launch.confine = nrv::process::sandbox::Confine::Require;
+        launch.confine = nrv::system::process::sandbox::Confine::Require;
         launch.limits.memory = Some(MEMORY);
     };
     let Some(cage) = plain(require) else { return };

@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use nrv::process::{
+use nrv::system::process::{
     Program,
     sandbox::{Confine, Ended, Launch, NotStarted, Output, Stage, launch},
 };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nrv::hash::Sha256;
+use nrv::base::hash::Sha256;
 
 use super::Cage;
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use nrv::{
+use nrv::system::{
     clock::Stopwatch,
     process::sandbox::{Confine, Ended, launch},
 };

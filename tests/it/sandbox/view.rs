@@ -8,8 +8,8 @@ use std::{
 };
 
 use nrv::{
-    error::{Code, Error},
-    process::sandbox::{Confine, Laid, Launch, Laying, NotStarted, State, launch},
+    base::error::{Code, Error},
+    system::process::sandbox::{Confine, Laid, Launch, Laying, NotStarted, State, launch},
 };
 
 use super::{Cage, nrv, said};

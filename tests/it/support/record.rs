@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "a record that is put together by hand")]
 
 use nrv::{
-    hash::Sha256,
-    ledger::{Chain, FileRef, Note, RunFolder, Runs},
+    base::hash::Sha256,
+    record::{Chain, FileRef, Note, RunFolder, Runs},
 };
 use serde_json::{Value, json};
 

@@ -3,12 +3,14 @@
 use std::{cell::Cell, collections::BTreeMap};
 
 use nrv::{
-    call::Call,
-    error::{Code, Error, Location},
-    frame::Limits,
-    path::RepoPath,
-    process::{Isolation, Program},
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        frame::Limits,
+        path::RepoPath,
+    },
     script::{self, Loaded, Loader, Rejected, session},
+    system::process::{Isolation, Program},
 };
 use serde_json::{Value, json};
 

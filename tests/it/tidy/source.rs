@@ -35,10 +35,9 @@ impl Source {
         Source { path: path.to_owned(), code, modules, tests }
     }
 
-    /// The room: the first component of the path.
+    /// The room that the file belongs to.
     pub(super) fn room(&self) -> &str {
-        let first = self.path.split('/').next().unwrap_or_default();
-        first.strip_suffix(".rs").unwrap_or(first)
+        room_of(self.path.split('/').filter(|part| *part != "mod.rs"))
     }
 
     /// The path of the file's module, outermost first.
@@ -107,6 +106,18 @@ impl Source {
         }
         functions
     }
+}
+
+/// The room of a module path or file path: its first component, or its second one on a floor that has rooms.
+pub(super) fn room_of<'a>(mut path: impl Iterator<Item = &'a str>) -> &'a str {
+    let room = match (path.next(), path.next()) {
+        (Some("base" | "system" | "service" | "face"), Some(room)) => room,
+        // Within `script`, these four are rooms of their own.
+        (Some("script"), Some(room @ ("guest" | "worker" | "cases" | "reference"))) => room,
+        (Some(floor), _) => floor,
+        (None, _) => "the crate's root",
+    };
+    room.strip_suffix(".rs").unwrap_or(room)
 }
 
 fn pattern(text: &str) -> Regex {

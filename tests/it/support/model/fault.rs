@@ -4,7 +4,7 @@
 
 use nrv::{
     Code,
-    llm::{Finish, Kind},
+    service::llm::{Finish, Kind},
 };
 
 use super::{form, server::Answer};

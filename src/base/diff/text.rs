@@ -1,0 +1,84 @@
+//! The text of a diff, line by line, and the errors that point into it.
+
+use std::{ops::Range, sync::Arc};
+
+use crate::base::{
+    error::{Code, Error},
+    text::is_hidden,
+};
+
+/// How much of a line a message shows.
+pub(super) const SHOWN: usize = 160;
+
+/// A diff and where its lines begin. Lines are counted from 0 here, and from 1 in messages.
+pub(super) struct Text {
+    pub(super) bytes: Arc<Vec<u8>>,
+    starts: Vec<usize>,
+}
+
+impl Text {
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        let mut starts = vec![0];
+        starts.extend(memchr::memchr_iter(b'\n', bytes).map(|end| end + 1));
+        if starts.last().is_some_and(|last| *last < bytes.len()) {
+            starts.push(bytes.len());
+        }
+        Text { bytes: Arc::new(bytes.to_vec()), starts }
+    }
+
+    /// The number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Where a line stands, with its line feed.
+    pub(super) fn range(&self, at: usize) -> Range<usize> {
+        self.starts[at]..self.starts[at + 1]
+    }
+
+    /// A line with its line feed; nothing past the end.
+    pub(super) fn line(&self, at: usize) -> &[u8] {
+        if at < self.len() { &self.bytes[self.range(at)] } else { &[] }
+    }
+
+    pub(super) fn starts_with(&self, at: usize, word: &str) -> bool {
+        self.line(at).starts_with(word.as_bytes())
+    }
+
+    /// True if two header lines of a file stand here: `--- ` and `+++ `.
+    pub(super) fn has_names(&self, at: usize) -> bool {
+        self.starts_with(at, "--- ") && self.starts_with(at + 1, "+++ ")
+    }
+}
+
+/// An error about a line of the diff, which it shows.
+pub(super) fn malformed(text: &Text, at: usize, what: &str) -> Error {
+    let shown = show(text.line(at));
+    Error::new(Code::InvalidInput, format!("line {} of the diff {what}: `{shown}`", at + 1))
+        .detail("line", at + 1)
+        .detail("text", shown)
+}
+
+/// A line as a message shows it: without its end, control characters escaped, cut if it is long.
+pub(super) fn show(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
+    let mut shown = String::new();
+    for (count, letter) in text.chars().enumerate() {
+        if count == SHOWN {
+            shown.push('…');
+            break;
+        }
+        match letter {
+            '\t' => shown.push(letter),
+            _ if letter.is_control() || is_hidden(letter) => shown.extend(letter.escape_default()),
+            _ => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// `1 line`, `2 lines`.
+pub(super) fn lines(count: usize) -> String {
+    format!("{count} line{}", if count == 1 { "" } else { "s" })
+}

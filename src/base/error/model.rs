@@ -1,0 +1,110 @@
+//! What goes wrong with a model: a kind of error, and whether trying again may help.
+//!
+//! It stands below the room that talks to models, since a script's process has to say too that a reply does not fit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::{Code, Error};
+
+/// What went wrong: `details.kind` of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The server does not know the key, or does not let it.
+    Authentication,
+    /// The request has more tokens than the model can take.
+    ContextOverflow,
+    /// What should be JSON is not.
+    MalformedJson,
+    /// The server has too much to do.
+    Overloaded,
+    /// Too many requests.
+    RateLimit,
+    /// The model, or a filter, refuses to answer.
+    Refusal,
+    /// The reply is JSON, but not what the schema asks for.
+    Schema,
+    /// The server failed, or does not accept the request.
+    Server,
+    /// Nothing came for too long.
+    Timeout,
+    /// The model did not call the tools that it had to, or others.
+    ToolChoice,
+    /// The end of the reply is missing.
+    Truncated,
+    /// There is no connection to the server.
+    Unreachable,
+}
+
+impl Kind {
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Authentication => "authentication",
+            Kind::ContextOverflow => "context_overflow",
+            Kind::MalformedJson => "malformed_json",
+            Kind::Overloaded => "overloaded",
+            Kind::RateLimit => "rate_limit",
+            Kind::Refusal => "refusal",
+            Kind::Schema => "schema",
+            Kind::Server => "server",
+            Kind::Timeout => "timeout",
+            Kind::ToolChoice => "tool_choice",
+            Kind::Truncated => "truncated",
+            Kind::Unreachable => "unreachable",
+        }
+    }
+
+    fn hint(self, retriable: bool) -> &'static str {
+        match self {
+            Kind::Authentication => "check the provider's key, and what it is allowed to do",
+            Kind::ContextOverflow => "send less, or take a model with a larger context",
+            Kind::MalformedJson => "ask again, or give a schema to a server that enforces it",
+            Kind::Overloaded => "try again later",
+            Kind::RateLimit if retriable => "wait as long as the server says, or ask for retries with `retry`",
+            Kind::RateLimit => "the server names no time to wait, so this may be a spending limit: look at the account",
+            Kind::Refusal => "ask differently; the same request will be refused again",
+            Kind::Schema => "ask again with the violations, or make the schema simpler",
+            Kind::Server if retriable => "try again later",
+            Kind::Server => "check the request, the model's name and `base_url`",
+            Kind::Timeout => "try again, or allow more time",
+            Kind::ToolChoice => "ask again, or take a model that calls tools",
+            Kind::Truncated if retriable => "try again",
+            Kind::Truncated => "allow more with `max_tokens`, or ask for less",
+            Kind::Unreachable => "check `base_url`, and whether the server is running",
+        }
+    }
+}
+
+/// What kind of error of a model this is; none if it is not about a model.
+pub fn kind(error: &Error) -> Option<Kind> {
+    Kind::deserialize(error.details().get("kind")?).ok()
+}
+
+/// An error that will come again if the same is asked again.
+pub(crate) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
+    of_kind(kind, false, message)
+}
+
+/// An error that may be gone the next time.
+pub(crate) fn passing(kind: Kind, message: impl Into<String>) -> Error {
+    of_kind(kind, true, message)
+}
+
+/// An error of a kind, with what to do about it.
+pub(crate) fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
+    let code = if retriable { Code::ModelUnavailable } else { Code::ModelFailed };
+    Error::new(code, message).detail("kind", kind.as_str()).detail("retriable", retriable).hint(kind.hint(retriable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_wire() {
+        for one in [Kind::RateLimit, Kind::MalformedJson, Kind::ContextOverflow, Kind::ToolChoice, Kind::Truncated] {
+            assert_eq!(serde_json::to_value(one).unwrap(), one.as_str());
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Plain data that every floor shares: paths, hashes, errors, changes, diffs, calls and the frames in which they travel.
+//!
+//! Nothing here reads the tree, the clock, the network or a process.
+
+pub mod call;
+pub mod change;
+pub mod diff;
+pub mod error;
+pub mod frame;
+pub mod hash;
+pub mod json;
+pub mod path;
+pub mod seed;
+pub mod text;

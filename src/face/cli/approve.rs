@@ -1,0 +1,305 @@
+//! `nrv approve`: what may run where only approved scripts run. A person reads what a script may do before it is written down.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    Here,
+    output::{Mode, Output},
+    run::{load, script_path},
+    terminal::Terminal,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+        text::escape,
+    },
+    host::{self, Answer, Question, Sink},
+    script::{
+        self, Loaded,
+        approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedTrust, Standing},
+    },
+};
+
+/// Arguments of `nrv approve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv approve scripts/migrate_links.rhai
+  nrv approve scripts/migrate_links.rhai --grant 'review the links' --grant dta.apply
+  nrv approve --check
+
+Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
+pub(super) struct ApproveArguments {
+    /// Scripts to approve, none to pin what policies start; with --check those to look at, else all that are approved
+    pub(super) scripts: Vec<PathBuf>,
+    /// Write nothing; fail if a script is not what was approved
+    #[arg(long, conflicts_with_all = ["grant", "no_grants", "remove", "yes"])]
+    pub(super) check: bool,
+    /// Grant a confirmation of these scripts: its label, its kind (gate.confirm, dta.apply, gates), or `*` for all but those of gates
+    #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
+    pub(super) grant: Vec<String>,
+    /// Take back what was granted to these scripts before
+    #[arg(long, conflicts_with = "remove")]
+    pub(super) no_grants: bool,
+    /// Take the approval of these scripts back
+    #[arg(long)]
+    pub(super) remove: bool,
+    /// Show what would be approved, write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+impl ApproveArguments {
+    /// True if something is asked for that needs a script.
+    fn takes_scripts(&self) -> bool {
+        self.remove || self.no_grants || !self.grant.is_empty()
+    }
+}
+
+pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<u8, Error> {
+    if arguments.check {
+        return check(here, arguments, out);
+    }
+    if here.is_ci() {
+        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody approves scripts")
+            .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
+    }
+    let before = approval::read(&here.context)?;
+    let entrusted = approval::entrusted(&here.context)?;
+    if arguments.scripts.is_empty() && (entrusted.is_empty() && before.trust.is_empty() || arguments.takes_scripts()) {
+        return Err(Error::new(Code::Usage, "no script is named")
+            .hint("`nrv scripts` lists them; `nrv approve --check` looks at those that are approved"));
+    }
+    let mut after = before.clone();
+    after.trust = entrusted;
+    if out.mode() == Mode::Text {
+        out.data(&told_trust(&before, &after));
+    }
+    let rows = match arguments.remove {
+        true => remove(here, arguments, &mut after)?,
+        false => pin(here, arguments, &mut after, out)?,
+    };
+    let written = after != before && !arguments.dry_run;
+    if written {
+        write(here, arguments, &after, &rows, out)?;
+    }
+    if out.mode() != Mode::Text {
+        out.document(&json!({"file": FILE, "written": written, "scripts": rows}));
+    }
+    match (after != before, arguments.dry_run) {
+        (false, _) => out.say(&format!("`{FILE}` says so already; nothing was written.")),
+        (true, true) => out.say("Nothing was written."),
+        (true, false) => {
+            out.say(&format!("`{FILE}` was written: review and commit it."));
+            if here.context.policy.settings().confirm.approvers.is_some() {
+                out.say(&format!(
+                    "One of `confirm.approvers` signs it: ssh-keygen -Y sign -n {NAMESPACE} -f KEY {FILE}"
+                ));
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// Pins the scripts, and tells of each what it may do and what is new.
+fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Output) -> Result<Vec<Value>, Error> {
+    let mut rows = Vec::new();
+    for script in &arguments.scripts {
+        let (loaded, warnings) = load(here, script, out)?;
+        warnings.iter().for_each(|warning| out.warn_of(warning));
+        let standing = Standing::of(lock, &loaded);
+        let known = lock.scripts.get(loaded.main.as_str()).map(|pin| pin.grants.clone()).unwrap_or_default();
+        let kept = if arguments.no_grants { Vec::new() } else { known.clone() };
+        let grants: BTreeSet<String> = kept.into_iter().chain(arguments.grant.iter().cloned()).collect();
+        let pin = Pin { grants: grants.into_iter().collect(), ..Pin::of(&loaded) };
+        if out.mode() == Mode::Text {
+            out.data(&told(&loaded, &standing, &pin, &known));
+        }
+        rows.push(json!({
+            "path": loaded.main, "before": standing, "permissions": pin.permissions, "budget": pin.budget,
+            "imports": pin.imports.keys().collect::<Vec<_>>(), "grants": pin.grants,
+        }));
+        lock.scripts.insert(loaded.main.to_string(), pin);
+    }
+    Ok(rows)
+}
+
+/// The permissions of policies that the lock lacks, as text.
+fn told_trust(before: &Lock, after: &Lock) -> String {
+    let mut text = String::new();
+    for (file, pinned) in &after.trust {
+        let Some(changes) = pinned.changes(before.trust.get(file)) else { continue };
+        text.push_str(&format!("{}\n", escape(file)));
+        let lines = if before.trust.contains_key(file) { changes } else { pinned.permits.clone() };
+        lines.iter().for_each(|line| text.push_str(&format!("  {}\n", escape(line))));
+    }
+    text
+}
+
+/// What a person reads before they approve.
+fn told(loaded: &Loaded, standing: &Standing, pin: &Pin, known: &[String]) -> String {
+    let mut text = format!("{}\n", escape(&loaded.main));
+    if let Some(line) = loaded.doc.as_deref().and_then(|doc| doc.lines().next()) {
+        text.push_str(&format!("  {}\n", escape(line)));
+    }
+    for line in script::permissions(&loaded.header.ceiling).lines() {
+        text.push_str(&format!("  {}\n", escape(line)));
+    }
+    let imports: Vec<String> = pin.imports.keys().map(|name| escape(name)).collect();
+    if !imports.is_empty() {
+        text.push_str(&format!("  Imports: {}\n", imports.join(", ")));
+    }
+    if let Some(version) = &pin.stdlib {
+        text.push_str(&format!("  Imports shipped modules, version {version}\n"));
+    }
+    text.push_str(&match pin.grants.as_slice() {
+        [] => "  Confirmations granted: none; where nobody is asked, it is blocked\n".to_owned(),
+        grants => format!("  Confirmations granted: {}\n", escape(&grants.join(", "))),
+    });
+    match standing {
+        Standing::Unapproved => text.push_str("  New: it was not approved before\n"),
+        Standing::Approved => {}
+        Standing::Changed(changes) => {
+            changes
+                .iter()
+                .for_each(|change| text.push_str(&format!("  Since the last approval: {}\n", escape(change))));
+        }
+    }
+    if *standing != Standing::Unapproved && known != pin.grants {
+        let before = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+        text.push_str(&format!("  Since the last approval: granted before was {}\n", escape(&before)));
+    }
+    text
+}
+
+fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<Vec<Value>, Error> {
+    let mut rows = Vec::new();
+    for script in &arguments.scripts {
+        let path = script_path(here, script)?;
+        if lock.scripts.remove(path.as_str()).is_none() {
+            return Err(Error::new(Code::NotFound, format!("`{path}` is not approved, so nothing can be taken back"))
+                .hint(format!("`{FILE}` holds what is approved")));
+        }
+        rows.push(json!({"path": path, "removed": true}));
+    }
+    Ok(rows)
+}
+
+/// Asks whoever is there, and writes the file.
+fn write(
+    here: &Here,
+    arguments: &ApproveArguments,
+    lock: &Lock,
+    rows: &[Value],
+    out: &mut Output,
+) -> Result<(), Error> {
+    let workspace = &here.context.workspace;
+    let proposed = host::propose_approvals(workspace, &lock.render()?)?;
+    if !arguments.yes {
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
+        let verb = if arguments.remove { "take back the approval of" } else { "approve" };
+        let names = if names.is_empty() { vec!["what policies start"] } else { names };
+        let question = Question {
+            id: FILE.to_owned(),
+            label: format!("{verb} {}", names.join(", ")),
+            subject: Value::Null,
+            files: Vec::new(),
+            patch: proposed.patch.clone(),
+            may_all: false,
+        };
+        match Terminal::new(here, out)?.ask(&question) {
+            Answer::Yes | Answer::All => {}
+            Answer::No => return Err(Error::new(Code::Cancelled, "nothing was approved")),
+            Answer::Nobody => {
+                return Err(Error::new(Code::Usage, "nobody can be asked here whether this is approved")
+                    .hint("say `--yes`, or approve it on a terminal"));
+            }
+        }
+    }
+    host::set_up(workspace, &proposed)
+}
+
+/// Fails if a script is not what was approved, and names all that differs.
+fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<u8, Error> {
+    let context = &here.context;
+    let text = approval::text(context)?;
+    let lock = Lock::of(text.as_deref())?;
+    let named = arguments.scripts.iter().map(|script| script_path(here, script)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<RepoPath> = match named.is_empty() {
+        true => lock.scripts.keys().map(|path| RepoPath::parse(path)).collect::<Result<_, _>>()?,
+        false => named,
+    };
+    let mut rows = Vec::new();
+    let mut refusals = Vec::new();
+    for path in paths {
+        let standing = script::load_script(context, &path).map(|loaded| Standing::of(&lock, &loaded));
+        let refusal = match &standing {
+            Ok(standing) => standing.refusal(&path),
+            Err(rejected) => {
+                Some(rejected.errors.first().map_or_else(|| missing(&path), |error| unreadable(&path, error)))
+            }
+        };
+        rows.push(json!({"path": path, "ok": refusal.is_none(), "error": refusal}));
+        refusals.extend(refusal);
+    }
+    if arguments.scripts.is_empty() && text.is_some() {
+        refusals.extend(unpinned(&lock, here)?);
+    }
+    if let Some(text) = &text
+        && let Err(error) = approval::check_signature(context, text)
+    {
+        refusals.push(error);
+    }
+    if text.is_none() && refusals.is_empty() {
+        let hint = "approve scripts with `nrv approve SCRIPT`, and commit the file";
+        refusals.push(Error::new(Code::NotApproved, format!("there is no `{FILE}`: nothing is approved")).hint(hint));
+    }
+    let unapproved: Vec<String> = script::list(context)?
+        .into_iter()
+        .map(|listed| listed.path.to_string())
+        .filter(|path| arguments.scripts.is_empty() && !lock.scripts.contains_key(path))
+        .collect();
+    if out.mode() != Mode::Text {
+        out.document(&json!({"file": FILE, "ok": refusals.is_empty(), "scripts": rows, "unapproved": unapproved}));
+    }
+    if let n @ 1.. = unapproved.len() {
+        let first = escape(&unapproved[0]);
+        let more = if n > 1 { format!(" and {} more", n - 1) } else { String::new() };
+        out.say(&format!("Not approved, so not run where `CI` is set: {first}{more}."));
+    }
+    let n_good = rows.iter().filter(|row| row["ok"] == true).count();
+    let Some(last) = refusals.pop() else {
+        let scripts = if n_good == 1 { "1 script is".to_owned() } else { format!("{n_good} scripts are") };
+        out.say(&format!("{scripts} as approved."));
+        return Ok(0);
+    };
+    refusals.iter().for_each(|error| out.explain(error));
+    Err(last)
+}
+
+/// The errors of policies that may do something else than the lock says.
+fn unpinned(lock: &Lock, here: &Here) -> Result<Vec<Error>, Error> {
+    let entrusted = approval::entrusted(&here.context)?;
+    let refusal = |(file, now): (&String, &PinnedTrust)| {
+        let changes = now.changes(lock.trust.get(file))?;
+        let message = format!("`{FILE}` does not approve of what `{file}` may do: {}", changes.join("; "));
+        Some(Error::new(Code::NotApproved, message).detail("changes", changes).hint(PIN_TRUST))
+    };
+    Ok(entrusted.iter().filter_map(refusal).collect())
+}
+
+fn missing(path: &RepoPath) -> Error {
+    Error::new(Code::NotApproved, format!("`{path}` can't be loaded"))
+}
+
+/// The error of an approved script that can't be loaded any more.
+fn unreadable(path: &RepoPath, error: &Error) -> Error {
+    Error::new(Code::NotApproved, format!("`{path}` is not what was approved: {}", error.message()))
+        .hint(format!("bring it back, or take its approval back with `nrv approve --remove {path}`"))
+}

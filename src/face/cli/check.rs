@@ -1,0 +1,123 @@
+//! `nrv check`: what is wrong with scripts, found without running them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    Here,
+    output::Output,
+    run::script_path,
+    sarif::{self, Hit},
+};
+use crate::{
+    base::error::Error,
+    script::{self, Checked},
+};
+
+/// Arguments of `nrv check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv check scripts/migrate_links.rhai
+  nrv check scripts/*.rhai --sarif > check.sarif
+
+Exit codes:
+  0 no errors, but perhaps warnings    1 a script can't run    3 a header lacks a permission that is needed")]
+pub(super) struct CheckArguments {
+    /// Scripts, or modules that scripts import
+    #[arg(required = true, value_name = "SCRIPT")]
+    scripts: Vec<PathBuf>,
+    /// Write SARIF 2.1.0 to stdout
+    #[arg(long, conflicts_with = "json")]
+    sarif: bool,
+}
+
+pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {
+    let mut all = Vec::new();
+    for script in &arguments.scripts {
+        all.push(script::check(&here.context, &script_path(here, script)?));
+        if let Some(reason) = here.context.cancelled() {
+            return Err(reason);
+        }
+    }
+    if arguments.sarif {
+        out.document(&sarif::document(all.iter().flat_map(hits)));
+    } else if out.is_json() {
+        out.document(&document(&all));
+    } else {
+        tell(&all, out);
+    }
+    // What keeps a script from running at all says more than a permission.
+    Ok(all.iter().flat_map(|one| &one.errors).map(|error| error.code().exit_code()).min().unwrap_or(0))
+}
+
+fn tell(all: &[Checked], out: &mut Output) {
+    for one in all {
+        out.know_sources(&one.sources);
+        one.errors.iter().for_each(|error| out.explain(error));
+        one.warnings.iter().for_each(|warning| out.warn_of(warning));
+    }
+    // Of what can't be read nothing was checked.
+    let (read, unread): (Vec<&Checked>, Vec<&Checked>) = all.iter().partition(|one| !one.sources.is_empty());
+    if !read.is_empty() {
+        out.say(&summary(&read));
+    }
+    if !unread.is_empty() {
+        out.say(&format!("{} can't be read.", many(unread.len(), "script")));
+    }
+}
+
+/// How much is wrong with scripts that were read.
+fn summary(all: &[&Checked]) -> String {
+    let count = |list: fn(&Checked) -> usize| all.iter().map(|one| list(one)).sum::<usize>();
+    let (errors, warnings) = (count(|one| one.errors.len()), count(|one| one.warnings.len()));
+    let scripts = many(all.len(), "script");
+    match (errors, warnings) {
+        (0, 0) => format!("{scripts} checked: nothing is wrong."),
+        (errors, 0) => format!("{scripts} checked: {}.", many(errors, "error")),
+        (0, warnings) => format!("{scripts} checked: {}.", many(warnings, "warning")),
+        (errors, warnings) => {
+            format!("{scripts} checked: {}, {}.", many(errors, "error"), many(warnings, "warning"))
+        }
+    }
+}
+
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn document(all: &[Checked]) -> Value {
+    let script = |one: &Checked| {
+        json!({
+            "script": one.script,
+            "ok": one.errors.is_empty(),
+            "errors": one.errors,
+            "warnings": one.warnings,
+        })
+    };
+    json!({
+        "ok": all.iter().all(|one| one.errors.is_empty()),
+        "scripts": all.iter().map(script).collect::<Vec<_>>(),
+    })
+}
+
+fn hits(checked: &Checked) -> impl Iterator<Item = Hit<'_>> {
+    let errors = checked.errors.iter().map(|error| hit(checked, error, "error"));
+    errors.chain(checked.warnings.iter().map(|warning| hit(checked, warning, "warning")))
+}
+
+fn hit<'a>(checked: &'a Checked, finding: &'a Error, level: &'static str) -> Hit<'a> {
+    let place = finding.location();
+    Hit {
+        path: Some(place.map_or(checked.script.as_str(), |place| place.path.as_str())),
+        rule: format!("check/{}", script::check::rule(finding)),
+        doc: "What can be known to be wrong with a script before it runs.".to_owned(),
+        help: finding.hint_text().unwrap_or(finding.message()).to_owned(),
+        message: finding.message(),
+        level,
+        place: place.map(|place| (place.line as u64, place.column as u64)),
+        end_line: None,
+        suppressed: None,
+    }
+}

@@ -1,0 +1,71 @@
+//! What `nrv doctor` says of the rules on commands: how many there are, and which of them allow more than they seem to.
+
+use crate::{
+    service::gate::destructive::runs_what_follows,
+    system::policy::{AllowedCommand, Policy},
+};
+
+/// What to do about rules that allow everything.
+pub(super) const ADVICE: &str =
+    "name in `prefix` what the program is to start, as in [\"npx\", \"eslint\"], and in `exec.read` single folders";
+
+/// Combinations of words of one rule that are looked at.
+const MOST: usize = 1000;
+
+/// Folders that hold what no command needs.
+const WIDE: &[&str] = &["/", "~", "~/", "~/.ssh"];
+
+/// What the rules allow, in words; an error if that is everything.
+pub(super) fn told(policy: &Policy) -> Result<String, String> {
+    let exec = &policy.settings().exec;
+    let open = exec.allow.iter().enumerate().filter_map(|(at, rule)| {
+        let words = allowing(rule)?;
+        let place = policy.origin(&format!("exec.allow.{at}"));
+        Some(format!("`{}` ({place}) runs whatever follows it", words.join(" ")))
+    });
+    let wide = exec.read.iter().filter(|folder| WIDE.contains(&folder.as_str()));
+    let wide = wide.map(|folder| format!("commands may read all of `{folder}` ({})", policy.origin("exec.read")));
+    let wide: Vec<String> = open.chain(wide).collect();
+    match (wide.as_slice(), exec.allow.len()) {
+        ([], 0) => Ok("no rule of `exec.allow`: runs start none".to_owned()),
+        ([], 1) => Ok("1 rule of `exec.allow`".to_owned()),
+        ([], n) => Ok(format!("{n} rules of `exec.allow`")),
+        (wide, _) => Err(wide.join("; ")),
+    }
+}
+
+/// The words of a rule that run whatever follows them.
+fn allowing(rule: &AllowedCommand) -> Option<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    for either in &rule.prefix {
+        let longer = all.iter().flat_map(|words: &Vec<String>| {
+            either.iter().map(move |word| words.iter().chain([word]).cloned().collect::<Vec<String>>())
+        });
+        all = longer.take(MOST).collect();
+    }
+    all.into_iter().find(|words| runs_what_follows(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::policy::FILE;
+
+    #[track_caller]
+    fn check(rule: &str, expected: Result<&str, &str>) {
+        let found = told(&Policy::parse(rule, FILE).unwrap());
+        assert_eq!(found.as_ref().map(String::as_str).map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn rules_that_allow_everything_are_told() {
+        check("", Ok("no rule of `exec.allow`: runs start none"));
+        check("exec.allow = [{prefix = ['cargo', 'test']}]", Ok("1 rule of `exec.allow`"));
+        check("exec.allow = [{prefix = ['make']}, {prefix = ['npm', ['test', 'ci']]}]", Ok("2 rules of `exec.allow`"));
+        check(
+            "exec.allow = [{prefix = ['ls']},\n{prefix = ['npm', ['test', 'exec']]}]",
+            Err("`npm exec` (line 2 of `nrv.toml`) runs whatever follows it"),
+        );
+        check("exec.read = ['/opt', '~']", Err("commands may read all of `~` (line 1 of `nrv.toml`)"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Where words go: data to stdout, talk to stderr, colours only where they are wanted.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{ErrorKind, IsTerminal, Write},
+};
+
+use anstream::{AutoStream, ColorChoice, adapter::strip_str};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    arguments::{Cli, Color},
+    ci, hunk, redact, table,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        text::{escape, escape_in_json},
+    },
+    host::Question,
+    script::diagnostic,
+};
+
+/// For whom stdout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// For people.
+    Text,
+    /// For programs: one JSON document.
+    Document,
+    /// For programs: events as JSON lines, what the command came to last.
+    Lines,
+}
+
+/// What a stream of events holds beside [`crate::host::Event`].
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Line<'a> {
+    /// Somebody is asked.
+    Question { question: &'a Question },
+    /// The last line if no run came to its end.
+    Error { error: &'a Error, exit_code: u8 },
+}
+
+/// Standard output and standard error of one command.
+pub(super) struct Output {
+    stdout: AutoStream<std::io::Stdout>,
+    stderr: AutoStream<std::io::Stderr>,
+    mode: Mode,
+    color: Color,
+    sources: BTreeMap<String, String>,
+    patches: BTreeMap<String, Vec<u8>>,
+    /// The end of a failed command's output that was shown last.
+    said: Option<String>,
+    unwritten: Option<std::io::Error>,
+}
+
+impl Output {
+    pub(super) fn new(cli: &Cli) -> Self {
+        let color = cli.global.color;
+        let choice = match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        Output {
+            stdout: AutoStream::new(std::io::stdout(), choice),
+            stderr: AutoStream::new(std::io::stderr(), choice),
+            mode: cli.mode(),
+            color,
+            sources: BTreeMap::new(),
+            patches: BTreeMap::new(),
+            said: None,
+            unwritten: None,
+        }
+    }
+
+    /// For whom stdout is.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// When the user wants colours.
+    pub(super) fn color(&self) -> Color {
+        self.color
+    }
+
+    /// True if stdout is for programs.
+    pub(super) fn is_json(&self) -> bool {
+        self.mode != Mode::Text
+    }
+
+    /// True if people look at stdout directly.
+    pub(super) fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal() && !self.is_json()
+    }
+
+    fn stdout_is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
+    /// True if a person can be asked.
+    pub(super) fn can_ask(&self) -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Keeps the sources that errors of a script point into.
+    pub(super) fn know_sources(&mut self, sources: &BTreeMap<String, String>) {
+        self.sources.clone_from(sources);
+    }
+
+    /// Keeps a patch that errors point into.
+    pub(super) fn know_patch(&mut self, name: &str, patch: &[u8]) {
+        self.patches.insert(name.to_owned(), patch.to_owned());
+    }
+
+    /// Text to stdout, as it is.
+    pub(super) fn data(&mut self, text: &str) {
+        let text = redact::shown(text);
+        let text = text.as_ref();
+        // A stream that takes colours out writes what is between them piece by piece.
+        let plain = match self.stdout.current_choice() {
+            ColorChoice::Never => Cow::Owned(strip_str(text).to_string()),
+            ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Cow::Borrowed(text),
+        };
+        let written = self.stdout.write_all(plain.as_bytes()).and_then(|()| self.stdout.flush());
+        self.note(written);
+    }
+
+    /// Bytes to stdout, not even looked at for colours.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        self.note(written);
+    }
+
+    /// Bytes of others to stdout: as they are, unless a service would take a part of them for a command.
+    pub(super) fn foreign(&mut self, bytes: &[u8]) {
+        self.bytes(&ci::bytes(bytes));
+    }
+
+    /// A JSON document to stdout, as it is but for what a service would take for a command.
+    pub(super) fn json_bytes(&mut self, bytes: Vec<u8>) {
+        match String::from_utf8(bytes) {
+            Ok(text) => self.bytes(ci::json(text).as_bytes()),
+            Err(other) => self.bytes(other.as_bytes()),
+        }
+    }
+
+    /// Why stdout does not have all that was written to it, told once.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.unwritten.take().map(|error| Error::io("stdout can't be written", &error))
+    }
+
+    /// Remembers the first failure; a reader that went away has all that it wanted.
+    fn note(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.unwritten.get_or_insert(error);
+        }
+    }
+
+    /// A line to stdout.
+    pub(super) fn line(&mut self, text: &str) {
+        self.data(&format!("{text}\n"));
+    }
+
+    /// A JSON document to stdout, indented.
+    pub(super) fn document(&mut self, value: &impl Serialize) {
+        let redacted = redact::value(value);
+        let text = match &redacted {
+            Some(value) => serde_json::to_string_pretty(value),
+            None => serde_json::to_string_pretty(value),
+        };
+        let text = text.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
+        let text = ci::json(text);
+        self.line(&if self.stdout_is_terminal() { escape_in_json(&text) } else { text });
+    }
+
+    /// A JSON document on a line of its own to stdout, written at once and whole.
+    pub(super) fn json_line(&mut self, value: &impl Serialize) {
+        self.bytes(json_line(value).as_bytes());
+    }
+
+    /// An event, where stdout is a stream of them.
+    pub(super) fn event(&mut self, event: &impl Serialize) {
+        if self.mode == Mode::Lines {
+            self.json_line(event);
+        }
+    }
+
+    /// A sentence to stderr.
+    pub(super) fn say(&mut self, text: &str) {
+        let _ = self.stderr.write_all(format!("{}\n", redact::shown(text)).as_bytes());
+    }
+
+    /// The end of a failed command's output, to stderr.
+    pub(super) fn say_output(&mut self, output: &str) {
+        self.say(&table::output(output, ""));
+        self.said = Some(output.to_owned());
+    }
+
+    /// A warning to stderr.
+    pub(super) fn warn(&mut self, text: &str) {
+        let text = format!("{}: {text}", "warning".yellow().bold());
+        let _ = writeln!(self.stderr, "{}", redact::shown(&text));
+    }
+
+    /// Text to stderr without a line feed, for questions.
+    pub(super) fn prompt(&mut self, text: &str) {
+        let _ = write!(self.stderr, "{}", redact::shown(text)).and_then(|()| self.stderr.flush());
+    }
+
+    /// A text as stderr would get it: without secrets, and with colours only where they are wanted.
+    pub(super) fn for_stderr(&self, text: &str) -> String {
+        let text = redact::shown(text);
+        match self.stderr.current_choice() {
+            ColorChoice::Never => strip_str(&text).to_string(),
+            ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => text.into_owned(),
+        }
+    }
+
+    /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
+    pub(super) fn error(&mut self, error: &Error) {
+        let exit_code = error.code().exit_code();
+        match self.mode {
+            Mode::Text => {}
+            Mode::Document => self.document(&json!({"error": error, "exit_code": exit_code})),
+            Mode::Lines => self.json_line(&Line::Error { error, exit_code }),
+        }
+        self.explain(error);
+    }
+
+    /// What is likely not meant so in a script, on stderr.
+    pub(super) fn warn_of(&mut self, warning: &Error) {
+        let text = diagnostic::render_warning(warning, &self.sources, redact::text, self.colors());
+        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
+    }
+
+    /// True if stderr is to have colours.
+    fn colors(&self) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// An error on stderr.
+    pub(super) fn explain(&mut self, error: &Error) {
+        let color = self.colors();
+        let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
+        let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
+        let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, redact::text, color));
+        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
+        let output = error.details().get("output").and_then(|output| output.as_str()).unwrap_or_default();
+        if !output.is_empty() && self.said.as_deref() != Some(output) {
+            self.say_output(output);
+        }
+        let files = error.details().get("files").and_then(|files| files.as_array()).into_iter().flatten();
+        for file in files.filter_map(|file| file.as_str()).take(50) {
+            let _ = writeln!(self.stderr, "{}", redact::shown(&format!("  {}", escape(file))));
+        }
+        if error.code() == Code::Internal {
+            let _ =
+                writeln!(self.stderr, "This is a defect of nrv: please report it with the command and this message.");
+        }
+    }
+}
+
+/// True for an error of a run that points into the patch of that name.
+fn is_about(error: &Error, name: &str) -> bool {
+    let within = error.details().get("within").and_then(|within| within.as_str());
+    within == Some(&format!("`{}`", name.escape_debug()))
+}
+
+/// Prints the help or the version that was asked for, or an error of the arguments, which repeats them: without their secrets.
+pub(super) fn print_of_arguments(error: &clap::Error, arguments: &[OsString]) -> std::io::Result<()> {
+    let text = error.render().ansi().to_string();
+    if !error.use_stderr() {
+        return anstream::stdout().write_all(text.as_bytes());
+    }
+    // Words of the parser itself, such as "to pass '--x' as a value", are no secrets.
+    let arguments: Vec<Cow<'_, str>> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let values = arguments.iter().filter_map(|argument| argument.split_once('=').map(|(_, value)| value));
+    let repeated = arguments.iter().map(|argument| &**argument).chain(values);
+    let text = repeated.fold(text, |text, part| match redact::text(part) {
+        Cow::Owned(shown) => text.replace(part, &shown),
+        Cow::Borrowed(_) => text,
+    });
+    anstream::stderr().write_all(ci::text(Cow::Owned(text)).as_bytes())
+}
+
+/// A JSON document as one line, without secrets.
+pub(super) fn json_line(value: &impl Serialize) -> String {
+    ci::json(match redact::value(value) {
+        Some(value) => exact_line(&value),
+        None => exact_line(value),
+    })
+}
+
+/// A JSON document as one line, as it is.
+pub(super) fn exact_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| json!({"error": error.to_string()}).to_string()) + "\n"
+}

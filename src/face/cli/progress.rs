@@ -1,0 +1,168 @@
+//! How far long work is: a bar on a terminal, `dta_progress` events for programs, nothing elsewhere.
+//!
+//! The bar stands on stderr for as long as one piece of work goes on; whoever says something else ends it first.
+
+use std::{
+    io::{IsTerminal, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output::{Mode, json_line};
+use crate::{
+    host::{Event, Work},
+    system::{clock::Stopwatch, threads},
+};
+
+/// How long work takes before anybody is told how far it is.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How much time lies between two events.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How often a bar moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Shows how far work is.
+pub(super) struct Meter {
+    shown: Shown,
+    job: Arc<Mutex<Option<Job>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Bar,
+    Events,
+    Nothing,
+}
+
+/// A piece of work that goes on.
+struct Job {
+    tool: String,
+    phase: Work,
+    done: u64,
+    total: u64,
+    /// Since the beginning, or since the last event.
+    watch: Stopwatch,
+    bar: Option<ProgressBar>,
+}
+
+impl Meter {
+    pub(super) fn new(mode: Mode) -> Self {
+        let shown = match mode {
+            Mode::Lines => Shown::Events,
+            Mode::Text if std::io::stderr().is_terminal() => Shown::Bar,
+            Mode::Text | Mode::Document => Shown::Nothing,
+        };
+        Meter { shown, job: Arc::default() }
+    }
+
+    /// Work begins; what went on before has ended.
+    pub(super) fn begin(&self, tool: &str, phase: Work, total: u64) {
+        if self.shown == Shown::Nothing {
+            return;
+        }
+        let watch = Stopwatch::start();
+        let mut job = self.lock();
+        clear(&mut job);
+        *job = Some(Job { tool: tool.to_owned(), phase, done: 0, total, watch, bar: None });
+        drop(job);
+        if self.shown == Shown::Bar {
+            let job = Arc::clone(&self.job);
+            // Most work is over by then, and nothing flickers.
+            // Without a thread no bar is drawn.
+            let _ = threads::start(move || {
+                std::thread::sleep(PATIENCE);
+                let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(job) = job.as_mut().filter(|job| job.bar.is_none() && job.watch.elapsed() >= PATIENCE) {
+                    job.bar = Some(job.draw());
+                }
+            });
+        }
+    }
+
+    /// So much is done. Called from any thread, in any order.
+    pub(super) fn advance(&self, done: u64, total: u64) {
+        if self.shown == Shown::Nothing {
+            return;
+        }
+        let mut job = self.lock();
+        let Some(job) = job.as_mut() else { return };
+        if job.total == 0
+            && let Some(bar) = &job.bar
+        {
+            count(bar, total);
+        }
+        (job.done, job.total) = (job.done.max(done), total);
+        if let Some(bar) = &job.bar {
+            bar.set_position(job.done);
+        }
+        if self.shown == Shown::Events && job.watch.elapsed() >= PAUSE {
+            job.watch = Stopwatch::start();
+            let (tool, phase) = (job.tool.clone(), job.phase);
+            let line = json_line(&Event::DtaProgress { tool, phase, done: job.done, total });
+            // Whoever writes the next line hears that nobody reads; the work goes on.
+            let _ = std::io::stdout().lock().write_all(line.as_bytes());
+        }
+    }
+
+    /// Nothing goes on any more; nothing of a bar is left.
+    pub(super) fn end(&self) {
+        clear(&mut self.lock());
+    }
+
+    /// Lets somebody write to stderr with the bar out of the way; true if there is one, so that the line is free.
+    pub(super) fn aside(&self, write: impl FnOnce(bool)) {
+        let bar = self.lock().as_ref().and_then(|job| job.bar.clone());
+        match bar {
+            Some(bar) => bar.suspend(|| write(true)),
+            None => write(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Job>> {
+        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn draw(&self) -> ProgressBar {
+        let what = match self.phase {
+            Work::Discover => "looking at files".to_owned(),
+            Work::Apply => format!("writing {} files", self.total),
+            Work::Verify => format!("verifying {} files", self.total),
+        };
+        // It is dressed before it is shown.
+        let bar = ProgressBar::hidden();
+        bar.set_message(format!("{}: {what}", self.tool));
+        // Only reading tells how far it is.
+        if self.phase == Work::Discover && self.total > 0 {
+            count(&bar, self.total);
+            bar.set_position(self.done);
+        } else {
+            style(&bar, "{spinner} {msg} ({elapsed})");
+        }
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+}
+
+fn count(bar: &ProgressBar, total: u64) {
+    bar.set_length(total);
+    style(bar, "{spinner} {msg} {bar:30} {pos}/{len}");
+}
+
+fn style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+fn clear(job: &mut Option<Job>) {
+    if let Some(bar) = job.take().and_then(|job| job.bar) {
+        bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,101 @@
+//! `nrv rollback` and `nrv recover`: back to a state that somebody chose.
+
+use super::{Here, Place, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
+use crate::{
+    base::{
+        error::{Code, Error},
+        text::escape,
+    },
+    host::{self, Flags, Overview, RolledBack},
+    system::workspace::Workspace,
+};
+
+pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {
+    let flags = Flags { dry_run: arguments.dry_run, ..Flags::default() };
+    let mut terminal = Terminal::new(here, out)?;
+    let run = run_to_undo(here, &arguments.run)?;
+    let done = host::rollback(&here.context, &run, arguments.keep_later, flags, &mut terminal)?;
+    drop(terminal);
+    if out.is_json() {
+        out.document(&done);
+    }
+    tell(here, &done, arguments.dry_run, out);
+    Ok(done.finished.exit_code())
+}
+
+/// What is as it was, and what is not.
+pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Output) {
+    for path in &done.kept {
+        out.say(&format!("Left alone, since it changed: {}", escape(path)));
+    }
+    if done.finished.error.is_some() {
+        return summarise(&done.finished, out);
+    }
+    let n = done.restored.len();
+    let run = &done.parent;
+    out.say(&match (n, dry_run) {
+        (0, _) => match undone_by(here, done) {
+            Some(by) => format!("Run {run} was rolled back already, by run {by}."),
+            None => format!("Run {run} left nothing to bring back."),
+        },
+        (1, true) => format!("1 file of run {run} would be brought back."),
+        (1, false) => format!("1 file of run {run} is as it was before it."),
+        (n, true) => format!("{n} files of run {run} would be brought back."),
+        (n, false) => format!("{n} files of run {run} are as they were before it."),
+    });
+}
+
+/// The latest run before that one which rolled the same run back.
+fn undone_by(here: &Here, done: &RolledBack) -> Option<String> {
+    let subject = format!("rollback of {}", done.parent);
+    let is_it = |run: &Overview| {
+        run.is_rollback
+            && run.subject == subject
+            && run.files_changed > 0
+            && run.mode == "apply"
+            && run.run != done.finished.run
+    };
+    host::overviews(&here.context).ok()?.into_iter().rfind(is_it).map(|run| run.run)
+}
+
+/// `last` is the latest run that changed something and was no rollback itself, so that a refused one can be repeated.
+fn run_to_undo(here: &Here, run: &str) -> Result<String, Error> {
+    if run != "last" {
+        return Ok(run.to_owned());
+    }
+    let overviews = host::overviews(&here.context)?;
+    let latest = overviews.into_iter().rfind(|run| run.files_changed > 0 && run.mode == "apply" && !run.is_rollback);
+    latest
+        .map(|run| run.run)
+        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
+}
+
+pub(super) fn recover(here: &Here, out: &mut Output) -> Result<u8, Error> {
+    let recoveries = host::recover(&here.context)?;
+    if out.is_json() {
+        out.document(&recoveries);
+    }
+    for recovery in &recoveries {
+        out.say(&recovery.sentence());
+    }
+    if recoveries.is_empty() {
+        out.say("Nothing to recover.");
+    }
+    Ok(0)
+}
+
+/// Fails if a run died and is not recovered, for hooks and for programs that are about to use the tree.
+pub(super) fn check(place: &Place, out: &mut Output) -> Result<u8, Error> {
+    let dead = host::unrecovered(&Workspace::open(&place.root)?)?;
+    if !dead.is_empty() {
+        let why = format!("runs died and are not recovered: {}", dead.join(", "));
+        return Err(Error::new(Code::DirtyTree, why)
+            .detail("runs", dead)
+            .hint("`nrv recover` finishes or undoes them"));
+    }
+    if out.is_json() {
+        out.document(&dead);
+    }
+    out.say("Nothing to recover.");
+    Ok(0)
+}

@@ -1,0 +1,61 @@
+//! What this process writes for people and programs shows no secrets: output, errors and logs pass here.
+//!
+//! What is exact by its nature does not pass: a text that a script shows to a pipe, and the answers of `nrv dta run --jsonl`.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+    sync::{Arc, OnceLock},
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ci;
+use crate::service::gate::{Rules, secrets};
+
+/// The rules of the workspace's policy, once it is read.
+static RULES: OnceLock<Arc<Rules>> = OnceLock::new();
+
+/// Takes the rules of the policy.
+pub(super) fn know(rules: &Arc<Rules>) {
+    // A process opens one workspace.
+    let _ = RULES.set(Arc::clone(rules));
+}
+
+fn rules() -> &'static secrets::Rules {
+    RULES.get().map_or(Rules::built_in(), AsRef::as_ref).secrets()
+}
+
+/// The text without secrets.
+pub(super) fn text(text: &str) -> Cow<'_, str> {
+    secrets::redact(text, rules())
+}
+
+/// A text as it is shown: without secrets, and without what a service that reads along would take for a command.
+pub(super) fn shown(plain: &str) -> Cow<'_, str> {
+    ci::text(text(plain))
+}
+
+/// The value without secrets; none if it holds none, so that it can be written in its own order of keys.
+pub(super) fn value(value: &impl Serialize) -> Option<Value> {
+    let value = serde_json::to_value(value).ok()?;
+    let mut redacted = value.clone();
+    secrets::redact_json(&mut redacted, rules());
+    (redacted != value).then_some(redacted)
+}
+
+/// Standard error, for logs: an event comes in one piece.
+pub(super) struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        io::stderr().write_all(shown(&line).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

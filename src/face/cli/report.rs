@@ -1,0 +1,69 @@
+//! `nrv runs report`: what a run did, as text, as a page, as JSON, or beside the lines that it changed.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Here,
+    annotations::{self, Form},
+    ci,
+    output::Output,
+    target::Target,
+};
+use crate::{
+    base::error::Error,
+    face::report::{self, Report},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  nrv runs report last\n  nrv runs report last -o report.html\n  nrv runs report last --annotations github"
+)]
+pub(super) struct Arguments {
+    /// Run, or `last`
+    run: String,
+    /// Write one self-contained HTML file, or the annotations, `-` for stdout; replaces a file that exists
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the HTML to stdout, as `-o -` does
+    #[arg(long)]
+    html: bool,
+    /// Write notes on the lines that the run changed or would change, and on why it failed, for a code host
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "html")]
+    annotations: Option<Form>,
+}
+
+pub(super) fn report(here: &Here, arguments: &Arguments, out: &mut Output) -> Result<u8, Error> {
+    let folder = here.context.runs.open(&arguments.run)?;
+    let report = Report::of(&here.context, &folder)?;
+    let rendered = || match arguments.annotations {
+        Some(form) => annotations::rendered(&report, form),
+        None => report::page(&report),
+    };
+    let output = arguments.output.as_deref();
+    match output.filter(|path| *path != Path::new("-")) {
+        Some(path) => {
+            let target = Target::of(&here.absolute(path), "a report")?;
+            target.write(rendered().as_bytes())?;
+            let name = path.display().to_string();
+            if out.is_json() {
+                out.document(&json!({"run": report.run, "file": name}));
+            } else {
+                out.line(&name);
+            }
+        }
+        None if arguments.html || arguments.annotations.is_some() || output.is_some() => {
+            match arguments.annotations {
+                // Commands of the service are what was asked for; what they quote is escaped there.
+                Some(Form::Github) => out.bytes(rendered().as_bytes()),
+                Some(Form::Gitlab | Form::Sarif) => out.bytes(ci::json(rendered()).as_bytes()),
+                None => out.foreign(rendered().as_bytes()),
+            }
+        }
+        None if out.is_json() => out.document(&report),
+        None => out.data(&report::text(&report)),
+    }
+    Ok(0)
+}

@@ -1,0 +1,60 @@
+//! `nrv resume`: a run that waits, or whose process died, goes on or is undone.
+
+use super::{
+    Here,
+    apply::tell,
+    arguments::{Mutation, ResumeArguments},
+    output::Output,
+    recordings,
+    run::{conclude, parse_json},
+    terminal::Terminal,
+};
+use crate::{
+    base::error::Error,
+    host::{self, Asked, Resumption, Ruling, Started},
+    script,
+};
+
+pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output) -> Result<u8, Error> {
+    let context = &here.context;
+    let folder = context.runs.open(&arguments.run)?;
+    let ruling = |id: &String| Ruling {
+        id: id.clone(),
+        by: arguments.by.clone().or_else(user),
+        reason: arguments.reason.clone(),
+    };
+    let reply = arguments.reply.as_ref().map(|text| parse_json(text, "--reply".as_ref())).transpose()?;
+    if let Some(id) = &arguments.reject {
+        let mut terminal = Terminal::new(here, out)?;
+        let finished = host::reject(context, folder.id(), &ruling(id), &mut terminal)?;
+        drop(terminal);
+        return Ok(conclude(&finished, Mutation::default(), out));
+    }
+    let asked = Started::load(&folder).map(|started| started.asked).ok();
+    if let Some(Asked::Script { sources, .. }) = &asked {
+        out.know_sources(&sources.iter().map(|(name, source)| (name.clone(), source.text.clone())).collect());
+    }
+    let resumption = Resumption {
+        approve: arguments.approve.as_ref().map(ruling),
+        reply,
+        accept_stale_reads: arguments.accept_stale_reads,
+        yes: arguments.yes,
+        tape: recordings::again(here, host::tape_of(context, folder.id())?)?,
+        replay_only: here.replays_only(),
+        locked: here.is_locked(),
+    };
+    let mut terminal = Terminal::new(here, out)?;
+    let finished = script::resume(context, folder.id(), resumption, &mut terminal)?;
+    drop(terminal);
+    recordings::keep(here, &finished, out)?;
+    if matches!(asked, Some(Asked::Patch { .. } | Asked::Planned { .. })) {
+        tell(&finished.result, out);
+    }
+    Ok(conclude(&finished, Mutation::default(), out))
+}
+
+/// The name of whoever types, as the system has it.
+#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+fn user() -> Option<String> {
+    std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| !name.is_empty())
+}

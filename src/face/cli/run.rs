@@ -1,0 +1,210 @@
+//! `nrv run`: a script from the workspace, from its header to its summary.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    Here,
+    arguments::{Cli, Mutation, RunArguments, ScriptArguments},
+    output::{Mode, Output},
+    recordings, table,
+    terminal::Terminal,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+        text::escape,
+    },
+    host::{Finished, Flags, count_sentence},
+    script::{self, Checked, Invocation, Loaded},
+};
+
+/// The exit code of a dry run with `--exit-code` that would change something.
+const WOULD_CHANGE: u8 = 8;
+
+pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Result<u8, Error> {
+    let flags = flags(arguments.mutation, arguments.keep);
+    if !arguments.script.help {
+        needs_dry_run(arguments.mutation, flags)?;
+    }
+    let Some((loaded, invocation)) = prepare(here, "run", &arguments.script, flags, out)? else { return Ok(0) };
+    let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
+    recordings::keep(here, &finished, out)?;
+    Ok(conclude(&finished, arguments.mutation, out))
+}
+
+/// A script that is ready to run; none if only help was wanted.
+pub(super) fn prepare(
+    here: &Here,
+    command: &str,
+    arguments: &ScriptArguments,
+    flags: Flags,
+    out: &mut Output,
+) -> Result<Option<(Loaded, Invocation)>, Error> {
+    let Some(script) = &arguments.script else {
+        let mut cli = Cli::command();
+        cli.build();
+        let help = cli.find_subcommand_mut(command).map(|command| command.render_help().to_string());
+        out.data(&help.unwrap_or_default());
+        return Ok(None);
+    };
+    let (loaded, warnings) = load(here, script, out)?;
+    if arguments.help {
+        out.data(&script::help(&loaded));
+        return Ok(None);
+    }
+    warnings.iter().for_each(|warning| out.warn_of(warning));
+    let json = match &arguments.args {
+        Some(file) => Some(parse_json(&here.read_input(file)?, file)?),
+        None => None,
+    };
+    let args = script::complete(&loaded.header, &arguments.arg, json.as_ref())?;
+    Ok(Some((
+        loaded,
+        Invocation {
+            args,
+            seed: arguments.seed,
+            flags,
+            tapes: recordings::tapes(here, arguments)?,
+            locked: arguments.locked || here.is_locked(),
+        },
+    )))
+}
+
+/// Loads a script with everything that it imports, and tells all that is wrong with it. Gives what it is to be warned of, too.
+pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Loaded, Vec<Error>), Error> {
+    let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
+    out.know_sources(&sources);
+    match loaded {
+        // What the header does not permit is refused if it is asked for, and not before.
+        Some(loaded) => Ok((loaded, [errors, warnings].concat())),
+        None => Err(told(errors, out)),
+    }
+}
+
+/// Tells all errors of a script that can't run but the last, which whoever called tells.
+fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
+    let last = errors.pop();
+    errors.iter().for_each(|error| out.explain(error));
+    last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
+}
+
+/// The script's path in the workspace: relative to the current folder, else to the workspace's root.
+pub(super) fn script_path(here: &Here, script: &Path) -> Result<RepoPath, Error> {
+    let root = here.context.workspace.root();
+    let absolute = here.absolute(script);
+    let beneath = |path: &Path| path.strip_prefix(root).ok().and_then(|path| path.to_str()).map(RepoPath::parse);
+    match beneath(&absolute) {
+        Some(path) if absolute.exists() => path,
+        inside => {
+            let by_root = script.to_str().filter(|_| script.is_relative() && root.join(script).exists());
+            match (by_root, inside) {
+                (Some(text), _) => RepoPath::parse(text),
+                (None, Some(path)) => path,
+                (None, None) => Err(Error::new(
+                    Code::InvalidPath,
+                    format!("the script `{}` is outside the workspace `{}`", script.display(), root.display()),
+                )
+                .hint("scripts are part of the workspace that they work on; choose it with `--root`")),
+            }
+        }
+    }
+}
+
+pub(super) fn parse_json(text: &str, file: &Path) -> Result<Value, Error> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::new(Code::InvalidInput, format!("`{}` is not JSON: {error}", file.display())))
+}
+
+pub(super) fn flags(mutation: Mutation, keep: bool) -> Flags {
+    Flags { dry_run: mutation.dry_run, yes: mutation.yes, keep, allow_dirty: mutation.allow_dirty }
+}
+
+/// Refuses `--exit-code` where something may be changed: 8 means that something would be.
+pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Error> {
+    if mutation.exit_code && !flags.dry_run {
+        return Err(Error::new(Code::Usage, "`--exit-code` says what a dry run would change, and this is none")
+            .hint("add `--dry-run`"));
+    }
+    Ok(())
+}
+
+/// Tells how a run ended; the exit code of the command.
+pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
+    document(finished, out);
+    summarise(finished, out);
+    exit_code(finished, mutation.exit_code)
+}
+
+/// What a run came to, where stdout is for programs.
+pub(super) fn document(finished: &impl Serialize, out: &mut Output) {
+    match out.mode() {
+        Mode::Text => {}
+        Mode::Document => out.document(finished),
+        Mode::Lines => out.json_line(&json!({"event": "run_finished", "finished": finished})),
+    }
+}
+
+/// The exit code of the command; `differs` asks for 8 if something would change.
+pub(super) fn exit_code(finished: &Finished, differs: bool) -> u8 {
+    if differs && finished.error.is_none() && finished.files_changed > 0 { WOULD_CHANGE } else { finished.exit_code() }
+}
+
+/// The error if there is one, the sentence, and the paths that the user may want next.
+pub(super) fn summarise(finished: &Finished, out: &mut Output) {
+    tell_end(finished, out);
+    // The patch of a run that failed is not what it would have come to.
+    if let (Some(patch), None, false) = (&finished.patch, &finished.error, out.is_json()) {
+        out.line(patch);
+    }
+}
+
+/// The error if there is one, and the sentence.
+pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
+    if let Some(error) = &finished.error {
+        out.explain(error);
+        if let Some(text) = table::waiting(error) {
+            out.prompt(&text);
+        }
+    }
+    for asked in &finished.would_ask {
+        let label = asked["label"].as_str().unwrap_or_default();
+        out.say(&match asked["refused"] == true {
+            true => format!("Would be refused, since nobody is asked here: {}.", escape(label)),
+            false => format!("Would ask: {}.", escape(label)),
+        });
+    }
+    if let Some(sentence) = count_sentence(&finished.commitments) {
+        out.say(&sentence);
+    }
+    for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
+        out.say(&evaluation.sentence());
+    }
+    tell_withheld(&finished.withheld, out);
+    out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
+}
+
+/// Why nothing can apply a dry run's patch, and what would permit what it adds.
+fn tell_withheld(withheld: &[Value], out: &mut Output) {
+    const TOLD: usize = 20;
+    if withheld.is_empty() {
+        return;
+    }
+    out.say("The patch adds secrets, and shows marks in their place, so that nothing can apply it:");
+    let word = |value: &Value| escape(value.as_str().unwrap_or_default());
+    for one in withheld.iter().take(TOLD) {
+        let place = match one["line"].as_u64() {
+            Some(line) => format!("{}:{line}", word(&one["path"])),
+            None => format!("the name of {}", word(&one["path"])),
+        };
+        let (rule, allow) = (word(&one["rule"]), word(&one["allow"]));
+        out.say(&format!("  {place}: rule `{rule}`; `gates.secrets.allow = [{allow}]` in `nrv.toml` permits it"));
+    }
+    if let Some(more) = withheld.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        out.say(&format!("  … and {more} more"));
+    }
+}

@@ -1,0 +1,232 @@
+//! `nrv runs`: the records of past runs.
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+use super::{Here, output::Output, table};
+use crate::{
+    base::{
+        error::{Code, Error},
+        text::escape,
+    },
+    host,
+    record::{self, Seal},
+};
+
+pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: &mut Output) -> Result<u8, Error> {
+    let mut overviews = host::overviews(&here.context)?;
+    overviews.retain(|run| state.is_none_or(|state| run.state == state));
+    overviews.drain(..overviews.len().saturating_sub(limit.unwrap_or(usize::MAX)));
+    if out.is_json() {
+        out.document(&overviews);
+    } else if overviews.is_empty() {
+        out.say(if state.is_some() { "There are no such runs." } else { "There are no runs yet." });
+    } else {
+        out.data(&table::runs(&overviews));
+        for run in overviews.iter().filter(|run| run.state == host::State::Suspended.as_str()) {
+            let folder = here.context.runs.open(&run.run)?;
+            // A damaged record is for `runs verify` to report.
+            tell_waiting(&folder, &folder.records().unwrap_or_default(), out);
+        }
+    }
+    Ok(0)
+}
+
+/// What a run waits for, in one line.
+fn tell_waiting(folder: &record::RunFolder, records: &[record::Record], out: &mut Output) {
+    if let Some(waiting) = host::waiting(folder, records) {
+        out.line(&format!("{} {}", folder.id(), waiting.sentence()));
+    }
+}
+
+/// The files of the change for whose confirmation a run waits, and where its diff is.
+fn tell_waiting_change(folder: &record::RunFolder, records: &[record::Record], out: &mut Output) {
+    let end = records.last().filter(|_| host::waiting(folder, records).is_some());
+    let error: Option<Error> = end.and_then(|end| serde_json::from_value(end.data["error"].clone()).ok());
+    if let Some(text) = error.as_ref().and_then(table::waiting) {
+        out.data(&text);
+    }
+}
+
+pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
+    let stats = host::stats(&here.context, since)?;
+    if out.is_json() {
+        out.document(&stats);
+    } else {
+        out.data(&table::stats(&stats));
+    }
+    Ok(0)
+}
+
+pub(super) fn suggest(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
+    let suggested = host::suggest(&here.context, since)?;
+    if out.is_json() {
+        out.document(&suggested);
+    } else {
+        out.data(&suggested.patch);
+    }
+    match suggested.suggestions.len() {
+        0 => out.say("There is nothing to suggest."),
+        1 => out.say("1 change of `nrv.toml`; `git apply` takes it."),
+        n => out.say(&format!("{n} changes of `nrv.toml`; `git apply` takes them.")),
+    }
+    Ok(0)
+}
+
+pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) -> Result<u8, Error> {
+    let folder = here.context.runs.open(run)?;
+    let records = folder.records()?;
+    if canonical {
+        let rows = host::canonical_records(&folder, &records, here.context.workspace.root());
+        if out.is_json() {
+            out.document(&rows);
+            return Ok(0);
+        }
+        for row in rows {
+            out.line(&crate::base::json::canonical(&row)?);
+        }
+        return Ok(0);
+    }
+    let overview = host::overview(&here.context, &folder)?;
+    if out.is_json() {
+        out.document(&json!({"run": overview, "records": records}));
+        return Ok(0);
+    }
+    out.data(&table::runs(&[overview]));
+    tell_waiting(&folder, &records, out);
+    tell_waiting_change(&folder, &records, out);
+    for record in &records {
+        let place = if record.position.is_empty() { "-" } else { &record.position };
+        out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));
+        if let Some(output) = record.volatile["output"].as_str().filter(|_| record.kind == "exec_ended") {
+            out.line(&table::output(output, "             "));
+        }
+    }
+    if let Some(end) = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended")) {
+        out.line("");
+        out.data(&table::account(end, &records[0]));
+    }
+    host::commitments(&records).iter().for_each(|one| out.data(&table::commitment(one)));
+    for record in records.iter().filter(|record| record.kind == "dta_verified") {
+        out.line("");
+        out.data(&table::adapter(&record.data["output"], &record.data["after"]));
+    }
+    Ok(0)
+}
+
+pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
+    let folder = here.context.runs.open(run)?;
+    let report =
+        record::verify(&here.context.runs, &folder, here.context.options.threads, &here.context.options.cancel)?;
+    let packs = host::damaged_pre_images(&folder);
+    let changed = host::changed_since(&here.context, &folder);
+    let sound = report.is_sound() && packs.is_empty();
+    if out.is_json() {
+        let seal = report.seal;
+        out.document(&json!({
+            "run": folder.id(), "sound": sound, "seal": seal, "records": report.records, "files": report.files,
+            "left_out": report.left_out,
+            "findings": report.findings, "damaged_pre_images": packs, "targets_changed_since": changed,
+        }));
+    } else {
+        out.data(&table::report(&report));
+        packs.iter().for_each(|finding| out.line(&format!("{}: {}", finding.place, finding.reason)));
+        if report.seal == Seal::Unsealed {
+            out.line("unsealed: no head says where the record ends");
+        }
+        for path in &changed {
+            out.line(&format!("{}: is not as the run left it", escape(path)));
+        }
+    }
+    if sound {
+        out.say(&format!("The record of run {} is what was written.", folder.id()));
+        return Ok(0);
+    }
+    let is_open = report.seal == Seal::Unsealed && report.findings.is_empty() && packs.is_empty();
+    out.say(&match is_open {
+        true => format!("What run {} has of its record is what was written; no head says that it is all.", folder.id()),
+        false => format!("The record of run {} is NOT what was written.", folder.id()),
+    });
+    Ok(Code::RecordDamaged.exit_code())
+}
+
+pub(super) fn export(
+    here: &Here,
+    run: &str,
+    file: Option<&Path>,
+    contents: bool,
+    out: &mut Output,
+) -> Result<u8, Error> {
+    let folder = here.context.runs.open(run)?;
+    let named = file.map_or_else(|| PathBuf::from(format!("{}.nrv-run", folder.id())), Path::to_owned);
+    let path = here.absolute(&named);
+    let unwritten = |error: &std::io::Error| Error::io(format!("`{}` can't be written", named.display()), error);
+    #[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is theirs to name")]
+    let file = File::create_new(&path).map_err(|error| {
+        let error = unwritten(&error);
+        if path.exists() { error.hint("name another file with `-o`; none is overwritten") } else { error }
+    })?;
+    let mut writer = BufWriter::new(file);
+    let exported = host::export(&here.context, folder.id(), contents, &mut writer)
+        .and_then(|done| writer.flush().map_err(|error| unwritten(&error)).map(|()| done));
+    let exported = exported.inspect_err(|_| {
+        #[expect(clippy::disallowed_methods, reason = "it was made here, and is not whole")]
+        let _ = std::fs::remove_file(&path);
+    })?;
+    if out.is_json() {
+        out.document(&json!({
+            "run": exported.run, "file": path, "contents": contents,
+            "files": exported.files, "left_out": exported.left_out,
+        }));
+    }
+    out.say(&format!("Run {} is in {}: {} files of its record.", exported.run, named.display(), exported.files));
+    if exported.left_out > 0 {
+        out.say(&format!(
+            "Left out: {} files that hold contents of the workspace; `--with-contents` takes them along.",
+            exported.left_out
+        ));
+    }
+    Ok(0)
+}
+
+pub(super) fn import(here: &Here, file: &Path, out: &mut Output) -> Result<u8, Error> {
+    let unread = |error: &std::io::Error| Error::io(format!("`{}` can't be read", file.display()), error);
+    let mut input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a file that the user names on the command line is theirs to name"
+        )]
+        let opened = File::open(here.absolute(file));
+        Box::new(BufReader::new(opened.map_err(|error| unread(&error))?))
+    };
+    let run = host::import(&here.context, &mut input)?;
+    if out.is_json() {
+        out.document(&json!({"run": run}));
+    }
+    out.say(&format!("Run {run} was taken in; its record is what was written."));
+    Ok(0)
+}
+
+pub(super) fn gc(here: &Here, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
+    let collected = host::collect(&here.context, dry_run)?;
+    if out.is_json() {
+        out.document(&collected);
+        return Ok(0);
+    }
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    for gone in &collected.removed {
+        let why = if gone.beyond == "age" { "older than `retention.days`" } else { "beyond `retention.size`" };
+        out.line(&format!("{}  {:>10}  {why}", gone.run, mib(gone.bytes)));
+    }
+    let (n, freed) = (collected.removed.len(), mib(collected.freed));
+    let done = if dry_run { "would be removed" } else { "removed" };
+    out.say(&format!("{n} runs {done}, {freed}; {} runs stay, {}.", collected.kept, mib(collected.kept_bytes)));
+    Ok(0)
+}

@@ -1,0 +1,420 @@
+//! Tables and lists for people, as text.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use owo_colors::OwoColorize;
+use serde_json::Value;
+
+use super::files;
+use crate::{
+    base::{error::Error, text::escape},
+    host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
+    record::{self, Record},
+    script::{Listed, approval::Standing},
+    service::llm::{Capabilities, Usage},
+};
+
+/// How many of the paths that a run holds are listed for people.
+const MOST_PATHS: usize = 5;
+
+/// An adapter's output: counts before and after, and the checks of the verifier.
+pub(super) fn adapter(output: &Value, after: &Value) -> String {
+    let mut table = plain();
+    let dry = output["phase"] == "dry-run";
+    let last = if dry { "would be" } else { "after" };
+    table.set_header([output["tool"].as_str().unwrap_or_default(), "before", last]);
+    for (name, before) in output["baseline"].as_object().into_iter().flatten() {
+        let after = after.get(name).map(ToString::to_string).unwrap_or_default();
+        table.add_row([words(name), before.to_string(), after]);
+    }
+    for (name, count) in output["proposed_changes"].as_object().into_iter().flatten() {
+        let label = if dry { format!("{} to change", words(name)) } else { format!("{} changed", words(name)) };
+        let count = if dry { count } else { output["applied_changes"].get(name).unwrap_or(count) };
+        table.add_row([label, String::new(), count.to_string()]);
+    }
+    right_align(&mut table, &[1, 2]);
+    let checks: Vec<String> = strings(&output["verifier"]["checks"]).map(words).collect();
+    let verdict = if output["verifier"]["passed"] == true { "passed" } else { "failed" };
+    let mut text = format!("{}\nverifier {verdict}: {}\n", trimmed(&table), checks.join(", "));
+    for remark in strings(&output["verifier"]["remarks"]) {
+        let _ = writeln!(text, "{}", escape(remark));
+    }
+    text
+}
+
+/// How a model answered, in a line.
+pub(super) fn model(
+    (provider, model): (&str, &str),
+    usage: Usage,
+    error: Option<&str>,
+    label: Option<&str>,
+    recorded: bool,
+) -> String {
+    let who = format!("Model `{}` of `{}`", escape(model), escape(provider));
+    if let Some(error) = error {
+        return format!("{who} gave no reply: {}.", escape(error));
+    }
+    let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+    let tokens = format!("{} tokens in, {} out", count(usage.input_tokens), count(usage.output_tokens));
+    match (recorded, label) {
+        (true, Some(label)) => format!("{who}: a recorded reply, `{}` ({tokens}).", escape(label)),
+        (true, None) => format!("{who}: a recorded reply ({tokens})."),
+        (false, _) => format!("{who} replied ({tokens})."),
+    }
+}
+
+/// A proposal: what it counted, what would change, and the first files.
+pub(super) fn proposal(proposal: &Value, most: usize) -> String {
+    let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
+    let counts = proposal["proposed_changes"].as_object().into_iter().flatten();
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{count} {}", words(name))).collect();
+    let _ = writeln!(text, " to change {}:", counts.join(", "));
+    let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
+    text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
+    text
+}
+
+/// What a person is asked about.
+pub(super) fn question(question: &Question, most: usize) -> String {
+    if question.patch.is_empty() {
+        return format!("{}\n", escape(&question.subject.to_string()));
+    }
+    let text = format!("{}{}", objections(&question.subject["results"]), beside(&question.subject));
+    format!("{text}{}", files::listed(files::of_patch(&question.files, &question.patch), most))
+}
+
+/// What a plan, or one diff, says beside what the patch shows.
+fn beside(subject: &Value) -> String {
+    const SHOWN: &[&str] = &["checksum", "diffs", "path", "strategy", "unified_diff"];
+    let is_plan = subject.get("diffs").is_some() || subject.get("unified_diff").is_some();
+    let others = subject.as_object().into_iter().flatten().filter(|(key, _)| is_plan && !SHOWN.contains(&key.as_str()));
+    let line = |(key, value): (&String, &Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{}: {}\n", escape(key), escape(&value))
+    };
+    others.map(line).collect()
+}
+
+/// What gates say, where it is more than the one thing that the question names.
+fn objections(results: &Value) -> String {
+    let results = results.as_array().filter(|results| results.len() > 1);
+    let line = |result: &Value| {
+        let word = |key: &str| escape(result[key].as_str().unwrap_or_default());
+        format!("{}: {}\n", word("gate_name"), word("reason"))
+    };
+    results.into_iter().flatten().map(line).collect()
+}
+
+/// What a suspended run waits for, from its error: the files, where the diff is, until when; none if it waits for no confirmation.
+pub(super) fn waiting(error: &Error) -> Option<String> {
+    let detail = |key: &str| error.details().get(key);
+    detail("approve")?;
+    let expires = detail("expires_at")?.as_str()?;
+    let mut text = detail("results").map(objections).unwrap_or_default();
+    let files = detail("files").and_then(Value::as_array).filter(|files| !files.is_empty());
+    if let Some(files) = files {
+        text.push_str(&files::listed(files.iter().map(files::File::of_row).collect(), files.len()));
+        let more = detail("more_files").and_then(Value::as_object).into_iter().flatten();
+        let more: Vec<(String, u64)> = more.map(|(word, n)| (word.clone(), n.as_u64().unwrap_or(0))).collect();
+        text.push_str(&files::more(&more));
+    }
+    if let Some(patch) = detail("patch").and_then(Value::as_str) {
+        let _ = writeln!(text, "The diff is in {}", escape(patch));
+    }
+    let _ = writeln!(text, "It can be confirmed until {}.", escape(expires));
+    Some(text)
+}
+
+/// A patch with coloured lines; what a file's bytes could do to a terminal is escaped.
+pub(super) fn patch(patch: &[u8]) -> String {
+    let mut text = String::new();
+    for line in String::from_utf8_lossy(patch).lines() {
+        let line = escape(line);
+        let _ = match line.as_bytes().first() {
+            Some(b'+') => writeln!(text, "{}", line.green()),
+            Some(b'-') => writeln!(text, "{}", line.red()),
+            Some(b'@') => writeln!(text, "{}", line.cyan()),
+            _ => writeln!(text, "{line}"),
+        };
+    }
+    text
+}
+
+/// Maps as rows, with the columns of all of them.
+pub(super) fn rows(rows: &[Value]) -> String {
+    let mut names: Vec<&String> = rows.iter().filter_map(Value::as_object).flat_map(|row| row.keys()).collect();
+    names.sort();
+    names.dedup();
+    let mut table = plain();
+    table.set_header(names.iter().map(|name| escape(name)));
+    for row in rows {
+        table.add_row(names.iter().map(|name| match row.get(*name) {
+            Some(Value::String(text)) => escape(text),
+            Some(value) => escape(&value.to_string()),
+            None => String::new(),
+        }));
+    }
+    trimmed(&table) + "\n"
+}
+
+/// A listing of runs.
+pub(super) fn runs(overviews: &[Overview]) -> String {
+    let mut table = plain();
+    table.set_header(["run", "state", "mode", "files", "kept until", "what"]);
+    for run in overviews {
+        let state = if run.unverified { format!("{} (unverified)", run.state) } else { run.state.clone() };
+        let day = run.kept_until.as_deref().and_then(|moment| moment.get(..10)).unwrap_or_default().to_owned();
+        let files = run.files_changed.to_string();
+        table.add_row([run.run.clone(), state, run.mode.clone(), files, day, escape(&run.subject)]);
+    }
+    right_align(&mut table, &[3]);
+    let mut text = trimmed(&table) + "\n";
+    for (run, lock) in overviews.iter().filter_map(|run| Some((run, run.lock.as_ref()?))) {
+        let name = |path: &String| if path.is_empty() { ".".into() } else { escape(path) };
+        let mut paths: Vec<String> = lock.paths.iter().take(MOST_PATHS).map(name).collect();
+        if lock.paths.len() > MOST_PATHS {
+            paths.push(format!("{} more", lock.paths.len() - MOST_PATHS));
+        }
+        let held = if paths.is_empty() {
+            "nothing yet".to_owned()
+        } else {
+            format!("{} (claim {})", paths.join(", "), lock.fence)
+        };
+        let _ = writeln!(text, "{} is going on in process {} and holds {held}", run.run, lock.process);
+    }
+    text
+}
+
+/// What a run came to, as its first and its last record say.
+pub(super) fn account(end: &Record, start: &Record) -> String {
+    let data = &end.data;
+    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+    let tools: Vec<&str> = strings(&data["tools"]).collect();
+    let mut text = format!(
+        "{} calls, {} violations, {} ms, tools: {}\n",
+        data["calls"],
+        count(&data["violations"]),
+        end.volatile["duration_ms"],
+        if tools.is_empty() { "none".to_owned() } else { escape(&tools.join(", ")) }
+    );
+    if let Some(changes) = data["changes"].as_object() {
+        let number = |key: &str| changes.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let (committed, files) = (number("committed"), &data["files_changed"]);
+        let (added, removed, reworked) = (number("added"), number("removed"), number("reworked"));
+        let _ = writeln!(text, "{committed} changes, {files} files, +{added} −{removed} lines, {reworked} reworked");
+    }
+    let policy = start.data["policy_sha256"].as_str().and_then(|hash| hash.get(..12)).unwrap_or_default();
+    let _ = writeln!(text, "policy {policy}");
+    for evaluation in data["evaluations"].as_array().into_iter().flatten() {
+        if let Ok(evaluation) = serde_json::from_value::<Evaluation>(evaluation.clone()) {
+            let _ = writeln!(text, "{}", evaluation.sentence());
+        }
+    }
+    text
+}
+
+/// A commitment that was looked at, with the end of what its command said.
+pub(super) fn commitment(commitment: &Commitment) -> String {
+    let output = commitment.output.iter().map(|said| output(said, "  ") + "\n");
+    format!("{}\n{}", commitment.sentence(), output.collect::<String>())
+}
+
+/// The end of what a command said, each line marked as not being nrv's own.
+pub(super) fn output(said: &str, indent: &str) -> String {
+    said.lines().map(|line| format!("{indent}│ {}", escape(line))).collect::<Vec<_>>().join("\n")
+}
+
+/// What many runs came to.
+pub(super) fn stats(stats: &Stats) -> String {
+    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    let mut table = plain();
+    let rates = &stats.changes;
+    table.add_row(["runs".to_owned(), stats.runs.to_string()]);
+    table.add_row(["that changed something".to_owned(), stats.changed.to_string()]);
+    table.add_row(["rolled back or undone".to_owned(), stats.rolled_back.to_string()]);
+    if stats.attempts.count > 0 {
+        let Tries { count, kept, undone, .. } = stats.attempts;
+        table.add_row(["attempts".to_owned(), count.to_string()]);
+        table.add_row(["kept".to_owned(), kept.to_string()]);
+        table.add_row(["undone".to_owned(), undone.to_string()]);
+    }
+    for (name, value) in [
+        ("rollback frequency", rates.rollback_frequency),
+        ("lines per modification", rates.lines_per_modification),
+        ("share of at most 5 lines", rates.small_share),
+        ("build success", rates.build_success),
+        ("calls per change", rates.calls_per_change),
+        ("rework", rates.rework),
+        ("share of attempts kept", stats.attempts.kept_share),
+    ] {
+        table.add_row([name.to_owned(), shown(value)]);
+    }
+    right_align(&mut table, &[1]);
+    let mut text = trimmed(&table) + "\n";
+    if !stats.violations.is_empty() {
+        let mut table = plain();
+        table.set_header(["rule", "gate", "count", "runs", "rework", "score"]);
+        for broken in &stats.violations {
+            let (count, runs) = (broken.count.to_string(), broken.runs.to_string());
+            let (rework, score) = (shown(Some(broken.rework)), shown(Some(broken.score)));
+            table.add_row([escape(&broken.rule), escape(&broken.gate), count, runs, rework, score]);
+        }
+        right_align(&mut table, &[2, 3, 4, 5]);
+        let _ = write!(text, "\n{}\n", trimmed(&table));
+    }
+    if !stats.metrics.is_empty() {
+        let mut table = plain();
+        table.set_header(["metric", "runs", "min", "mean", "max"]);
+        for (name, spread) in &stats.metrics {
+            let Spread { runs, min, mean, max } = spread;
+            table.add_row([escape(name), runs.to_string(), shown(Some(*min)), shown(Some(*mean)), shown(Some(*max))]);
+        }
+        right_align(&mut table, &[1, 2, 3, 4]);
+        let _ = write!(text, "\n{}\n", trimmed(&table));
+    }
+    text
+}
+
+/// The models of a provider, with what is known of them.
+pub(super) fn models(known: &Capabilities) -> String {
+    let mut table = plain();
+    table.set_header(["model", "context", "reply", "tools", "schema", "for"]);
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
+    let word = |known: Option<bool>| known.map_or("-", |yes| if yes { "yes" } else { "no" }).to_owned();
+    for (name, model) in known.models() {
+        let workloads = model.workloads.iter().flatten().map(|workload| workload.as_str());
+        let workloads = workloads.collect::<Vec<_>>().join(", ");
+        table.add_row([
+            escape(name),
+            number(model.context_tokens),
+            number(model.max_output_tokens),
+            word(model.tools),
+            word(model.structured_output),
+            if workloads.is_empty() { "-".to_owned() } else { workloads },
+        ]);
+    }
+    right_align(&mut table, &[1, 2]);
+    trimmed(&table) + "\n"
+}
+
+/// Names and what stands for them, one a line.
+pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
+    let mut table = plain();
+    for (name, value) in pairs {
+        table.add_row([*name, value]);
+    }
+    trimmed(&table) + "\n"
+}
+
+/// A listing of workflows; what is wrong with one stands in the place of what it does.
+pub(super) fn scripts(listed: &[Listed]) -> String {
+    let mut table = plain();
+    let pinned = listed.iter().any(|script| script.approval.is_some());
+    let approval: &[&str] = if pinned { &["approved"] } else { &[] };
+    table.set_header([&["script", "name"], approval, &["what it does"]].concat());
+    for script in listed {
+        let what = match &script.error {
+            Some(error) => {
+                let line = error.location().map(|place| format!(" (line {})", place.line)).unwrap_or_default();
+                format!("can't be run: {}{line}", error.message())
+            }
+            None => script.summary.clone().unwrap_or_default(),
+        };
+        let mut row = vec![escape(&script.path), escape(script.name.as_deref().unwrap_or_default())];
+        if pinned {
+            row.push(match &script.approval {
+                Some(Standing::Approved) => "yes".to_owned(),
+                Some(Standing::Changed(_)) => "changed since".to_owned(),
+                Some(Standing::Unapproved) | None => "no".to_owned(),
+            });
+        }
+        row.push(escape(&what));
+        table.add_row(row);
+    }
+    trimmed(&table) + "\n"
+}
+
+/// What verifying a record found.
+pub(super) fn report(report: &record::Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        let _ = writeln!(text, "{}: {}", finding.place, finding.reason);
+    }
+    let _ = write!(text, "{} records, {} files", report.records, report.files);
+    text + "\n"
+}
+
+pub(super) fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+pub(super) fn right_align(table: &mut Table, columns: &[usize]) {
+    for column in columns {
+        if let Some(column) = table.column_mut(*column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// Without the spaces that fill the last column.
+pub(super) fn trimmed(table: &Table) -> String {
+    let text = table.to_string();
+    text.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())).collect::<Vec<_>>().join("\n")
+}
+
+/// `links_to_update` as people write it.
+fn words(name: impl AsRef<str>) -> String {
+    name.as_ref().replace('_', " ")
+}
+
+fn strings(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_output_shows_counts_before_and_after() {
+        let output = json!({
+            "tool": "link_updater", "phase": "verify", "baseline": {"links_to_update": 3, "links_total": 10},
+            "proposed_changes": {"files": 2}, "applied_changes": {"files": 2},
+            "verifier": {"passed": true, "checks": ["hashes_match", "counts_match"]},
+        });
+        let text = adapter(&output, &json!({"links_to_update": 0, "links_total": 10}));
+        let expected = "link_updater     before  after\nlinks to update       3      0\n\
+            links total          10     10\nfiles changed                2\n\
+            verifier passed: hashes match, counts match\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn remarks_of_the_verifier_stand_below_its_checks() {
+        let verifier = json!({"passed": true, "checks": ["no_404s_sampled"], "remarks": ["a redirects\u{1b}[2J"]});
+        let text = adapter(&json!({"tool": "x", "verifier": verifier}), &json!({}));
+        assert!(text.ends_with("verifier passed: no 404s sampled\na redirects\\u{1b}[2J\n"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_asked_about_by_its_files_and_what_it_says_beside_them() {
+        let lines = crate::base::diff::Lines { added: 3, removed: 1 };
+        let stat = crate::base::diff::Stat { path: crate::base::path::RepoPath::parse("a.txt").unwrap(), lines };
+        let subject = json!({"path": "a.txt", "unified_diff": "--- a\n", "note": "a\u{1b}[2J reason"});
+        let (id, label) = ("c1".to_owned(), "change it".to_owned());
+        let asked = Question { id, label, subject, files: vec![stat], patch: b"--- a\n".to_vec(), may_all: false };
+        let text = question(&asked, 20);
+        assert!(text.starts_with("note: a\\u{1b}[2J reason\n") && text.contains("a.txt"), "{text}");
+        assert!(!text.contains("unified_diff"), "{text}");
+    }
+
+    #[test]
+    fn a_patch_can_not_move_the_cursor() {
+        assert!(!patch(b"+a\x1b[2Jb\n").contains("\x1b[2J"));
+    }
+}

@@ -1,0 +1,81 @@
+//! A file that the user names for an output of nrv: it is theirs, but no file that no run may write.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use crate::base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+};
+
+/// Where an output is to be written.
+pub(super) struct Target {
+    path: PathBuf,
+    /// True for a file that exists and is no regular one, such as a pipe: it is written into, never replaced.
+    special: bool,
+}
+
+impl Target {
+    /// `what` is written there. Follows links, so that they stay; refuses folders and what no run may write either.
+    pub(super) fn of(path: &Path, what: &str) -> Result<Self, Error> {
+        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be written", path.display()), error);
+        let found = match path.metadata() {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&error)),
+        };
+        if found.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            // A pipe that a shell hands over, such as `/dev/fd/63`, has no path but this one.
+            return Ok(Target { path: path.to_owned(), special: true });
+        }
+        let real = match found {
+            Some(_) => path.canonicalize().map_err(|error| failed(&error))?,
+            None => {
+                let folder = path.parent().unwrap_or(path).canonicalize().map_err(|error| failed(&error))?;
+                folder.join(path.file_name().unwrap_or_default())
+            }
+        };
+        may_be_written(&real, path, what)?;
+        if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            return Err(Error::new(Code::Unwritable, format!("`{}` is a folder", path.display())).hint("choose a file"));
+        }
+        Ok(Target { path: real, special: false })
+    }
+
+    /// Makes a folder for files like that, with those above it; one that is there is as good.
+    pub(super) fn make_folder(path: &Path, what: &str) -> Result<(), Error> {
+        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be made", path.display()), error);
+        let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
+        let real = there.canonicalize().map_err(|error| failed(&error))?;
+        may_be_written(&real.join(path.strip_prefix(there).unwrap_or(path)), path, what)?;
+        #[expect(clippy::disallowed_methods, reason = "a folder that the user names is theirs to name")]
+        std::fs::create_dir_all(path).map_err(|error| failed(&error))
+    }
+
+    /// Writes the file whole or not at all.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), Error> {
+        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be written", self.path.display()), error);
+        if self.special {
+            #[expect(clippy::disallowed_methods, reason = "a pipe that the user names is theirs to name")]
+            return std::fs::write(&self.path, bytes).map_err(|error| failed(&error));
+        }
+        use std::os::unix::fs::PermissionsExt;
+        let permissions = std::fs::Permissions::from_mode(0o666);
+        let folder = self.path.parent().unwrap_or(&self.path);
+        let file = tempfile::Builder::new().prefix(protected::TEMPORARY).permissions(permissions).tempfile_in(folder);
+        let mut file = file.map_err(|error| failed(&error))?;
+        file.write_all(bytes).map_err(|error| failed(&error))?;
+        file.persist(&self.path).map_err(|error| failed(&error.error))?;
+        Ok(())
+    }
+}
+
+/// Refuses what no run may write either.
+fn may_be_written(real: &Path, path: &Path, what: &str) -> Result<(), Error> {
+    let parsed = real.to_str().and_then(|text| RepoPath::parse(text.trim_start_matches('/')).ok());
+    let Some(reason) = parsed.and_then(|path| protected::write_refusal(&path)) else { return Ok(()) };
+    let message = format!("`{}` is no place for {what}: {reason}", path.display());
+    Err(Error::new(Code::ProtectedPath, message).hint("choose another file"))
+}

@@ -1,0 +1,247 @@
+//! The sink of the command line: shows what a run tells, and asks the person at the terminal.
+
+use std::{
+    io::BufRead,
+    str::Utf8Chunk,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use serde_json::Value;
+
+use super::{
+    Here,
+    output::{Line, Output},
+    pager,
+    progress::Meter,
+    redact, signals, table,
+};
+use crate::{
+    base::{
+        error::Error,
+        text::{escape, shortened},
+    },
+    host::{Answer, Event, Question, Sink, Work},
+};
+
+/// How many files a question lists before the rest is only counted.
+const LISTED: usize = 20;
+
+/// Characters of a command that are shown.
+const COMMAND: usize = 500;
+
+/// Shows events and asks questions; Ctrl-C is a wish to cancel from its beginning on, and before that ends the process.
+///
+/// Dropping it ends what it shows of work that goes on.
+pub(super) struct Terminal<'a> {
+    out: &'a mut Output,
+    /// Becomes true on Ctrl-C.
+    cancel: &'a AtomicBool,
+    meter: &'a Meter,
+}
+
+impl<'a> Terminal<'a> {
+    pub(super) fn new(here: &'a Here, out: &'a mut Output) -> Result<Self, Error> {
+        signals::listen(&here.context.options, &here.meter)?;
+        Ok(Terminal::over(here, out))
+    }
+
+    /// As [`Terminal::new`], where somebody listens to Ctrl-C already.
+    pub(super) fn over(here: &'a Here, out: &'a mut Output) -> Self {
+        Terminal { out, cancel: &here.context.options.cancel, meter: &here.meter }
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.meter.end();
+    }
+}
+
+impl Sink for Terminal<'_> {
+    fn event(&mut self, event: Event) {
+        self.meter.end();
+        self.out.event(&event);
+        match event {
+            Event::Step { label } => self.out.say(&format!("• {}", escape(&label))),
+            Event::Progress { label, total, .. } => self.out.say(&format!("• {} ({total})", escape(&label))),
+            Event::Table { rows } => self.rows(&rows),
+            Event::Show { value } => self.show(&value),
+            Event::ShowFile { path, sha256, proposed, content } => {
+                let source = if proposed { "proposed, not in the store" } else { "from the store" };
+                let bytes = content.bytes().unwrap_or_default();
+                self.show_as_is(&format!("{source}: {} (sha256 {sha256})", escape(&path)), &bytes);
+            }
+            Event::ShowReply { text, model, provider, label } => {
+                let known: Vec<String> = [provider, label].iter().flatten().map(|text| escape(text)).collect();
+                let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+                self.show_as_is(&format!("from the model: {}{known}", escape(&model)), text.as_bytes());
+            }
+            Event::Print { text } => text.split('\n').for_each(|line| self.out.say(&escape(line))),
+            Event::DtaVerified { output, after, .. } => {
+                if self.out.is_json() {
+                    return;
+                }
+                let text = table::adapter(&output, &after);
+                self.out.data(&text);
+            }
+            Event::Applied { files, written } => tracing::info!("applied {files} files, written: {written}"),
+            Event::Warning { result } => {
+                self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
+            }
+            Event::CommitmentVerified { commitment } => {
+                table::commitment(&commitment).lines().for_each(|line| self.out.say(line))
+            }
+            Event::Notice { text } => self.out.say(&text),
+            Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
+            Event::RunStarted { run } => tracing::info!("run {run}"),
+            Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),
+            Event::CommandEnded { argv, status, duration_ms, output } => {
+                tracing::info!("{} ended with {status:?} after {duration_ms} ms", command(&argv));
+                if let Some(output) = output {
+                    self.out.say_output(&output);
+                }
+            }
+            Event::ModelAsked { provider, model } => {
+                tracing::info!("`{}` of `{}` was asked", escape(&model), escape(&provider));
+            }
+            Event::ModelAnswered { provider, model, usage, error, label, recorded } => {
+                let told = table::model((&provider, &model), usage, error.as_deref(), label.as_deref(), recorded);
+                self.out.say(&told);
+            }
+            Event::DtaStarted { tool } => {
+                tracing::info!("{tool} started");
+                self.meter.begin(&tool, Work::Discover, 0);
+            }
+            Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
+            Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {files} files"),
+            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {files} files"),
+        }
+    }
+
+    fn ask(&mut self, question: &Question) -> Answer {
+        self.meter.end();
+        self.out.event(&Line::Question { question });
+        if !self.out.can_ask() {
+            return Answer::Nobody;
+        }
+        self.out.prompt(&table::question(question, LISTED));
+        self.question(question)
+    }
+
+    fn ask_trust(&mut self, question: &Question) -> Answer {
+        self.meter.end();
+        self.out.event(&Line::Question { question });
+        if !self.out.can_ask() {
+            return Answer::Nobody;
+        }
+        self.out.prompt("The policy came with the workspace, and you have not trusted it to do this:\n");
+        for line in question.subject["permits"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            self.out.prompt(&format!("  {}\n", escape(line)));
+        }
+        self.question(question)
+    }
+}
+
+/// Bytes as lines for a person: each is marked, and what could deceive a reader or is no UTF-8 stands as an escape.
+fn quoted(bytes: &[u8]) -> String {
+    let line = |line: &[u8]| {
+        let chunk = |chunk: Utf8Chunk<'_>| format!("{}{}", escape(chunk.valid()), chunk.invalid().escape_ascii());
+        format!("│ {}", line.utf8_chunks().map(chunk).collect::<String>())
+    };
+    bytes.split(|byte| *byte == b'\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A command as one line. What is cut off might be a part of a secret, of which the rest would not be found: that comes first.
+fn command(argv: &[String]) -> String {
+    escape(&shortened(&redact::text(&argv.join(" ")), COMMAND))
+}
+
+impl Terminal<'_> {
+    /// Asks for a letter until one is meant.
+    fn question(&mut self, question: &Question) -> Answer {
+        let has_patch = !question.patch.is_empty();
+        let all = if question.may_all { ", [a]ll of this kind in this run" } else { "" };
+        let diff = if has_patch { ", show the [d]iff" } else { "" };
+        loop {
+            self.out.prompt(&format!("{}? [y]es, [n]o{all}{diff}: ", escape(&question.label)));
+            let Some(line) = self.answer() else { return Answer::No };
+            match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Answer::Yes,
+                "n" | "no" => return Answer::No,
+                "a" | "all" if question.may_all => return Answer::All,
+                "d" | "diff" if has_patch => pager::show(&table::patch(&question.patch), self.out),
+                _ => {}
+            }
+        }
+    }
+
+    /// A line from the terminal; none if it was closed or Ctrl-C was pressed: nobody said yes.
+    fn answer(&self) -> Option<String> {
+        let stdin = std::io::stdin();
+        let pause = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        while rustix::event::poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&pause)).unwrap_or(0) == 0 {
+            if self.cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        let mut line = String::new();
+        match stdin.lock().read_line(&mut line) {
+            Ok(0) | Err(_) => {
+                // Ctrl-C and the end of the input may come together, and the signal is told by another thread.
+                for _ in 0..2 {
+                    if !self.cancel.load(Ordering::Relaxed) {
+                        let _ = rustix::event::poll(&mut [], Some(&pause));
+                    }
+                }
+                None
+            }
+            Ok(_) => Some(line),
+        }
+    }
+
+    /// Rows as a table for people, as JSON lines for programs.
+    fn rows(&mut self, rows: &[Value]) {
+        if self.out.is_json() {
+            return;
+        }
+        if self.out.is_terminal() {
+            let text = table::rows(rows);
+            self.out.data(&text);
+        } else {
+            rows.iter().for_each(|row| self.out.json_line(row));
+        }
+    }
+
+    /// Bytes under a mark that says what they are: as they are off a terminal, where the mark is not among them.
+    fn show_as_is(&mut self, mark: &str, bytes: &[u8]) {
+        if self.out.is_json() {
+            return;
+        }
+        if self.out.is_terminal() {
+            self.out.line(&format!("{mark}\n{}", quoted(bytes)));
+        } else {
+            self.out.say(mark);
+            self.out.foreign(bytes);
+        }
+    }
+
+    /// A value: text as it is off a terminal, marked and with controls escaped on one; anything else as JSON.
+    fn show(&mut self, value: &Value) {
+        if self.out.is_json() {
+            return;
+        }
+        match (value, self.out.is_terminal()) {
+            (Value::String(text), false) => self.out.foreign(text.as_bytes()),
+            (Value::String(text), true) => {
+                self.out.line(&quoted(text.as_bytes()));
+            }
+            (value, _) if value.get("proposed_changes").is_some() && value.get("files").is_some() => {
+                let text = table::proposal(value, LISTED);
+                self.out.data(&text);
+            }
+            (value, true) => self.out.document(value),
+            (value, false) => self.out.json_line(value),
+        }
+    }
+}

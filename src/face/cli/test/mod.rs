@@ -1,0 +1,108 @@
+//! `nrv test`: runs the cases of scripts, tells of each, and writes what an update changes.
+
+mod arguments;
+mod output;
+mod update;
+mod watch;
+
+use std::{collections::BTreeMap, path::Path};
+
+pub(super) use self::arguments::TestArguments;
+use self::output::Told;
+use super::{Here, output::Output, recordings, run::script_path, signals};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::Context,
+    script::{
+        self, Loaded,
+        cases::{self, Loadable, Purpose, Report, Suite},
+    },
+};
+
+pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> Result<u8, Error> {
+    signals::listen(&here.context.options, &here.meter)?;
+    let scripts = arguments.scripts.iter().map(|script| script_path(here, Path::new(script)));
+    let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
+    let filter = arguments.filter.as_deref();
+    let purpose = purpose(here, arguments)?;
+    if arguments.watch {
+        return watch::watch(here, &watch::Wanted { scripts: &scripts, filter, purpose }, out);
+    }
+    if scripts.is_empty() {
+        for folder in cases::strays(&here.context)? {
+            let message = format!("the cases in `{folder}` are not run: there is no script of that name");
+            out.warn_of(&Error::new(Code::NotFound, message).hint("rename the folder as the script was, or remove it"));
+        }
+    }
+    let suites = cases::find(&here.context, &scripts, filter)?;
+    pass(&here.context, suites, purpose, out).map(|passed| passed.code)
+}
+
+fn purpose(here: &Here, arguments: &TestArguments) -> Result<Purpose, Error> {
+    match (arguments.record_llm, arguments.update) {
+        (true, _) if here.is_ci() => Err(recordings::recording_in_ci()),
+        (true, _) => Ok(Purpose::Record),
+        (false, true) => Ok(Purpose::Update),
+        (false, false) => Ok(Purpose::Check),
+    }
+}
+
+/// What running cases once came to.
+struct Passed {
+    /// The exit code.
+    code: u8,
+    /// The scripts that could be loaded.
+    loaded: BTreeMap<RepoPath, Loaded>,
+}
+
+/// Runs the cases of these scripts once.
+fn pass(context: &Context, suites: Vec<Suite>, purpose: Purpose, out: &mut Output) -> Result<Passed, Error> {
+    let mut told = Told::start();
+    let mut loaded = BTreeMap::new();
+    let mut sources = BTreeMap::new();
+    let mut broken = BTreeMap::new();
+    let mut remarks = Vec::new();
+    for suite in &suites {
+        let checked = script::check(context, &suite.script);
+        sources.extend(checked.sources);
+        match checked.loaded {
+            Some(script) => {
+                // What the header does not permit is refused if it is asked for, and a case may show that.
+                remarks.extend(checked.errors);
+                loaded.insert(suite.script.clone(), script);
+            }
+            None => drop(broken.insert(suite.script.clone(), checked.errors)),
+        }
+        remarks.extend(checked.warnings);
+    }
+    context.cancelled().map_or(Ok(()), Err)?;
+    out.know_sources(&sources);
+    remarks.iter().for_each(|remark| out.warn_of(remark));
+    for (script, errors) in &broken {
+        let cases = suites.iter().find(|suite| suite.script == *script).map(|suite| suite.cases.as_slice());
+        told.broken(script, cases.unwrap_or_default(), errors, out);
+    }
+    let cases: Vec<Loadable<'_>> = suites
+        .iter()
+        .filter_map(|suite| Some((loaded.get(&suite.script)?, &suite.cases)))
+        .flat_map(|(loaded, cases)| cases.iter().map(move |case| Loadable { loaded, case }))
+        .collect();
+    let mut unwritten = None;
+    cases::run(context, &cases, purpose, &mut |report: Report| {
+        let written = if unwritten.is_none() { update::write(context, &report.updated) } else { Ok(()) };
+        told.report(report, &sources, out);
+        if let Err(error) = written {
+            unwritten = Some(error);
+        }
+    })?;
+    unwritten.map_or(Ok(()), Err)?;
+    Ok(Passed { code: told.end(out), loaded })
+}
+
+/// The exit code of cases that do not hold.
+fn failed() -> u8 {
+    Code::VerificationFailed.exit_code()
+}

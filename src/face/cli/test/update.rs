@@ -1,0 +1,60 @@
+//! Writes what an update changes, below the folder of its case.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, Permissions},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
+    path::Path,
+};
+
+use crate::{
+    base::{change::Content, error::Error, path::RepoPath},
+    host::Context,
+    script::cases::Update,
+};
+
+/// Removes and writes the files of an update. All lie in a folder that was just looked through.
+#[expect(clippy::disallowed_methods, reason = "what the user tells to be updated is theirs to update")]
+pub(super) fn write(context: &Context, update: &Update) -> Result<(), Error> {
+    let root = context.workspace.root();
+    for path in &update.removed {
+        let place = root.join(path.as_str());
+        gone(fs::remove_file(&place)).map_err(|error| failed(path, &error))?;
+        // The folders that this leaves empty go too: git would lose them.
+        let folders = place.ancestors().skip(1).take_while(|folder| *folder != root);
+        folders.map(fs::remove_dir).take_while(Result::is_ok).for_each(drop);
+    }
+    for (path, content) in &update.written {
+        let place = root.join(path.as_str());
+        put(&place, content).map_err(|error| failed(path, &error))?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "what the user tells to be updated is theirs to update")]
+fn put(place: &Path, content: &Content) -> io::Result<()> {
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    // What stands there may be a link, which is not to be written through.
+    gone(fs::remove_file(place))?;
+    if content.is_link() {
+        return symlink(OsStr::from_bytes(&content.bytes), place);
+    }
+    fs::write(place, &*content.bytes)?;
+    fs::set_permissions(place, Permissions::from_mode(content.mode))
+}
+
+/// What is not there is removed already.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn failed(path: &RepoPath, error: &io::Error) -> Error {
+    Error::io(format!("`{path}` can't be updated"), error)
+}

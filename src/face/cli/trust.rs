@@ -1,0 +1,170 @@
+//! `nrv trust`: a person says once that a policy may start programs and send requests. And whoever stops for want of it asks here.
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Here,
+    output::{Mode, Output},
+    run::script_path,
+    terminal::Terminal,
+    trusted::{self, Locked, Store},
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+        text::escape,
+    },
+    host::{Answer, Options, Sink, Trust, Wanted, may_be_asked, trust_question},
+    script::approval::{self, PIN_TRUST},
+    system::policy::{self, Policy},
+};
+
+/// Arguments of `nrv trust`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv trust
+  nrv trust --list
+  nrv trust --forget
+
+A policy that starts programs, by [[exec.allow]], a provider of dialect `command` or the command of a
+commitment, or that sends requests to a server of language models, is not obeyed before somebody has
+said so here. A server on this machine that gets no key needs nothing. A change of these tables asks
+again. Where CI is set nrv.lock decides. The folders in NRV_TRUSTED_PATHS, with colons between, are trusted with
+all that is below them.")]
+pub(super) struct TrustArguments {
+    /// Policies to trust [default: nrv.toml and those of cases]
+    pub(super) files: Vec<std::path::PathBuf>,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// List what you have trusted, of all workspaces
+    #[arg(long, conflicts_with_all = ["files", "yes", "forget"])]
+    pub(super) list: bool,
+    /// Forget what you have trusted of this workspace
+    #[arg(long, conflicts_with_all = ["files", "yes"])]
+    pub(super) forget: bool,
+}
+
+/// Who says which policies are trusted, for whoever has these options.
+pub(super) fn of(options: &Options) -> Trust {
+    if options.is_ci() { Trust::kept_by(Locked) } else { Trust::kept_by(Store::of(&options.environment)) }
+}
+
+pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -> Result<u8, Error> {
+    let store = Store::of(&here.context.options.environment);
+    if arguments.list {
+        return list(here, &store, out);
+    }
+    if arguments.forget {
+        return forget(here, &store, out);
+    }
+    if here.is_ci() {
+        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there `nrv.lock` says what is trusted")
+            .hint(PIN_TRUST));
+    }
+    let mut rows = Vec::new();
+    for (file, wanted) in wanted(here, arguments)? {
+        let Some(wanted) = wanted else {
+            out.say(&format!("`{}` starts no program and sends no request: there is nothing to trust.", escape(&file)));
+            rows.push(json!({"file": file, "permits": [], "trusted": true}));
+            continue;
+        };
+        let refusal = here.context.options.trust.refusal(&wanted);
+        // The question shows it as well.
+        let is_asked = refusal.is_some() && !arguments.yes && out.can_ask();
+        if out.mode() == Mode::Text && !is_asked {
+            out.data(&told(&wanted));
+        }
+        if refusal.is_none() {
+            out.say(&format!("`{}` is trusted already.", escape(&file)));
+        } else {
+            permit(here, &wanted, arguments.yes, out)?;
+            here.context.options.trust.remember(&wanted)?;
+            out.say(&format!("`{}` is trusted until its tables for that change.", escape(&file)));
+        }
+        let Wanted { entrusted, .. } = &wanted;
+        rows.push(json!({"file": file, "permits": entrusted.told, "sha256": entrusted.sha256, "trusted": true}));
+    }
+    if out.mode() != Mode::Text {
+        out.document(&json!({"root": here.context.workspace.root().display().to_string(), "policies": rows}));
+    }
+    Ok(0)
+}
+
+/// The policies that were named, each with what is to be trusted of it.
+fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option<Wanted>)>, Error> {
+    let context = &here.context;
+    if arguments.files.is_empty() {
+        let all = approval::policies(context)?;
+        let own = |policy: &Policy| policy.file() == policy::FILE || policy.entrusted().is_some();
+        let all = all.iter().filter(|policy| own(policy));
+        return Ok(all.map(|policy| (policy.file().to_owned(), context.wanted(policy))).collect());
+    }
+    let one = |file: &std::path::PathBuf| {
+        let path: RepoPath = script_path(here, file)?;
+        let text = String::from_utf8_lossy(&context.workspace.read(&path)?.into_bytes()).into_owned();
+        Ok((path.to_string(), context.wanted(&Policy::parse(&text, &path)?)))
+    };
+    arguments.files.iter().map(one).collect()
+}
+
+/// The permissions of a policy, as text.
+fn told(wanted: &Wanted) -> String {
+    let lines = wanted.entrusted.told.iter().map(|line| format!("  {}\n", escape(line)));
+    format!("{} of {}\n{}", escape(&wanted.file), escape(&wanted.root.display().to_string()), lines.collect::<String>())
+}
+
+/// Asks whoever is there.
+fn permit(here: &Here, wanted: &Wanted, yes: bool, out: &mut Output) -> Result<(), Error> {
+    if yes {
+        return Ok(());
+    }
+    match Terminal::new(here, out)?.ask_trust(&trust_question(wanted)) {
+        Answer::Yes | Answer::All => Ok(()),
+        Answer::No => Err(Error::new(Code::Cancelled, "nothing was trusted")),
+        Answer::Nobody => Err(Error::new(Code::Usage, "nobody can be asked here whether this is trusted")
+            .hint("say `--yes`, or trust it on a terminal")),
+    }
+}
+
+fn list(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
+    let entries = store.list(&trusted::real(here.context.workspace.root())?)?;
+    if out.mode() != Mode::Text {
+        out.document(&json!({"trusted": entries}));
+        return Ok(0);
+    }
+    for entry in &entries {
+        let root = escape(&entry.root.display().to_string());
+        out.data(&format!("{}  {}  {root}\n", escape(&entry.trusted_at), escape(&entry.file)));
+    }
+    if entries.is_empty() {
+        out.say("No policy was trusted.");
+    }
+    Ok(0)
+}
+
+fn forget(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
+    let root = trusted::real(here.context.workspace.root())?;
+    let forgotten = store.forget(&root)?;
+    if out.mode() != Mode::Text {
+        out.document(&json!({"root": root.display().to_string(), "forgotten": forgotten}));
+    }
+    out.say(match forgotten {
+        0 => "Nothing was trusted here.",
+        _ => "What was trusted here is forgotten.",
+    });
+    Ok(0)
+}
+
+/// Does something that may stop for want of trust; then whoever is at the terminal is asked, and it is done again.
+pub(super) fn asking<T>(here: &Here, out: &mut Output, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    match work() {
+        Err(error) if may_be_asked(&error) => {
+            here.context.ask_trust(&mut Terminal::new(here, out)?)?;
+            work()
+        }
+        done => done,
+    }
+}

@@ -1,0 +1,251 @@
+//! Diffs from Rust, without a script: every application is a run of its own, under the workspace's policy and in its record.
+//!
+//! The program's own call is the decision: no confirmation is asked for, and nothing but the gates stands in its way.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        call::{Blob, Call, NamedPatch, Run, Strategy},
+        error::{Code, Error},
+    },
+    host::{Context, Flags, Host, Options, Position, Request, Silent},
+    service::{
+        apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
+        llm::{Fence, parse_as},
+    },
+    system::workspace::Workspace,
+};
+
+/// Why nothing was applied.
+pub type ApplyError = Error;
+
+/// Why a text is no plan.
+pub type PlanError = Error;
+
+/// A command, run without a shell.
+pub type CommandOptions = Run;
+
+/// Why no command was run.
+pub type ExecError = Error;
+
+/// What came of a command.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct ExecOutcome {
+    /// Why it could not be run; the other fields are empty then.
+    #[serde(default)]
+    pub error: Option<Error>,
+    /// The exit code, if it exited.
+    pub status: Option<i32>,
+    /// The signal, if one ended it.
+    pub signal: Option<i32>,
+    /// What it wrote to stdout, as text; of long output the head and the tail.
+    pub stdout: String,
+    /// What it wrote to stderr, in the same way.
+    pub stderr: String,
+    /// True if not all of its output is there.
+    pub truncated: bool,
+    /// True if it ran into its time limit.
+    pub timed_out: bool,
+    /// The files that it changed, relative to the workspace.
+    pub changed: Vec<PathBuf>,
+    /// Milliseconds that it took.
+    pub duration_ms: u64,
+    /// Milliseconds of processor time that it took.
+    pub cpu_ms: u64,
+    /// Bytes of memory of its largest process.
+    pub peak_bytes: u64,
+}
+
+/// A unified diff of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldDiff {
+    /// The file, relative to the workspace.
+    pub path: PathBuf,
+    /// The SHA-256 hash of the file when this diff's turn comes. With it the hunks apply exactly where they say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// The diff; its headers name the file.
+    #[serde(rename = "unified_diff")]
+    pub diff: String,
+}
+
+/// Diffs that are applied in their order, all or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyPlan {
+    /// The diffs.
+    pub diffs: Vec<ScaffoldDiff>,
+}
+
+/// A plan as a model writes it: diffs, and what is to be run once they are applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldPlan {
+    /// The diffs.
+    pub diffs: Vec<ScaffoldDiff>,
+    /// What is to be done then.
+    #[serde(default, deserialize_with = "or_default")]
+    pub post: ScaffoldPost,
+}
+
+/// What is to be done when a plan is applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldPost {
+    /// The commands, in their order.
+    #[serde(default, deserialize_with = "or_default")]
+    pub commands: Vec<ScaffoldCommand>,
+}
+
+/// A command of a plan. What else a command may say, such as what it may write, is not a model's to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaffoldCommand {
+    /// Its name, which is looked for in `PATH`.
+    pub program: String,
+    /// Its arguments.
+    #[serde(default, deserialize_with = "or_default")]
+    pub args: Vec<String>,
+    /// How long it may take, in milliseconds; none: as long as the policy says.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl From<ScaffoldCommand> for CommandOptions {
+    fn from(command: ScaffoldCommand) -> Self {
+        let ScaffoldCommand { program, args, timeout_ms } = command;
+        CommandOptions { program, args, timeout_ms, ..CommandOptions::default() }
+    }
+}
+
+/// Servers that enforce a schema write null for what is left out.
+fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Parses a plan of the program's own type, [`ScaffoldPlan`] or [`ApplyPlan`] for instance: JSON and nothing else, no fenced
+/// block.
+///
+/// What is not JSON is `model_failed` of the kind `malformed_json`. What is no such plan is of the kind `schema`, with
+/// `details.violations`: the JSON Pointer, what is wrong there, and the offending value.
+pub fn parse_plan<T: DeserializeOwned>(json: &str) -> Result<T, PlanError> {
+    parse_as(json, Fence::Refused)
+}
+
+/// Applies diffs to a workspace.
+#[derive(Debug)]
+pub struct Toolkit {
+    context: Context,
+}
+
+impl Toolkit {
+    /// Applies to a workspace under the policy of its `nrv.toml`.
+    pub fn new(workspace: &Workspace) -> Result<Self, ApplyError> {
+        let workspace = Workspace::open(workspace.root())?;
+        Context::new(workspace, Options::default()).map(Toolkit::with_context)
+    }
+
+    /// Applies within a context of the program's own.
+    pub fn with_context(context: Context) -> Self {
+        Toolkit { context }
+    }
+
+    /// Applies a plan; an outcome for each diff, in their order.
+    pub fn apply_plan(&self, plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let plan = serde_json::to_value(plan).map_err(|error| {
+            Error::new(Code::InvalidPath, format!("a path of the plan can't be used: {error}"))
+                .hint("paths are UTF-8, relative to the workspace")
+        })?;
+        let written = written(strategy);
+        self.run("apply a plan", strategy, Call::ApplyPlan { plan, strategy: written, strict: false })
+    }
+
+    /// Applies a patch of one or several files; an outcome for each file, in the patch's order.
+    pub fn apply_patch(&self, patch: &[u8], options: &ApplyOptions<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let ApplyOptions { strategy, strict, recount, reverse, strip } = *options;
+        let patches = vec![NamedPatch { name: "the patch".to_owned(), diff: Blob::new(patch.to_vec()) }];
+        let written = written(strategy);
+        self.run(
+            "apply a patch",
+            strategy,
+            Call::ApplyPatch { patches, strip, reverse, recount, strict, strategy: written },
+        )
+    }
+
+    /// Runs all commands, one after the other, and tells of each. What the policy does not allow is an error, and so is whatever
+    /// else ends a run; a command that failed or can't be run is an outcome.
+    ///
+    /// What they change below their `writes` stays, unless there is an error.
+    pub fn verify(&self, commands: &[CommandOptions]) -> Result<Vec<ExecOutcome>, ExecError> {
+        let request = Request::program(&self.context, "verify");
+        let mut host = Host::start(&self.context, request, &mut Silent)?;
+        let mut outcomes = Vec::new();
+        for (command, n) in commands.iter().zip(1..) {
+            match host.perform(&Position::nth(n), Call::ExecRun(Box::new(command.clone())), &mut Silent) {
+                Ok(reply) => outcomes.push(reply),
+                Err(error) if error.code().is_final() => {
+                    return host.finish(Err(error.clone()), &mut Silent).and(Err(error));
+                }
+                Err(error) => outcomes.push(json!({"error": error})),
+            }
+        }
+        let finished = host.finish(Ok(Value::from(outcomes)), &mut Silent)?;
+        match finished.error {
+            Some(error) => Err(error),
+            None => finished.result.as_array().into_iter().flatten().map(outcome).collect(),
+        }
+    }
+
+    fn run(&self, name: &str, strategy: ApplyStrategy<'_>, call: Call) -> Result<Vec<ApplyOutcome>, ApplyError> {
+        let flags = Flags { dry_run: strategy == ApplyStrategy::DryRun, ..Flags::default() };
+        let request = Request { flags, ..Request::program(&self.context, name) };
+        let mut host = Host::start(&self.context, request, &mut Silent)?;
+        let outcome = host.perform(&Position::nth(1), call, &mut Silent);
+        let finished = host.finish(outcome, &mut Silent)?;
+        match finished.error {
+            Some(error) => Err(error),
+            None => outcomes(finished.result),
+        }
+    }
+}
+
+fn outcome(reply: &Value) -> Result<ExecOutcome, Error> {
+    if let Some(error) = reply.get("error") {
+        let error = serde_json::from_value(error.clone()).ok();
+        return Ok(ExecOutcome { error, ..ExecOutcome::default() });
+    }
+    serde_json::from_value(reply.clone())
+        .map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
+}
+
+/// Runs commands in the current folder.
+pub fn verify(commands: &[CommandOptions]) -> Result<Vec<ExecOutcome>, ExecError> {
+    Toolkit::new(&Workspace::open(Path::new("."))?)?.verify(commands)
+}
+
+/// Applies a plan to the current folder.
+pub fn apply_plan(plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
+    Toolkit::new(&Workspace::open(Path::new("."))?)?.apply_plan(plan, strategy)
+}
+
+/// The strategy of the call: a dry run proposes what would be written, so that its patch shows it.
+fn written(strategy: ApplyStrategy<'_>) -> Strategy {
+    match strategy {
+        ApplyStrategy::DryRun => Strategy::Write,
+        ApplyStrategy::Write | ApplyStrategy::WriteBackup { .. } => strategy.into(),
+    }
+}
+
+fn outcomes(reply: Value) -> Result<Vec<ApplyOutcome>, Error> {
+    serde_json::from_value(reply)
+        .map_err(|error| Error::new(Code::Internal, format!("an outcome can't be read: {error}")))
+}

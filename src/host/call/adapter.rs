@@ -1,0 +1,555 @@
+//! Adapters at the door: propose, apply, run. What they propose is judged, confirmed, committed and verified here.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{files::unprotected, samples};
+use crate::{
+    base::{
+        change::ChangeSet,
+        error::{Code, Error},
+        hash::Sha256,
+        json,
+    },
+    host::{
+        Context, Event, Host, Position, Sink, Work,
+        change::{
+            commit::Submitted,
+            confirm::{DTA_APPLY, Leave, Subject, altered},
+            confirmations::files_before,
+            freshness::Seen,
+            patch::Patch,
+        },
+    },
+    record::{FileRef, Note},
+    service::adapter::{
+        self, Adapter,
+        contract::{Invocation, Mode, Output, Phase, Proposal},
+        verify::Report,
+    },
+    system::policy::Policy,
+};
+
+/// A proposal that the host keeps; scripts only have its description.
+#[derive(Debug)]
+pub(in crate::host) struct StoredProposal {
+    pub(in crate::host) invocation: Invocation,
+    /// What the script was given.
+    pub(in crate::host) reply: Value,
+    id: String,
+    proposal: Proposal,
+    patch: Patch,
+    /// When the adapter began to look, and what the files that it looked at were like afterwards.
+    seen: Seen,
+    /// The baseline and the plan, which the verifier reads.
+    baseline: FileRef,
+    planned: FileRef,
+    /// The path of the patch in the run's folder.
+    patch_path: String,
+}
+
+impl StoredProposal {
+    pub(in crate::host) fn subject(&self) -> Subject {
+        Subject {
+            id: self.id.clone(),
+            kind: DTA_APPLY,
+            label: format!("apply {}", self.invocation.tool),
+            shown: self.reply.clone(),
+            patch: self.patch.clone(),
+            files: files_before(&self.proposal.changes),
+            empty: self.proposal.changes.is_empty(),
+        }
+    }
+
+    pub(in crate::host) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What it holds of files.
+    fn bytes(&self) -> u64 {
+        let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
+        after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
+    }
+
+    pub(in crate::host) fn baseline(&self) -> &FileRef {
+        &self.baseline
+    }
+
+    pub(in crate::host) fn planned(&self) -> &FileRef {
+        &self.planned
+    }
+
+    pub(in crate::host) fn changes(&self) -> &ChangeSet {
+        &self.proposal.changes
+    }
+
+    /// The event that tells that work on the proposal's files begins.
+    fn begins(&self, phase: Work) -> Event {
+        let files = match phase {
+            Work::Apply => self.proposal.changes.len(),
+            // The verifier looks at every file that was looked at.
+            Work::Discover | Work::Verify => self.proposal.baseline.files.len(),
+        };
+        Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
+    }
+
+    fn artifacts(&self) -> Vec<String> {
+        vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
+    }
+}
+
+/// The adapters that exist and that a policy approves.
+pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
+    let list = policy.settings().adapters.approved.as_ref();
+    let approved = |adapter: &&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
+    context.options.adapters.all().into_iter().filter(approved).collect()
+}
+
+impl Host<'_> {
+    /// The approved adapters, as `nrv.dtas()` gives them.
+    pub(in crate::host) fn approved_adapters(&self) -> Value {
+        let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
+        approved(self.context, &self.policy).into_iter().map(row).collect()
+    }
+
+    /// An adapter's schemas and phases.
+    pub(in crate::host) fn schemas(&self, tool: &str) -> Result<Value, Error> {
+        self.context.options.adapters.find(tool).map(describe_adapter)
+    }
+
+    /// `propose`: a patch and a plan, no side effect but the record.
+    pub(in crate::host) fn propose(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let result = self.discover(position, tool, input, sink).and_then(|stored| {
+            self.check_held(&stored)?;
+            let reply = stored.reply.clone();
+            self.proposals.insert(stored.id.clone(), stored);
+            Ok(reply)
+        });
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    /// Open proposals are held in memory: all of them together are no more than what a run may write.
+    fn check_held(&self, new: &StoredProposal) -> Result<(), Error> {
+        let limits = self.policy.settings();
+        let most = limits.budget.bytes.max(limits.script.limits.reply_bytes);
+        let held: u64 = self.proposals.values().chain([new]).map(StoredProposal::bytes).sum();
+        if held <= most || self.proposals.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Code::InvalidInput, format!("the open proposals have {held} bytes together, not {most}"))
+            .hint("apply a proposal before others are made"))
+    }
+
+    /// `apply`: a proposal by its id, verified or undone.
+    pub(in crate::host) fn apply_proposal(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        proposal: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let id = proposal.get("id").and_then(Value::as_str).unwrap_or_default();
+        self.recall_proposal(id)?;
+        let Some(stored) = self.proposals.remove(id) else {
+            return Err(Error::new(Code::NotFound, format!("`{tool}` has no open proposal of that id"))
+                .hint("give what `propose` returned in this run; a proposal can be applied once"));
+        };
+        let intact = stored.reply == *proposal && stored.invocation.tool == tool;
+        let result = if intact { self.carry_out(position, &stored, Held::No, sink) } else { Err(altered(tool)) };
+        if result.is_err() {
+            self.proposals.insert(stored.id.clone(), stored);
+        }
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    /// `run`: everything in one call, under one lock from discover to verify.
+    pub(in crate::host) fn run_adapter(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let result = self.run_locked(position, tool, input, sink);
+        self.tell_failure(position, tool, result, sink)
+    }
+
+    fn run_locked(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let invocation = self.invocation(tool, input)?;
+        let mut held = Held::No;
+        if invocation.mode == Mode::Apply && !self.flags.dry_run {
+            let globs = invocation.target.globs(self.view())?;
+            self.lock(&globs.prefixes())?;
+            held = Held::SinceDiscover;
+        }
+        let stored = self.discover(position, tool, input, sink)?;
+        self.carry_out(position, &stored, held, sink)
+    }
+
+    /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
+    fn invocation(&self, tool: &str, input: &Value) -> Result<Invocation, Error> {
+        let adapter = self.context.options.adapters.find(tool)?;
+        let settings = self.policy.adapter(tool);
+        let Value::Object(mut map) = input.clone() else {
+            return Err(Error::new(Code::InvalidInput, format!("the input of `{tool}` is no map")));
+        };
+        map.entry("tool").or_insert_with(|| json!(adapter.name()));
+        map.entry("version").or_insert_with(|| json!(adapter.version()));
+        map.entry("mode").or_insert_with(|| json!(self.mode()));
+        if let Some(Value::Object(target)) = map.get_mut("target") {
+            target.entry("repo_path").or_insert_with(|| json!("."));
+        }
+        let constraints = map.entry("constraints").or_insert_with(|| json!({}));
+        if let Value::Object(constraints) = constraints {
+            let defaults =
+                [("max_files", settings.max_files), ("timeout_ms", settings.timeout_ms), ("seed", self.seed)];
+            for (key, value) in defaults {
+                constraints.entry(key).or_insert_with(|| json!(value));
+            }
+        }
+        samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
+        let mut invocation = adapter::parse(adapter, &Value::Object(map))?;
+        unprotected(invocation.target.globs(self.view())?)?;
+        // The policy is a ceiling; an invocation may only ask for less.
+        let constraints = &mut invocation.constraints;
+        constraints.max_files = constraints.max_files.min(settings.max_files);
+        constraints.timeout_ms = constraints.timeout_ms.min(settings.timeout_ms);
+        Ok(invocation)
+    }
+
+    fn discover(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        input: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<StoredProposal, Error> {
+        let adapter = self.context.options.adapters.find(tool)?;
+        let invocation = self.invocation(tool, input)?;
+        self.tools.insert(tool.to_owned());
+        sink.event(Event::DtaStarted { tool: tool.to_owned() });
+        self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
+        let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.policy.adapter(tool).rate_per_min);
+        if let Some(rate) = self.budget.rate(&key, limit) {
+            rate.reserve(self.context.options.clock.now_ms())?;
+        }
+        let began = self.moment();
+        let proposal = {
+            let options = &self.context.options;
+            let ctx = adapter::Context {
+                view: self.view().until(self.deadline.stop()),
+                threads: options.threads,
+                cancel: self.deadline.stop(),
+                progress: options.progress.0.as_ref(),
+            };
+            adapter.propose(&ctx, &invocation)?
+        };
+        let seen = self.see(began, &proposal.baseline.files);
+        let stored = self.store(position, invocation, proposal, seen)?;
+        sink.event(Event::DtaProposed {
+            tool: tool.to_owned(),
+            proposal: stored.id.clone(),
+            files: stored.proposal.changes.len(),
+        });
+        let patch = self.folder.file_ref(&stored.patch_path)?;
+        let patch_sha256 = Sha256::of(&stored.patch.bytes);
+        if patch.sha256 != patch_sha256 {
+            // What stands there shows no secrets; the run could not go on with it.
+            self.kept_bytes(&stored.patch.bytes)?;
+        }
+        let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
+        let data = json!({
+            "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
+            "patch_sha256": patch_sha256, "files": self.packed(&stored.patch.rows(), false)?,
+        });
+        self.note_dta(position, "dta_proposed", data, files)?;
+        Ok(stored)
+    }
+
+    /// Writes a proposal's artefacts and describes it.
+    fn store(
+        &mut self,
+        position: &Position,
+        invocation: Invocation,
+        proposal: Proposal,
+        seen: Seen,
+    ) -> Result<StoredProposal, Error> {
+        let tool = invocation.tool.as_str();
+        let patch = self.render(self.view(), proposal.changes.changes())?;
+        let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
+        let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
+        let patch_path = format!("artifacts/{}-{tool}.patch", self.stem(position));
+        let shown = self.kept_patch(&patch).0.into_owned();
+        self.room(shown.len() as u64)?;
+        self.folder.write(&patch_path, &shown)?;
+        let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
+        stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
+    }
+
+    /// From a proposal to a verified change, or in a dry run to a verified preview.
+    fn carry_out(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        held: Held,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let changes = &stored.proposal.changes;
+        let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
+        let submitted = Submitted { adapter: Some(tool), patch: &stored.patch, file: Some(stored.patch_path.as_str()) };
+        let verdict = self.admit(position, submitted, sink)?;
+        // A preview inside an applying run writes nothing, so that it costs nothing.
+        if dry && !self.flags.dry_run {
+            self.budget.check_change(changes, &stored.patch.stats)?;
+            return self.verify_preview(position, stored, sink);
+        }
+        self.reserved = self.budget.reserve_change(changes, &stored.patch.stats)?;
+        let mut leave = Leave::default();
+        self.permit_gates(position, (&verdict, changes, &stored.patch), &mut leave, sink)?;
+        self.permit(position, stored.subject(), &mut leave, sink)?;
+        if dry {
+            self.check_targets(changes)?;
+            let output = self.verify_preview(position, stored, sink)?;
+            self.preview(changes, &stored.patch);
+            return Ok(output);
+        }
+        if held == Held::No {
+            let globs = stored.invocation.target.globs(self.view())?;
+            self.lock(&globs.prefixes())?;
+        }
+        if held == Held::No || leave.waited {
+            self.check_fresh(&stored.proposal.baseline.files, &stored.seen)?;
+        }
+        self.use_up(position, leave)?;
+        self.apply_and_verify(position, stored, sink)
+    }
+
+    fn apply_and_verify(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let changes = &stored.proposal.changes;
+        let first = self.transactions.len();
+        let mut pack = None;
+        if !changes.is_empty() {
+            sink.event(stored.begins(Work::Apply));
+            pack = Some(self.commit(position, changes, &stored.patch.bytes, None)?);
+        }
+        self.verify_or_undo(position, stored, (pack, first), sink)
+    }
+
+    /// Whatever fails once a change was made, it does not stay unverified: it is undone with all that came after `first`.
+    pub(in crate::host) fn verify_or_undo(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        (pack, first): (Option<String>, usize),
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        self.verify_committed(position, stored, pack, sink).map_err(|error| self.undo_unverified(first, error))
+    }
+
+    fn verify_committed(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        pack: Option<String>,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let files = stored.proposal.changes.len();
+        let manifest = self.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
+        let data = json!({
+            "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
+            "baseline": stored.baseline, "manifest": manifest,
+        });
+        self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
+        sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
+        sink.event(stored.begins(Work::Verify));
+        let report = self.verify_applied(stored, &manifest, pack.as_deref())?;
+        self.conclude(position, stored, (Phase::Verify, Some(manifest), report), sink)
+    }
+
+    fn verify_preview(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        sink.event(stored.begins(Work::Verify));
+        let report = self.verify_proposed(position, stored)?;
+        self.conclude(position, stored, (Phase::DryRun, None, report), sink)
+    }
+
+    /// Records what the verifier said; an error unless it passed.
+    fn conclude(
+        &mut self,
+        position: &Position,
+        stored: &StoredProposal,
+        (phase, manifest, report): (Phase, Option<FileRef>, Report),
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let tool = stored.invocation.tool.as_str();
+        let mut files = vec![self.write_artifact(position, tool, "verify", &report)?];
+        let mut verdict = report.verdict();
+        files.extend(self.try_samples(position, stored, report.samples, &mut verdict)?);
+        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
+        output.run = Some(self.run_id().to_owned());
+        output.artifacts = stored.artifacts();
+        output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
+        let value = to_value(&output)?;
+        self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value, "after": report.counts}), files)?;
+        if output.verifier.passed {
+            let after = to_value(&report.counts)?;
+            sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });
+            return Ok(value);
+        }
+        let mut reasons = output.verifier.failures.iter().map(|failure| match &failure.path {
+            Some(path) => format!("{}: `{path}` {}", failure.check, failure.reason),
+            None => format!("{}: {}", failure.check, failure.reason),
+        });
+        let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
+        let n = output.verifier.failures.len();
+        let more = if n > 1 { format!(" (and {} more)", n - 1) } else { String::new() };
+        Err(Error::new(Code::VerificationFailed, format!("the verifier of `{tool}` failed: {first}{more}"))
+            .detail("output", value))
+    }
+
+    fn note_dta(
+        &mut self,
+        position: &Position,
+        kind: &'static str,
+        data: Value,
+        files: Vec<FileRef>,
+    ) -> Result<(), Error> {
+        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
+    }
+
+    pub(in crate::host) fn write_artifact(
+        &self,
+        position: &Position,
+        tool: &str,
+        what: &str,
+        content: &impl Serialize,
+    ) -> Result<FileRef, Error> {
+        let path = format!("dta/{tool}/{}.{}-{what}.json", self.folder.timestamp(), self.stem(position));
+        let mut content = to_value(content)?;
+        // The verifier reads the others, and no input with a secret comes so far.
+        if matches!(what, "verify" | "samples") {
+            content = self.redacted(content);
+        }
+        let mut bytes =
+            serde_json::to_vec_pretty(&content).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        bytes.push(b'\n');
+        self.room(bytes.len() as u64)?;
+        self.folder.write(&path, &bytes)?;
+        Ok(FileRef { path, sha256: Sha256::of(&bytes) })
+    }
+
+    fn tell_failure<T>(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        result: Result<T, Error>,
+        sink: &mut dyn Sink,
+    ) -> Result<T, Error> {
+        if let Err(error) = &result
+            && error.code() != Code::Suspended
+        {
+            let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
+            self.note_dta(position, "dta_failed", data, Vec::new())?;
+            sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
+        }
+        result
+    }
+}
+
+/// Since when the lock on the target is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    No,
+    SinceDiscover,
+}
+
+/// An adapter's schemas and phases.
+pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
+    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    json!({
+        "name": adapter.name(),
+        "version": adapter.version(),
+        "summary": adapter.summary(),
+        "domain": adapter.domain(),
+        "phases": ["discover", "propose", "apply", "verify"],
+        "input_schema": schema(adapter.input_schema()),
+        "output_schema": schema(adapter.output_schema()),
+    })
+}
+
+/// A proposal with its id and description. The files are the baseline, the manifest and the patch.
+pub(in crate::host) fn stored_again(
+    (invocation, proposal): (Invocation, Proposal),
+    patch: Patch,
+    seen: Seen,
+    [baseline, planned, file]: [FileRef; 3],
+) -> Result<StoredProposal, Error> {
+    let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
+    let patch_path = file.path;
+    let mut stored =
+        StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
+    // As the script is told it, who hands it back.
+    stored.reply = json::as_recorded(describe_proposal(&stored));
+    Ok(stored)
+}
+
+fn describe_proposal(stored: &StoredProposal) -> Value {
+    let files: Vec<Value> = stored
+        .patch
+        .stats
+        .iter()
+        .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))
+        .collect();
+    json!({
+        "id": stored.id,
+        "tool": stored.invocation.tool,
+        "version": stored.invocation.version,
+        "phase": "propose",
+        "baseline": stored.proposal.baseline.counts,
+        "skipped": stored.proposal.baseline.skipped,
+        "proposed_changes": stored.proposal.counts,
+        "files": files,
+        "artifacts": stored.artifacts(),
+        "patch": stored.patch_path,
+    })
+}
+
+fn to_value(value: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(value).map_err(|error| Error::new(Code::Internal, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_both_schemas() {
+        for adapter in adapter::ADAPTERS {
+            let value = describe_adapter(*adapter);
+            assert!(value["input_schema"].is_object() && value["output_schema"].is_object());
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Attempts: what is changed between a begin and its end is kept or undone as one. Attempts nest.
+//!
+//! A run that stops inside an attempt takes the attempt's changes back and *sets them aside*. When it goes on it first puts them
+//! back, so that the calls which it made keep the answers that they got.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        change::Content,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::{
+        Context, Event, Host, Position, Sink,
+        change::{
+            commit::{Committed, Reason, pack_files, restored_entries},
+            preview::Previewed,
+        },
+        life::{
+            history::{Past, committed_of},
+            rollback::restore_targets,
+        },
+        redact::recovered_note,
+    },
+    record::{Chain, Note, Record, RunFolder},
+    system::{
+        journal::{Journal, Transaction},
+        lock::Lease,
+        workspace::Overlay,
+    },
+};
+
+/// The kind of the record that says which changes are set aside, and by which transaction.
+pub(in crate::host) const SET_ASIDE: &str = "attempt_set_aside";
+
+/// The kind of the record that says which of them are put back.
+pub(in crate::host) const PUT_BACK: &str = "attempt_put_back";
+
+/// The attempts of a run.
+#[derive(Debug, Default)]
+pub(in crate::host) struct Attempts {
+    /// Those that are open, outermost first.
+    open: Vec<Attempt>,
+    kept: u64,
+    undone: u64,
+}
+
+/// An attempt that is open.
+#[derive(Debug)]
+struct Attempt {
+    /// Where it was begun.
+    position: String,
+    /// How many changes of the run stood then.
+    from: usize,
+    /// In a dry run, what was proposed then.
+    before: Option<Proposed>,
+}
+
+/// What a dry run proposes.
+#[derive(Debug)]
+struct Proposed {
+    overlay: Overlay,
+    files: BTreeMap<RepoPath, Previewed>,
+}
+
+impl Attempts {
+    /// True as long as one is open.
+    pub(in crate::host) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// How many were kept, and how many undone so far.
+    pub(in crate::host) fn tally(&self) -> Value {
+        tally(self.kept, self.undone)
+    }
+
+    /// The same of a run that is over: what is open then counts as undone. None if there were no attempts.
+    pub(in crate::host) fn final_tally(&self) -> Option<Value> {
+        let undone = self.undone + self.open.len() as u64;
+        (self.kept + undone > 0).then(|| tally(self.kept, undone))
+    }
+
+    /// Those of the former sessions of a run.
+    pub(in crate::host) fn restore(past: &Past) -> Self {
+        let (kept, undone) = past.ended_attempts();
+        let open = past.open_attempts().into_iter();
+        Attempts { kept, undone, open: open.map(|(position, from)| Attempt { position, from, before: None }).collect() }
+    }
+}
+
+/// How many attempts were kept and undone, as records and scripts have it.
+pub(in crate::host) fn tally(kept: u64, undone: u64) -> Value {
+    json!({"kept": kept, "undone": undone})
+}
+
+impl Host<'_> {
+    /// Begins an attempt.
+    pub(in crate::host) fn begin_attempt(&mut self, position: &Position) -> Value {
+        let proposed = || Proposed { overlay: self.overlay.clone(), files: self.proposed.clone() };
+        let before = self.flags.dry_run.then(proposed);
+        let from = self.transactions.len();
+        self.attempts.open.push(Attempt { position: position.to_string(), from, before });
+        Value::Null
+    }
+
+    /// Ends the innermost attempt: what it changed is kept, or undone.
+    ///
+    /// `undo_refused` names files that somebody else changed since; then the attempt stays open.
+    pub(in crate::host) fn end_attempt(&mut self, keep: bool, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let Some(attempt) = self.attempts.open.pop() else {
+            let error = Error::new(Code::InvalidInput, "no attempt is open that could be ended");
+            return Err(error.hint("begin one with `attempt.begin`, and end each of them once"));
+        };
+        let files = match (&attempt.before, keep) {
+            (Some(before), _) => self.differing(before),
+            (None, true) => self.changed_files(attempt.from),
+            (None, false) => match self.take_back(attempt.from, &Reason::Attempt(&attempt.position)) {
+                Ok(files) => {
+                    self.undone += files;
+                    files.max(self.past.as_ref().map_or(0, |past| past.brought_back(&attempt.position)))
+                }
+                Err(error) => {
+                    self.attempts.open.push(attempt);
+                    return Err(error);
+                }
+            },
+        };
+        if keep {
+            self.attempts.kept += 1;
+        } else {
+            self.attempts.undone += 1;
+            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            sink.event(Event::Notice { text: format!("The attempt at {} was undone: {files}.", attempt.position) });
+            self.propose_again(attempt.before);
+        }
+        Ok(json!({"kept": keep, "files": files}))
+    }
+
+    /// Takes what a dry run proposed within an attempt back.
+    fn propose_again(&mut self, before: Option<Proposed>) {
+        if let Some(Proposed { overlay, files }) = before {
+            self.overlay = overlay;
+            self.proposed = files;
+        }
+    }
+
+    /// How many files a dry run proposes otherwise than it did.
+    fn differing(&self, before: &Proposed) -> usize {
+        let stamp = |files: &BTreeMap<RepoPath, Previewed>, path: &RepoPath| {
+            files.get(path).map(|file| file.after.as_ref().map(Content::stamp))
+        };
+        let paths: BTreeSet<&RepoPath> = before.files.keys().chain(self.proposed.keys()).collect();
+        paths.into_iter().filter(|path| stamp(&before.files, path) != stamp(&self.proposed, path)).count()
+    }
+
+    /// Leaves the attempts that are open when the run comes to its end: nothing of them stays, whatever else does.
+    pub(in crate::host) fn leave_attempts(&mut self, outcome: Result<Value, Error>) -> Result<Value, Error> {
+        let Some(outermost) = self.attempts.open.first_mut() else { return outcome };
+        // What a former session set aside and this one did not put back stays as it is now.
+        self.undone += self.past.as_ref().and_then(Past::aside).map_or(0, |aside| aside.undo.entries.len());
+        if self.flags.dry_run {
+            let before = outermost.before.take();
+            self.propose_again(before);
+        } else if outcome.is_ok() || self.keeps_changes() {
+            // A run that fails is undone as a whole.
+            return match (self.set_aside(), outcome) {
+                (Ok(files), outcome) => {
+                    self.undone += files;
+                    outcome
+                }
+                (Err(undo), Ok(_)) => Err(undo),
+                (Err(undo), Err(error)) => Err(error.detail("undo_error", undo.message())),
+            };
+        }
+        outcome
+    }
+
+    /// Sets aside what the open attempts changed; how many files that are.
+    pub(in crate::host) fn set_aside(&mut self) -> Result<usize, Error> {
+        let Some(outermost) = self.attempts.open.first() else { return Ok(0) };
+        let (from, position) = (outermost.from, outermost.position.clone());
+        self.take_back(from, &Reason::SetAside(&position))
+    }
+
+    /// Puts back what was set aside. `stale_preimage` names files that somebody changed meanwhile.
+    pub(in crate::host) fn put_back(&mut self) -> Result<(), Error> {
+        let Some(aside) = self.past.as_ref().and_then(Past::aside).cloned() else { return Ok(()) };
+        let mut restored = restore_targets(&self.folder, std::slice::from_ref(&aside.undo), false)?;
+        restored.check_current(self.context).map_err(|error| {
+            let files = error.details().get("files").cloned().unwrap_or_default();
+            Error::new(Code::StalePreimage, "files of an attempt that was set aside changed meanwhile")
+                .detail("files", files)
+                .hint("bring the named files back as the run left them, then resume again")
+        })?;
+        self.undo_targets(&restored, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
+        let Some(past) = &mut self.past else { return Ok(()) };
+        past.put_back();
+        self.transactions = past.standing()?;
+        self.attempts = Attempts::restore(past);
+        Ok(())
+    }
+}
+
+/// What the calls of a run say of its attempts.
+#[derive(Debug, Default)]
+pub(in crate::host) struct AttemptState<'r> {
+    /// The calls that began those which are open, outermost first.
+    pub(in crate::host) open: Vec<&'r Record>,
+    pub(in crate::host) kept: u64,
+    pub(in crate::host) undone: u64,
+}
+
+impl<'r> AttemptState<'r> {
+    /// By the records of the calls that were answered, in their order.
+    pub(in crate::host) fn of(calls: impl Iterator<Item = &'r Record>) -> Self {
+        let mut state = AttemptState::default();
+        for record in calls.filter(|record| record.data.get("reply").is_some()) {
+            match record.data["call"].as_str() {
+                Some("attempt.begin") => state.open.push(record),
+                Some("attempt.end") => {
+                    state.open.pop();
+                    let kept = record.data["args"]["keep"] == true;
+                    *(if kept { &mut state.kept } else { &mut state.undone }) += 1;
+                }
+                _ => {}
+            }
+        }
+        state
+    }
+}
+
+/// Changes that a run took back when it stopped inside an attempt.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct Aside {
+    /// Where the attempt was begun.
+    pub(in crate::host) attempt: String,
+    /// The transactions that do not stand meanwhile.
+    of: Vec<String>,
+    /// The transaction that took them back.
+    pub(in crate::host) undo: Committed,
+}
+
+/// What became of the transactions that a run took back.
+#[derive(Debug, Default)]
+pub(in crate::host) struct Taken {
+    /// Those that do not stand.
+    back: BTreeSet<String>,
+    /// Those of them that were taken back with their attempt, so that the run went on all the same.
+    with_attempt: BTreeSet<String>,
+    /// How many files were brought back at the end of each attempt that was undone, by its position.
+    pub(in crate::host) files: BTreeMap<String, usize>,
+    /// What is set aside now.
+    pub(in crate::host) aside: Option<Aside>,
+}
+
+impl Taken {
+    /// By the records of a run.
+    pub(in crate::host) fn of(records: &[Record]) -> Result<Self, Error> {
+        let mut taken = Taken::default();
+        let mut begun: BTreeMap<&str, &Record> = BTreeMap::new();
+        for record in records {
+            let name = record.data["transaction"].as_str().unwrap_or_default();
+            match record.kind.as_str() {
+                "undoing" | SET_ASIDE | PUT_BACK => drop(begun.insert(name, record)),
+                "revoked" => drop(taken.back.insert(name.to_owned())),
+                "undone" => {
+                    if let Some(begun) = begun.remove(name) {
+                        taken.take(begun, record)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Takes in a transaction by which others were taken back, or put back.
+    fn take(&mut self, begun: &Record, undone: &Record) -> Result<(), Error> {
+        let of = begun.data["of"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let of: Vec<String> = of.map(str::to_owned).collect();
+        let attempt = begun.data["attempt"].as_str();
+        if begun.kind == PUT_BACK {
+            self.put_back();
+            return Ok(());
+        }
+        self.back.extend(of.iter().cloned());
+        let Some(attempt) = attempt.map(str::to_owned) else { return Ok(()) };
+        self.with_attempt.extend(of.iter().cloned());
+        let undo = committed_of(undone)?;
+        match begun.kind.as_str() {
+            SET_ASIDE => self.aside = Some(Aside { attempt, of, undo }),
+            _ => drop(self.files.insert(attempt, undo.entries.len())),
+        }
+        Ok(())
+    }
+
+    /// What was set aside stands again.
+    pub(in crate::host) fn put_back(&mut self) {
+        for name in self.aside.take().into_iter().flat_map(|aside| aside.of) {
+            self.back.remove(&name);
+            self.with_attempt.remove(&name);
+        }
+    }
+
+    /// True for a transaction that does not stand.
+    pub(in crate::host) fn is_back(&self, name: &str) -> bool {
+        self.back.contains(name)
+    }
+
+    /// True for one that was taken back because the run had failed.
+    pub(in crate::host) fn is_gone(&self, name: &str) -> bool {
+        self.is_back(name) && !self.with_attempt.contains(name)
+    }
+}
+
+/// The transactions that set changes aside or put them back, each of which cancels another one out.
+pub(in crate::host) fn detours(records: &[Record]) -> BTreeSet<&str> {
+    let done: BTreeSet<&str> =
+        records.iter().filter(|record| record.kind == "undone").filter_map(transaction_of).collect();
+    let put_back = records.iter().filter(|record| record.kind == PUT_BACK);
+    let put_back = put_back.filter(|record| transaction_of(record).is_some_and(|name| done.contains(name)));
+    put_back.flat_map(|record| [transaction_of(record), record.data["aside"].as_str()]).flatten().collect()
+}
+
+fn transaction_of(record: &Record) -> Option<&str> {
+    record.data["transaction"].as_str()
+}
+
+/// True for a run whose record ends inside an attempt that has changed files.
+pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
+    Ok(open_changes(folder)?.is_some_and(|(_, _, of)| !of.is_empty()))
+}
+
+/// What the record of a run says, where the outermost attempt was begun that it ends in, and the changes since then.
+fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Committed>)>, Error> {
+    if folder.records_with(&[r#""call":"attempt.begin""#])?.is_empty() {
+        return Ok(None);
+    }
+    let past = Past::of(folder, folder.records()?)?;
+    let Some((attempt, from)) = past.open_attempts().into_iter().next() else { return Ok(None) };
+    let of = past.standing()?.split_off(from);
+    Ok(Some((past, attempt, of)))
+}
+
+/// Sets aside what the open attempts of a run changed whose process died; how many files that are.
+///
+/// `undo_refused` names files that somebody else changed meanwhile; then nothing is taken back.
+pub(in crate::host) fn set_aside_dead(
+    context: &Context,
+    folder: &RunFolder,
+    chain: &mut Chain,
+    lease: &Lease,
+) -> Result<usize, Error> {
+    let Some((past, attempt, of)) = open_changes(folder)?.filter(|(_, _, of)| !of.is_empty()) else { return Ok(0) };
+    let mut restored = restore_targets(folder, &of, false)?;
+    restored.check_current(context)?;
+    let name = format!("t{}", past.transactions(folder)? + 1);
+    let now = || context.options.clock.now();
+    let (kind, data) = Reason::SetAside(&attempt).record(&name, &json!(names(&of)));
+    chain.append(now(), Note { kind, data, ..Note::default() })?;
+    let targets = restored.targets();
+    let journal = Journal::new(&context.workspace, folder.path());
+    let transaction =
+        Transaction { name: &name, position: "", patch: b"", undoes: true, threads: context.options.threads };
+    journal.apply(&transaction, &targets, &|| lease.check())?;
+    let data = json!({"transaction": name, "entries": restored_entries(&targets)});
+    let note = Note { kind: "undone", data, files: pack_files(folder, &name)?, ..Note::default() };
+    chain.append(now(), recovered_note(context, folder, note)?)?;
+    chain.sync()?;
+    journal.settle(&name)?;
+    Ok(targets.len())
+}
+
+/// The names of transactions.
+pub(in crate::host) fn names(transactions: &[Committed]) -> Vec<&str> {
+    transactions.iter().map(|one| one.transaction.as_str()).collect()
+}

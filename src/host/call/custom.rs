@@ -1,0 +1,337 @@
+//! Calls that a program adds to nrv's own: what they are, and how the door serves them.
+//!
+//! They pass the door like every other call. What they do outside of the workspace nobody can undo, so that it is in the record
+//! before it is done, and is not done in a dry run.
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fmt,
+    panic::{self, AssertUnwindSafe},
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error},
+        text,
+    },
+    host::{Demand, Host, Position},
+    service::gate::Offered,
+    system::{schema::Schema, workspace::View},
+};
+
+/// What stands before the first dot of nrv's own calls, now or in a later version.
+const NAMESPACES: &[&str] = &[
+    "agent", "apply", "attempt", "commit", "custom", "dag", "diff", "dta", "edit", "exec", "files", "gate", "json",
+    "llm", "net", "nrv", "planner", "prompt", "random", "run", "ui",
+];
+
+/// What answers a call: its params, which fit the schema, and what it works with.
+type Handler = Box<dyn Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + Send + Sync>;
+
+/// A call that a program adds. A script makes it by `nrv.custom(name, params)`.
+///
+/// As it is made, a script's header must permit it, and a dry run refuses it: see [`CustomCall::without_permission`],
+/// [`CustomCall::read_only`] and [`CustomCall::preview`].
+pub struct CustomCall {
+    name: String,
+    summary: String,
+    params: Value,
+    handler: Handler,
+    preview: Option<Handler>,
+    demand: Option<Estimate>,
+    effect: Effect,
+    needs_permission: bool,
+}
+
+/// What a call may do outside of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) enum Effect {
+    /// Nothing.
+    None,
+    /// What it may do again, since it only works on what it makes itself.
+    Own,
+    /// Anything.
+    Unknown,
+}
+
+impl Effect {
+    fn as_str(self) -> &'static str {
+        match self {
+            Effect::None => "none",
+            Effect::Own => "repeatable",
+            Effect::Unknown => "unknown",
+        }
+    }
+}
+
+/// The most that a call with these params can take of the budgets.
+type Estimate = Box<dyn Fn(&Value) -> Demand + Send + Sync>;
+
+/// What the handler of a call works with.
+#[derive(Clone, Copy)]
+pub struct CustomContext<'a> {
+    /// The run's id. With `position` it names the call once and for all, also if it is made again after a crash: an idempotency key.
+    pub run: &'a str,
+    /// Where in the run.
+    pub position: &'a Position,
+    /// The run's seed.
+    pub seed: u64,
+    /// True in a dry run: nothing may have an effect.
+    pub dry_run: bool,
+    /// The tree as the run sees it. Nothing hides what scripts may not read.
+    pub view: View<'a>,
+    /// True as soon as it has to stop.
+    pub cancel: &'a AtomicBool,
+    /// What it took of the budgets. It begins as what was reserved; set it to what it came to.
+    pub spent: &'a Cell<Demand>,
+}
+
+impl CustomCall {
+    /// A call with its name, one line on what it does, the JSON Schema of its params, and what answers it.
+    ///
+    /// The name is a namespace, a dot and the rest, such as `tickets.create`.
+    pub fn new(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        params: Value,
+        handler: impl Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + Send + Sync + 'static,
+    ) -> Self {
+        CustomCall {
+            name: name.into(),
+            summary: summary.into(),
+            params,
+            handler: Box::new(handler),
+            preview: None,
+            demand: None,
+            effect: Effect::Unknown,
+            needs_permission: true,
+        }
+    }
+
+    /// The same call without an effect: a dry run makes it too.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.effect = Effect::None;
+        self
+    }
+
+    /// The same call, which works only on what it makes itself, without network: if the run dies while it is being made, it is
+    /// made again when the run goes on. [`CustomContext::run`] and [`CustomContext::position`] are the same then.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        self.effect = Effect::Own;
+        self
+    }
+
+    /// The same call with an answer for dry runs, which must have no effect.
+    #[must_use]
+    pub fn preview(
+        mut self,
+        preview: impl Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.preview = Some(Box::new(preview));
+        self
+    }
+
+    /// The same call, which says of its params what it can take of the budgets at most.
+    ///
+    /// That is reserved before it is made, so that a limit of N admits exactly N; a call that would take more is
+    /// `budget_exhausted` and not made. What it took, as the handler sets it, replaces the reservation.
+    #[must_use]
+    pub fn demands(mut self, estimate: impl Fn(&Value) -> Demand + Send + Sync + 'static) -> Self {
+        self.demand = Some(Box::new(estimate));
+        self
+    }
+
+    /// The same call, which every script may make without its header's permission. The policy still has to approve of it.
+    #[must_use]
+    pub fn without_permission(mut self) -> Self {
+        self.needs_permission = false;
+        self
+    }
+}
+
+/// The calls that a program adds, by name. The default has none.
+#[derive(Clone, Default)]
+pub struct Calls(BTreeMap<String, Arc<Offer>>);
+
+struct Offer {
+    call: CustomCall,
+    schema: Schema,
+}
+
+impl Calls {
+    /// Adds a call.
+    ///
+    /// A name that has no namespace, or one of nrv's own, or is taken, and params that are no JSON Schema, are `invalid_input`.
+    pub fn with(mut self, call: CustomCall) -> Result<Self, Error> {
+        let name = call.name.clone();
+        let refuse = |why: &str| Error::new(Code::InvalidInput, format!("the call `{}` {why}", name.escape_debug()));
+        let namespace = name.split('.').next().unwrap_or_default();
+        if namespace == name || !name.split('.').all(is_word) {
+            return Err(refuse("has a name that can't be used").hint(
+                "write a namespace, a dot and a name, of letters, digits and `_` in lower case: `tickets.create`",
+            ));
+        }
+        if NAMESPACES.contains(&namespace) {
+            return Err(refuse("is in a namespace of nrv's own").hint("choose another namespace"));
+        }
+        let schema = Schema::compile(&call.params)
+            .map_err(|error| refuse(&format!("has a schema of its params that can't be used: {error}")))?;
+        match self.0.insert(name.clone(), Arc::new(Offer { call, schema })) {
+            Some(_) => Err(refuse("exists already").hint("choose another name")),
+            None => Ok(self),
+        }
+    }
+
+    /// Every call as `[{name, summary, params, read_only, effect, needs_permission}]`, sorted by name.
+    ///
+    /// `effect` is `none`, `repeatable` or `unknown`.
+    pub fn describe(&self) -> Value {
+        let row = |Offer { call, .. }: &Offer| {
+            json!({
+                "name": call.name, "summary": call.summary, "params": call.params,
+                "read_only": call.effect == Effect::None, "effect": call.effect.as_str(),
+                "needs_permission": call.needs_permission,
+            })
+        };
+        self.0.values().map(|offer| row(offer)).collect()
+    }
+
+    /// What a call may do outside; none if there is no such call.
+    pub(in crate::host) fn effect(&self, name: &str) -> Option<Effect> {
+        self.0.get(name).map(|offer| offer.call.effect)
+    }
+
+    /// True if every script may make a call without its header's permission.
+    pub fn is_free(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|offer| !offer.call.needs_permission)
+    }
+
+    /// What gates have to know of them.
+    pub(in crate::host) fn offered(&self) -> Vec<Offered<'_>> {
+        self.0.iter().map(|(name, offer)| Offered { name, needs_permission: offer.call.needs_permission }).collect()
+    }
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+fn is_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+impl Host<'_> {
+    /// Answers a call that the program adds. What may have an effect is in the record, on the disk, before it is done.
+    pub(in crate::host) fn custom(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        name: &str,
+        params: &Value,
+    ) -> Result<Value, Error> {
+        let context = self.context;
+        let Some(Offer { call: custom, schema }) = context.options.calls.0.get(name).map(AsRef::as_ref) else {
+            return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
+        };
+        check(custom, schema, params)?;
+        let handler = match (self.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
+            (false, ..) | (true, true, _) => &custom.handler,
+            (true, false, Some(preview)) => preview,
+            (true, false, None) => return Err(not_in_a_dry_run(name)),
+        };
+        let is_preview = self.flags.dry_run && custom.effect != Effect::None;
+        let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
+        let demand = demand.unwrap_or_default();
+        self.budget.reserve(demand)?;
+        let spent = Cell::new(demand);
+        if !self.flags.dry_run && custom.effect != Effect::None {
+            self.note_intent(position, call)?;
+            self.sync()?;
+            self.acted = true;
+        }
+        let ctx = CustomContext {
+            run: self.run_id(),
+            position,
+            seed: self.seed,
+            dry_run: self.flags.dry_run,
+            view: self.view(),
+            cancel: self.deadline.stop(),
+            spent: &spent,
+        };
+        // A defect of the program's must not keep the run from being undone and its record from being closed.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
+            let words = text::of_panic(panic.as_ref());
+            Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
+        });
+        self.budget.settle(demand, spent.get());
+        self.reserved.demand = spent.get();
+        outcome
+    }
+}
+
+fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Result<(), Error> {
+    let name = &custom.name;
+    schema.check(params).map_err(|error| {
+        let wrong = Error::new(Code::InvalidInput, format!("the params of `{name}` are wrong: {error}"))
+            .hint(format!("`{name}`: {}", custom.summary));
+        error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))
+    })
+}
+
+fn not_in_a_dry_run(name: &str) -> Error {
+    Error::new(Code::Blocked, format!("`{name}` may have effects outside and is not made in a dry run"))
+        .detail("gate", "calls")
+        .hint("a script can ask `nrv.run.mode` first; the program can give the call a preview")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str) -> CustomCall {
+        CustomCall::new(name, "does nothing", json!({"type": "object"}), |_, _| Ok(Value::Null))
+    }
+
+    #[test]
+    fn calls_are_listed_by_name_with_what_they_are() {
+        let calls =
+            Calls::default().with(call("z.b").without_permission()).unwrap().with(call("a.b_2.c").read_only()).unwrap();
+        let list = calls.describe();
+        assert_eq!((&list[0]["name"], &list[0]["read_only"]), (&json!("a.b_2.c"), &json!(true)));
+        assert_eq!((&list[0]["effect"], &list[1]["effect"]), (&json!("none"), &json!("unknown")));
+        assert_eq!((&list[1]["name"], &list[1]["needs_permission"]), (&json!("z.b"), &json!(false)));
+        let needs: Vec<bool> = calls.offered().iter().map(|offered| offered.needs_permission).collect();
+        assert_eq!(needs, [true, false]);
+    }
+
+    #[test]
+    fn a_call_that_could_be_taken_for_another_is_refused() {
+        let first = || Calls::default().with(call("tickets.create")).unwrap();
+        for (name, words) in [
+            ("tickets.create", "exists already"),
+            ("tickets", "name that can't be used"),
+            ("tickets.", "name that can't be used"),
+            ("Tickets.create", "name that can't be used"),
+            ("tickets.a b", "name that can't be used"),
+            ("files.read", "nrv's own"),
+            ("custom.x", "nrv's own"),
+        ] {
+            let error = first().with(call(name)).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidInput);
+            assert!(error.message().contains(words), "{name}: {error}");
+        }
+        let wrong = CustomCall { params: json!({"type": "strng"}), ..call("a.b") };
+        assert!(first().with(wrong).unwrap_err().message().contains("schema of its params"));
+        assert!(NAMESPACES.is_sorted());
+    }
+}

@@ -1,0 +1,56 @@
+//! `nrv.gate.evaluate_*`: what the gates say of something that nobody does yet.
+
+use serde_json::Value;
+
+use crate::{
+    base::{
+        call::{Call, Command},
+        diff,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::Host,
+    service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
+    system::policy::Policy,
+};
+
+/// What the gates say of a command or of the use of a tool that a script asks about; none for another call.
+pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
+    match call {
+        Call::GateEvaluateCommand { command: Command::Argv(argv) } => {
+            Some(gate::evaluate_command(destructive::Command::Argv(argv), policy, rules))
+        }
+        Call::GateEvaluateCommand { command: Command::Line(line) } => {
+            Some(gate::evaluate_command(destructive::Command::Line(line), policy, rules))
+        }
+        Call::GateEvaluateToolUse { tool, params } => Some(gate::evaluate_tool_use(tool, params, policy, rules)),
+        _ => None,
+    }
+}
+
+impl Host<'_> {
+    /// Answers what [`verdict`] is about.
+    pub(in crate::host) fn evaluate(&self, call: &Call) -> Result<Value, Error> {
+        let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
+        reply(&verdict(call, &self.policy, &self.rules).ok_or_else(none)?)
+    }
+
+    /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
+    pub(in crate::host) fn evaluate_edit(&self, path: &str, content: &str, diff_lines: u64) -> Result<Value, Error> {
+        let current = RepoPath::parse(path).ok().and_then(|path| self.view().read(&path).ok());
+        let before = current.as_ref().map_or(&[][..], |content| &content.bytes);
+        let counted = diff::count(before, content.as_bytes()).total();
+        let edit = Edit {
+            path: path.into(),
+            before: before.into(),
+            after: content.as_bytes().into(),
+            diff_lines: counted.max(diff_lines),
+        };
+        let subject = Subject::Edit { edit: &edit, run_lines_so_far: self.budget.lines() };
+        reply(&gate::decide(&subject, &self.policy, &self.rules))
+    }
+}
+
+fn reply(verdict: &Verdict) -> Result<Value, Error> {
+    serde_json::to_value(verdict).map_err(|error| Error::new(Code::Internal, error.to_string()))
+}

@@ -1,0 +1,365 @@
+//! `exec.run` at the door: a command on a view of the tree, and what it changed there committed like any other change.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::command_output::last_words;
+use crate::{
+    base::{
+        call::{Call, Run},
+        error::{Code, Error},
+        path::RepoPath,
+        text::{escape, shortened},
+    },
+    host::{
+        Event, Host, Position, Sink,
+        budget::{Cost, Demand},
+        change::{commit::Submitted, confirm::Leave},
+    },
+    record::{FileRef, Note},
+    service::{
+        apply::Proposed,
+        exec::{self, Done},
+        gate::secrets,
+    },
+    system::{
+        journal::{self, Cleared},
+        policy::{self, Allowance},
+        process::sandbox::{Bound, Confinement, Ended, Stream},
+        workspace::{Globs, View, Workspace},
+    },
+};
+
+/// What of a reply differs each time: records keep it apart from what is compared.
+pub(in crate::host) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
+
+/// Characters of output that an error shows.
+const SHOWN: usize = 2000;
+
+/// Characters of a command that an error shows.
+const COMMAND: usize = 500;
+
+/// The folder of a run that has the whole output of its commands. It may show secrets, as packs do.
+const OUTPUT: &str = "packs/exec";
+
+impl Host<'_> {
+    /// Runs a command. Its program was judged; its changes are judged here.
+    pub(in crate::host) fn exec(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        run: &Run,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        self.trusted(sink)?;
+        if !run.writes.is_empty() && !self.flags.dry_run {
+            self.lock(&Globs::parse(&run.writes)?.prefixes())?;
+        }
+        // The gate has let it pass; what it may change is known from the same rule.
+        let allowance = self.policy.exec_rule(&run.argv())?;
+        let timeout_ms = run.timeout_ms.unwrap_or(self.policy.settings().exec.timeout_ms);
+        let reserved = self.budget.reserve_exec(timeout_ms)?;
+        self.note_intent(position, call)?;
+        let ended = self.run_command(position, run, (reserved.exec_ms, &allowance), sink);
+        let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
+        self.budget.settle(reserved, spent);
+        self.reserved.demand = spent;
+        let done = ended?;
+        self.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
+        let reply = reply(&done);
+        if done.changes.is_empty() {
+            return Ok(reply);
+        }
+        for change in done.changes.changes() {
+            allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
+        }
+        self.keep(position, done, reply, sink)
+    }
+
+    /// The policy of commands, with no more output than the record and a reply have room for.
+    fn exec_settings(&self) -> policy::Exec {
+        let mut settings = self.policy.settings().exec.clone();
+        // Of each of two streams, and what a reply shows of them must fit into it.
+        settings.stored = settings.stored.min(self.budget.room() / 2);
+        settings.output = settings.output.min(self.policy.settings().script.limits.reply_bytes / 4);
+        settings
+    }
+
+    /// Runs the command on a view of the tree. The files that it may change stay locked.
+    fn run_command(
+        &mut self,
+        position: &Position,
+        run: &Run,
+        (timeout_ms, allowance): (u64, &Allowance),
+        sink: &mut dyn Sink,
+    ) -> Result<Done, Error> {
+        let (overlay, settings) = (self.overlay.clone(), self.exec_settings());
+        let permitted = self.policy.settings().paths.allow_protected.clone();
+        let (stop, context) = (self.deadline.flag(), self.context);
+        // A command that is made again when the run goes on does not write over what the record names.
+        let output = format!("{OUTPUT}/{position}-{}", self.chain.tip().0);
+        self.folder.make_folder(OUTPUT)?;
+        let files = ["stdout", "stderr"].map(|stream| self.folder.path().join(format!("{output}.{stream}")));
+        let id = self.run_id().to_owned();
+        let ctx = exec::Context {
+            view: View::new(&context.workspace, &overlay),
+            exec: &settings,
+            environment: &context.options.environment,
+            supervisor: &context.options.program,
+            run: &id,
+            discard: false,
+            from_workspace: allowance.from_workspace,
+            variables: &allowance.env,
+            permitted: &permitted,
+            dry_run: self.flags.dry_run,
+            timeout_ms,
+            threads: context.options.threads,
+            cancel: &stop,
+            critical: &context.options.critical,
+            output: Some((&files[0], &files[1])),
+        };
+        let prepared = exec::prepare(ctx, run)?;
+        let scratch = make_scratch(&context.workspace, &prepared)?;
+        let (program, mut filtered) = (prepared.program().clone(), true);
+        sink.event(Event::CommandStarted { argv: run.argv() });
+        let mut ready = |confinement: &Confinement| {
+            filtered = confinement.filtered;
+            self.note_started(position, &program, confinement, !settings.network)
+        };
+        let done = prepared.run(&mut ready);
+        let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
+        let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
+        self.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
+        let output = self.note_ended(position, (&done, &set_id), &output)?;
+        let Ended { status, duration_ms, .. } = done.ended;
+        sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
+        Ok(done)
+    }
+
+    /// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
+    fn note_started(
+        &mut self,
+        position: &Position,
+        program: &exec::Found,
+        confinement: &Confinement,
+        is_alone: bool,
+    ) -> Result<(), Error> {
+        let is_repeatable = confinement.isolated && is_alone;
+        let data = json!({"repeatable": is_repeatable});
+        // Where programs stand, what they are and what the kernel offers differs from machine to machine.
+        let volatile = json!({"program": program, "confinement": confinement});
+        self.note(Note { position: position.to_string(), kind: "exec_started", data, volatile, ..Note::default() })?;
+        if is_repeatable {
+            return Ok(());
+        }
+        // Should the run die now, nobody knows what it did elsewhere.
+        self.acted = true;
+        self.sync()
+    }
+
+    /// Records how a command ended; the end of its output if that was no good end.
+    fn note_ended(
+        &mut self,
+        position: &Position,
+        (done, set_id): (&Done, &Cleared),
+        output: &str,
+    ) -> Result<Option<String>, Error> {
+        let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
+        let mut data = json!({
+            "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
+            "changed": done.changes.len(),
+        });
+        set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
+        if let Some(bound) = done.ended.exceeded {
+            data["exceeded"] = json!(bound);
+        }
+        let mut files = Vec::new();
+        for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+            let path = format!("{output}.{name}");
+            match stream.sha256.filter(|_| stream.stored == stream.length) {
+                _ if stream.stored == 0 => {}
+                Some(sha256) => files.push(FileRef { path, sha256 }),
+                None => files.push(self.folder.file_ref(&path)?),
+            }
+        }
+        let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
+        let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
+        let mut volatile = json!({
+            "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
+            "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
+        });
+        let failed = status != Some(0);
+        let said = failed.then(|| last_words(&done.ended, self.rules.secrets())).flatten();
+        if let Some(said) = &said {
+            volatile["output"] = json!(said);
+        }
+        self.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })?;
+        Ok(said)
+    }
+
+    /// An error if a command did not come to an end of its own, or has failed and was to be checked. It holds the end of the output.
+    fn heed_end(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
+        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.rules.secrets()) {
+            Some(said) => error.detail("output", said),
+            None => error,
+        })
+    }
+
+    fn end_of(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
+        let name = &run.program;
+        if ended.cancelled {
+            self.check_cancelled()?;
+            return Err(Error::new(Code::Cancelled, format!("`{name}` was ended, since the run was cancelled")));
+        }
+        if ended.timed_out && short {
+            let limit = self.policy.settings().budget.exec_s;
+            return Err(Error::new(
+                Code::BudgetExhausted,
+                format!("`{name}` took what was left of the budget `exec_s`"),
+            )
+            .detail("budget", "exec_s")
+            .detail("limit", limit)
+            .hint("raise `exec_s` in `[budget]` of `nrv.toml` and in the script's header"));
+        }
+        if let Some(bound) = ended.exceeded {
+            return Err(self.beyond(run, ended, bound));
+        }
+        if !run.check || ended.status == Some(0) {
+            return Ok(());
+        }
+        let how = match (ended.timed_out, ended.status, ended.signal) {
+            (true, ..) => format!("took longer than {} ms and was ended", ended.duration_ms),
+            (false, Some(status), _) => format!("ended with status {status}"),
+            (false, None, Some(signal)) => format!("was ended by signal {signal}"),
+            (false, None, None) => "did not end".to_owned(),
+        };
+        Err(self.with_output(Error::new(Code::CommandFailed, format!("`{}` {how}", self.told(run))), ended))
+    }
+
+    /// An error with how a command ended, and the end of what it said.
+    fn with_output(&self, error: Error, ended: &Ended) -> Error {
+        let reply = outcome(ended);
+        let error =
+            ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
+        let last =
+            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.rules.secrets()));
+        error.detail("stdout", last("stdout")).detail("stderr", last("stderr"))
+    }
+
+    /// The error of a command that was ended since it hit a bound: whoever made the call, nothing of it counts.
+    fn beyond(&self, run: &Run, ended: &Ended, bound: Bound) -> Error {
+        let settings = self.policy.settings();
+        let limits = exec::limits(&settings.exec);
+        let (key, limit, what) = exec::bound(&limits, bound);
+        let message = format!("`{}` was ended: it took more {what} than `{key}`", self.told(run));
+        self.with_output(Error::new(Code::CommandFailed, message), ended)
+            .detail("bound", key)
+            .detail("limit", limit)
+            .hint(format!("have it take less, or raise `{key}` in `nrv.toml`; nothing of what it changed was kept"))
+    }
+
+    /// A command as sentences name it: without secrets, and not all of a long one.
+    pub(in crate::host) fn told(&self, run: &Run) -> String {
+        // What is cut off might be a part of a secret, of which the rest would not be found.
+        shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND)
+    }
+
+    /// Judges and commits what a command changed.
+    fn keep(&mut self, position: &Position, done: Done, reply: Value, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let Done { changes, before, .. } = done;
+        let parts = before.iter().map(|_| None).collect();
+        let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
+        let patch = self.render_proposed(&proposed)?;
+        let verdict = self.admit(position, Submitted { adapter: None, patch: &patch, file: None }, sink)?;
+        let mut leave = Leave::default();
+        let change = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
+        self.reserved = Cost { demand: self.reserved.demand, ..change };
+        self.permit_gates(position, (&verdict, &proposed.changes, &patch), &mut leave, sink)?;
+        let files = proposed.changes.len();
+        if self.flags.dry_run {
+            self.check_targets(&proposed.changes)?;
+            self.preview(&proposed.changes, &patch);
+        } else {
+            let (stable, _) = parted(&reply);
+            self.write(position, &proposed, (&patch, &stable), leave)?;
+        }
+        sink.event(Event::Applied { files, written: !self.flags.dry_run });
+        Ok(reply)
+    }
+}
+
+/// Makes the scratch folders that are missing; gives all that the command writes as they are.
+fn make_scratch(workspace: &Workspace, prepared: &exec::Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
+    for folder in prepared.missing_scratch()? {
+        journal::make_scratch(workspace, &folder)?;
+    }
+    prepared.scratch()
+}
+
+/// Clears the set-id bits of files that a command left in scratch, and tells of them. It is asked for where nothing kept the command
+/// from setting them, since looking for them takes as long as listing.
+pub(in crate::host) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath], sink: &mut dyn Sink) -> Cleared {
+    let found = journal::clear_set_id(workspace, scratch);
+    for (paths, what) in [
+        (&found.cleared, "a set-id file that a command left in scratch, is one no more: the bits were cleared"),
+        (&found.left, "left in scratch by a command, is a set-id file or can't be looked into; remove it"),
+    ] {
+        let Some(first) = paths.first() else { continue };
+        let more = if paths.len() > 1 { format!(" (and {} more)", paths.len() - 1) } else { String::new() };
+        sink.event(Event::Notice { text: format!("warning: `{}`{more}, {what}.", escape(first)) });
+    }
+    found
+}
+
+/// What the script is told.
+fn reply(done: &Done) -> Value {
+    let mut reply = outcome(&done.ended);
+    reply["changed"] = done.changes.changes().iter().map(|change| json!(change.path)).collect();
+    reply
+}
+
+fn outcome(ended: &Ended) -> Value {
+    json!({
+        "status": ended.status, "signal": ended.signal, "timed_out": ended.timed_out,
+        "stdout": text(&ended.stdout), "stderr": text(&ended.stderr),
+        "truncated": ended.stdout.tail.is_some() || ended.stderr.tail.is_some(),
+        "duration_ms": ended.duration_ms, "cpu_ms": ended.cpu_ms, "peak_bytes": ended.peak_bytes,
+    })
+}
+
+/// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
+pub(in crate::host) fn text(stream: &Stream) -> String {
+    let mut text = String::from_utf8_lossy(&stream.head).into_owned();
+    if let Some(tail) = &stream.tail {
+        let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);
+        let _ = write!(text, "\n[{left_out} bytes are left out here]\n");
+        text.push_str(&String::from_utf8_lossy(tail));
+    }
+    text
+}
+
+/// The end of an output, for an error.
+fn last(text: &str) -> String {
+    let from = text.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+/// A reply without what differs each time, and that.
+pub(in crate::host) fn parted(reply: &Value) -> (Value, Value) {
+    let mut stable = reply.clone();
+    let mut volatile = Map::new();
+    if let Some(map) = stable.as_object_mut() {
+        volatile.extend(VOLATILE.iter().filter_map(|key| map.remove_entry(*key)));
+    }
+    (stable, Value::Object(volatile))
+}
+
+/// A reply of which those parts were kept apart, as it was.
+pub(in crate::host) fn joined(mut reply: Value, volatile: &Value) -> Value {
+    if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.as_object()) {
+        let parts = VOLATILE.iter().filter_map(|key| volatile.get_key_value(*key));
+        reply.extend(parts.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    reply
+}

@@ -1,0 +1,259 @@
+//! `llm.*` at the door: requests to language models, paid for, sent and recorded.
+//!
+//! A request is on its way as a [`Flight`], whether its reply is waited for or taken piece by piece. What it may take of the
+//! budgets is reserved before anything is sent, and replaced by what it took.
+
+mod ask;
+mod flight;
+pub(in crate::host) mod provider;
+pub(in crate::host) mod providers;
+mod recordings;
+pub(in crate::host) mod route;
+mod stream;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+};
+
+use serde_json::{Value, json};
+
+use self::{
+    flight::{Flight, Paced},
+    provider::Provider,
+    stream::Streams,
+};
+pub use self::{
+    recordings::{Tape, tape_of},
+    stream::Told,
+};
+use crate::{
+    base::{
+        call::{Ask, Call},
+        error::{Code, Error},
+        hash::Sha256,
+    },
+    host::{
+        Event, Host, Position, Sink,
+        budget::{Demand, Spent},
+    },
+    record::Note,
+    service::{
+        llm::{Capabilities, Cassettes, LlmRequest},
+        prompt,
+    },
+    system::{policy, threads},
+};
+
+/// Who answers requests of a run, and what is on its way.
+#[derive(Default)]
+pub(in crate::host) struct Models {
+    /// The providers that were asked for, by name.
+    ready: BTreeMap<String, Provider>,
+    /// Recorded replies that answer, or are recorded.
+    tape: Option<(Tape, Arc<Cassettes>)>,
+    /// How often each request was made.
+    counts: BTreeMap<Sha256, u64>,
+    streams: Streams,
+}
+
+impl Host<'_> {
+    /// What a provider can do.
+    pub(in crate::host) fn llm_capabilities(
+        &mut self,
+        asked: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let provider = self.provider(asked)?;
+        self.trust_server(&provider, sink)?;
+        let known = self.known(&provider, asked)?;
+        Ok(json!({
+            "provider": provider.name, "dialect": provider.settings.dialect,
+            "model": provider.settings.model, "models": known,
+        }))
+    }
+
+    /// Tokens of request and reply that a model takes at most, if that is known. Which model it is follows as for a request.
+    pub(in crate::host) fn context_tokens(
+        &mut self,
+        provider: Option<&str>,
+        model: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, Error> {
+        let ready = self.provider(provider)?;
+        self.trust_server(&ready, sink)?;
+        let known = self.known(&ready, provider)?;
+        let named = model.or(ready.settings.model.as_deref());
+        let model = match named {
+            Some(name) => known.model(name),
+            None => known.models().values().next().filter(|_| known.models().len() == 1),
+        };
+        Ok(model.and_then(|model| model.context_tokens))
+    }
+
+    /// Asks a model, and waits for its reply.
+    pub(in crate::host) fn llm_complete(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        ask: &Ask,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let mut flight = self.send(position, call, ask, sink)?;
+        let ended = loop {
+            match self.advance(&mut flight, sink) {
+                Ok(_) if flight.has_ended() => break Ok(()),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.reserved.demand = self.land(&mut flight);
+        ended?;
+        if matches!(call, Call::LlmStream(_)) {
+            return Ok(flight.closed(usize::MAX).value());
+        }
+        flight.into_reply()
+    }
+
+    /// The provider of a request, ready to be asked.
+    fn provider(&mut self, asked: Option<&str>) -> Result<Provider, Error> {
+        let name = provider::name(&self.policy, &self.context.options.orchestrators, asked);
+        let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
+        if is_played && !(asked.is_some() && provider::is_table(&self.policy, &name)) {
+            return Ok(Provider::absent(&self.policy, &name));
+        }
+        if let Some(ready) = self.models.ready.get(&name) {
+            return Ok(ready.clone());
+        }
+        let several = provider::names(&self.policy, &self.context.options.orchestrators);
+        if asked.is_none() && self.policy.settings().llm.default.is_none() && several.len() > 2 {
+            let error = Error::new(Code::InvalidInput, "the request names no provider, and there are several");
+            let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
+            return Err(error.detail("field", "provider").hint(hint));
+        }
+        let provider = Provider::of(self.context, &self.policy, &name)?;
+        self.models.ready.insert(name, provider.clone());
+        Ok(provider)
+    }
+
+    /// Sees that the policy is trusted before a server that needs it is sent something, and asks if it is not yet.
+    fn trust_server(&mut self, provider: &Provider, sink: &mut dyn Sink) -> Result<(), Error> {
+        match provider.is_guarded_server(&self.context.options.orchestrators) {
+            true => self.trusted(sink),
+            false => Ok(()),
+        }
+    }
+
+    /// What a provider can do; where recorded replies alone answer, what they are of.
+    fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
+        match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
+            Some((_, cassettes)) => Ok(provider.capabilities()?.or(cassettes.models())),
+            None => self.reported(provider),
+        }
+    }
+
+    /// What a server says that it can do. It may take its time, and a run can be stopped meanwhile.
+    fn reported(&self, provider: &Provider) -> Result<Capabilities, Error> {
+        let (teller, told) = mpsc::channel();
+        let asked = provider.clone();
+        threads::start(move || teller.send(asked.capabilities()))?;
+        let reported = loop {
+            match told.recv_timeout(flight::TICK) {
+                Ok(reported) => break reported,
+                Err(RecvTimeoutError::Timeout) => self.check_cancelled()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Err(Error::new(Code::Internal, "the provider broke while it was asked what it can do"));
+                }
+            }
+        };
+        reported.map_err(|error| error.within(format!("the provider `{}`", provider.name)))
+    }
+
+    /// The record that stands before a provider. The table of patterns answers for itself where it is asked by its name.
+    fn tape(&self, provider: &Provider, asked: Option<&str>) -> Option<&(Tape, Arc<Cassettes>)> {
+        let is_table = asked.is_some() && provider::is_table(&self.policy, &provider.name);
+        self.models.tape.as_ref().filter(|_| !is_table)
+    }
+
+    /// Checks a request, reserves what it may take, records it and sends it.
+    fn send(&mut self, position: &Position, call: &Call, ask: &Ask, sink: &mut dyn Sink) -> Result<Flight, Error> {
+        let asked = ask.provider.as_deref();
+        let lost = self.take_in_lost(position);
+        // It counts, whatever comes of the request this time.
+        self.reserved.demand = lost;
+        let provider = self.provider(asked)?;
+        self.trust_server(&provider, sink)?;
+        let known = self.known(&provider, asked)?;
+        let tape = self.tape(&provider, asked);
+        let (mode, cassettes) = tape.map(|(tape, cassettes)| (tape.mode, Arc::clone(cassettes))).unzip();
+        let is_played = mode == Some(policy::Cassettes::Replay);
+        let request = ask::request(ask, &provider, &known, is_played)?;
+        let input = ask::said(&request).map(|text| prompt::estimate(&text)).sum();
+        check_context(&request, input)?;
+        let key = self.next_key(position, &request);
+        let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
+        if !is_recorded && provider.starts_program(&self.context.options.orchestrators) {
+            self.trusted(sink)?;
+        }
+        let name = provider.name.clone();
+        let rate = self.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
+        let paced = rate.filter(|_| !is_recorded).map(|rate| Paced::new(rate, self.context.options.clock.clone()));
+        if let Some(paced) = &paced {
+            paced.reserve()?;
+        }
+        let prices = provider.settings.prices.filter(|_| !is_recorded);
+        let mut flight = Flight::new(position, provider, (request, key), (input, prices));
+        (flight.is_recorded, flight.lost) = (is_recorded, lost);
+        self.budget.reserve(flight.reserved)?;
+        self.models.count(&key);
+        let sent = self.note_sent(position, call, &flight).and_then(|()| flight.start(cassettes, paced));
+        if let Err(error) = sent {
+            self.budget.settle(flight.reserved, Demand::default());
+            return Err(error);
+        }
+        sink.event(Event::ModelAsked { provider: name, model: flight.request.model().to_owned() });
+        Ok(flight)
+    }
+
+    /// Counts what a request took that is made again.
+    fn take_in_lost(&self, position: &Position) -> Demand {
+        let lost = self.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
+        self.budget.take_in(Spent { demand: lost, ..Spent::default() }, 0);
+        lost
+    }
+
+    fn note_sent(&mut self, position: &Position, call: &Call, flight: &Flight) -> Result<(), Error> {
+        self.note_intent(position, call)?;
+        let schema = flight.request.schema().map(|schema| schema.wire_sha256());
+        let mut data = json!({
+            "provider": flight.provider(), "model": flight.request.model(), "request": flight.key.to_string(),
+            "reserved": {"tokens": flight.reserved.tokens, "cost": flight.reserved.cost}, "wire_schema_sha256": schema,
+        });
+        if flight.is_recorded {
+            data["from"] = json!("cassette");
+        }
+        self.note(Note { position: position.to_string(), kind: "llm_sent", data, ..Note::default() })
+    }
+}
+
+/// An error if a request is surely longer than its model can take. What is sent is never cut, but some servers do that.
+fn check_context(request: &LlmRequest, input: u64) -> Result<(), Error> {
+    let Some(context) = request.known().context_tokens else { return Ok(()) };
+    let reply = request.sampling().max_tokens.unwrap_or_default();
+    // The estimate may be too high by a quarter.
+    if (input - input / 4).saturating_add(reply) <= context {
+        return Ok(());
+    }
+    let model = request.model();
+    let message = format!(
+        "the request has about {input} tokens, and its reply may have {reply}: more than the {context} of `{model}`"
+    );
+    Err(Error::new(Code::InvalidInput, message)
+        .detail("field", "messages")
+        .detail("estimate", input)
+        .detail("limit", context)
+        .hint("say less, ask for a shorter reply, or take a model with a larger context"))
+}

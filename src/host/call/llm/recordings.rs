@@ -1,0 +1,91 @@
+//! Recorded replies of language models beside a run: which answer, and which are recorded.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    base::error::{Code, Error},
+    host::{Context, Host, Position},
+    record::{Note, Record},
+    service::{
+        gate::secrets,
+        llm::{Cassettes, Key, LlmRequest, Mode},
+    },
+    system::policy,
+};
+
+/// Recorded replies of language models: what is done with them, and the files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tape {
+    /// Whether they answer, and whether replies are recorded.
+    pub mode: policy::Cassettes,
+    /// The folder of the files, as whoever reads and writes them names it.
+    pub folder: String,
+    /// The files: `KEY.json` and its text.
+    #[serde(skip)]
+    pub files: BTreeMap<String, String>,
+}
+
+/// What a run did with recorded replies, without their files; none if nothing.
+pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {
+    let records = context.runs.open(run)?.records()?;
+    let named = records.iter().rfind(|record| record.kind == "llm_cassettes");
+    let read = |record: &Record| {
+        Tape::deserialize(&record.data)
+            .map_err(|error| Error::new(Code::RecordDamaged, format!("record {} can't be read: {error}", record.seq)))
+    };
+    named.map(read).transpose()
+}
+
+impl Host<'_> {
+    /// Lets recorded replies answer, or records replies. Files are neither read nor written: what was recorded is in
+    /// [`crate::host::Finished`].
+    ///
+    /// A file that is no cassette is `invalid_input`.
+    pub fn use_cassettes(&mut self, tape: Tape) -> Result<(), Error> {
+        let mode = match tape.mode {
+            policy::Cassettes::Off => return Ok(()),
+            policy::Cassettes::Record => Mode::Record,
+            policy::Cassettes::Auto => Mode::Auto,
+            policy::Cassettes::Replay => Mode::Replay,
+        };
+        let rules = Arc::clone(&self.rules);
+        let redact = move |text: &str| secrets::redact(text, rules.secrets()).into_owned();
+        let cassettes = Cassettes::new(mode, &tape.files, Box::new(redact))?;
+        let data = json!({"mode": tape.mode, "folder": tape.folder, "files": tape.files.len()});
+        self.note(Note { kind: "llm_cassettes", data, ..Note::default() })?;
+        self.models.tape = Some((tape, Arc::new(cassettes)));
+        Ok(())
+    }
+
+    /// What was recorded; none if nothing was to be.
+    pub(in crate::host) fn recorded_replies(&self) -> Result<Option<Tape>, Error> {
+        let Some((tape, cassettes)) = &self.models.tape else { return Ok(None) };
+        let files = cassettes.recorded()?;
+        Ok((!files.is_empty()).then(|| Tape { files, ..tape.clone() }))
+    }
+
+    /// Counts the requests that former sessions of the run made, so that a repeated one is known as that.
+    pub(in crate::host) fn count_requests(&mut self) {
+        let Some(past) = &self.past else { return };
+        let sent = past.records().iter().filter(|record| record.kind == "llm_sent");
+        let keys: Vec<Key> = sent.filter_map(key_of).collect();
+        for key in keys {
+            self.models.count(&key);
+        }
+    }
+
+    /// The key of a request that is made now. One that is made again keeps the key that it had.
+    pub(super) fn next_key(&self, position: &Position, request: &LlmRequest) -> Key {
+        let sent = self.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));
+        let key = sent.and_then(key_of).filter(|key| key.request == request.key(1).request);
+        key.unwrap_or_else(|| self.models.next_key(request))
+    }
+}
+
+/// The key in a record of the kind `llm_sent`.
+fn key_of(record: &Record) -> Option<Key> {
+    record.data["request"].as_str()?.parse().ok()
+}

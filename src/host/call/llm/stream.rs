@@ -1,0 +1,293 @@
+//! Replies that are taken piece by piece: a stream is a call whose answer is recorded when it is closed.
+//!
+//! What a script saw of a stream decides what it does next, so that it is in the record before any other call is made. A run
+//! that goes on after a crash is told the same again, and then that the stream broke off.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::flight::Flight;
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error},
+    },
+    host::{
+        Host, Position, Sink,
+        budget::{Cost, Demand},
+        life::history::{WAITING, check_same},
+        reply::{Answered, recorded_form},
+    },
+    record::Note,
+    service::{
+        gate::Verdict,
+        llm::{Events, Transcript},
+    },
+    system::clock::Stopwatch,
+};
+
+/// How many events are told at once.
+const BATCH: usize = 256;
+
+/// How many streams may be open.
+const MOST_OPEN: usize = 64;
+
+/// The streams of a run that are open.
+#[derive(Default)]
+pub(in crate::host) struct Streams {
+    last: u64,
+    open: BTreeMap<u64, Open>,
+    /// Those that were left when the run had to wait: recorded only if it goes on all the same.
+    left: Vec<Left>,
+}
+
+enum Open {
+    /// The record tells it.
+    Told(Told),
+    /// A model is answering.
+    Live(Box<Live>),
+}
+
+/// A stream that is over, of which that many events were seen.
+struct Left {
+    live: Box<Live>,
+    taken: usize,
+    demand: Demand,
+}
+
+/// A stream of which the record has the events.
+#[derive(Debug)]
+pub struct Told(Events);
+
+/// A stream that a model is answering.
+struct Live {
+    position: Position,
+    call: Call,
+    verdict: Verdict,
+    watch: Stopwatch,
+    flight: Flight,
+    /// Events that were not told yet.
+    waiting: VecDeque<Value>,
+    /// How many were told.
+    told: usize,
+    /// How many of those are in the record.
+    noted: usize,
+}
+
+impl Told {
+    /// Of a recorded answer.
+    pub fn of(answer: &Value) -> Result<Self, Error> {
+        Ok(Told(Transcript::of(answer)?.into_events()))
+    }
+
+    /// The next events; none after the last.
+    ///
+    /// Whoever asks for more than the record says was taken does something else than was recorded: `diverged`.
+    pub fn next_events(&mut self) -> Result<Value, Error> {
+        let events: Vec<Value> = self.0.by_ref().take(BATCH).collect();
+        if events.is_empty() && self.0.is_closed() {
+            return Err(Error::new(Code::Diverged, "a stream is read further than its record says")
+                .hint("a version of nrv that behaves otherwise may have written the record; start the run again"));
+        }
+        Ok(Value::Array(events))
+    }
+}
+
+impl Streams {
+    fn add(&mut self, stream: Open) -> u64 {
+        self.last += 1;
+        self.open.insert(self.last, stream);
+        self.last
+    }
+
+    fn find(&mut self, stream: u64) -> Result<&mut Open, Error> {
+        self.open.get_mut(&stream).ok_or_else(no_such_stream)
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = &mut Live> {
+        self.open.values_mut().filter_map(|open| match open {
+            Open::Live(live) => Some(&mut **live),
+            Open::Told(_) => None,
+        })
+    }
+}
+
+fn no_such_stream() -> Error {
+    Error::new(Code::Internal, "there is no such stream")
+}
+
+impl Host<'_> {
+    /// Begins a stream: a call `llm.stream` whose reply is taken piece by piece. Its number, for [`Host::next_events`] and
+    /// [`Host::close_stream`].
+    pub fn open_stream(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<u64, Error> {
+        if let Some(answer) = self.answered_before(position, &call)? {
+            let told = Told::of(&answer?)?;
+            return Ok(self.models.streams.add(Open::Told(told)));
+        }
+        self.note_seen()?;
+        let watch = Stopwatch::start();
+        let verdict = self.judge_call(&call);
+        self.reserved = Cost::default();
+        if let Some(told) = self.broken_off(position, &call)? {
+            let cost = Cost { demand: self.take_in_lost(position), ..Cost::default() };
+            let result = self.budget.reserve_call().map(|()| told.value());
+            let form = self.recorded(&call)?;
+            let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+            self.record_call(position, answered)??;
+            return Ok(self.models.streams.add(Open::Told(Told(told.into_events()))));
+        }
+        match self.begin_stream(position, &call, &verdict, sink) {
+            Ok(flight) => {
+                let live = Live {
+                    position: position.clone(),
+                    call,
+                    verdict,
+                    watch,
+                    flight,
+                    waiting: VecDeque::new(),
+                    told: 0,
+                    noted: 0,
+                };
+                Ok(self.models.streams.add(Open::Live(Box::new(live))))
+            }
+            Err(error) if error.code() == Code::Diverged => Err(error),
+            Err(error) => {
+                self.waits = WAITING.contains(&error.code());
+                let result = Err(error);
+                let cost = std::mem::take(&mut self.reserved);
+                let form = self.form_of(&call)?.0;
+                let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+                self.record_call(position, answered)?.map(|_: Value| 0)
+            }
+        }
+    }
+
+    fn begin_stream(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        verdict: &Verdict,
+        sink: &mut dyn Sink,
+    ) -> Result<Flight, Error> {
+        let Call::LlmStream(ask) = call else {
+            let message = format!("`{}` is no call whose reply comes in pieces", call.name());
+            return Err(Error::new(Code::InvalidInput, message));
+        };
+        self.settle_call(position, call, sink)?;
+        self.check_cancelled()?;
+        self.budget.reserve_call()?;
+        self.heed(verdict, sink)?;
+        self.confirm_call(position, call, verdict, sink)?;
+        if self.models.streams.open.len() >= MOST_OPEN {
+            return Err(Error::new(Code::InvalidInput, format!("more than {MOST_OPEN} streams are open"))
+                .hint("read streams to their end, or leave them, before others are begun"));
+        }
+        self.send(position, call, ask, sink)
+    }
+
+    /// All events of a stream that are there, at most 256 and at least one unless it has ended: they are waited for.
+    pub fn next_events(&mut self, stream: u64, sink: &mut dyn Sink) -> Result<Value, Error> {
+        self.record_left()?;
+        let mut live = match self.models.streams.find(stream)? {
+            Open::Told(told) => return told.next_events(),
+            // The door is needed while they are waited for.
+            Open::Live(_) => match self.models.streams.open.remove(&stream) {
+                Some(Open::Live(live)) => live,
+                Some(Open::Told(_)) | None => return Err(no_such_stream()),
+            },
+        };
+        let came = match live.waiting.is_empty() && !live.flight.has_ended() {
+            true => self.advance(&mut live.flight, sink),
+            false => Ok(Vec::new()),
+        };
+        let told = came.map(|came| {
+            live.waiting.extend(came);
+            let batch = live.waiting.len().min(BATCH);
+            live.told += batch;
+            live.waiting.drain(..batch).collect()
+        });
+        self.models.streams.open.insert(stream, Open::Live(live));
+        told
+    }
+
+    /// Ends a stream of which that many events were seen, and records it.
+    pub fn close_stream(&mut self, stream: u64, taken: u64, _sink: &mut dyn Sink) -> Result<(), Error> {
+        match self.models.streams.open.remove(&stream) {
+            Some(Open::Live(live)) => {
+                self.leave(live, usize::try_from(taken).unwrap_or(usize::MAX));
+                // A run that waits comes back to this call, and is told what was seen of it.
+                if self.waits { Ok(()) } else { self.record_left() }
+            }
+            Some(Open::Told(_)) => Ok(()),
+            None => Err(no_such_stream()),
+        }
+    }
+
+    fn leave(&mut self, mut live: Box<Live>, taken: usize) {
+        let demand = self.land(&mut live.flight);
+        self.models.streams.left.push(Left { live, taken, demand });
+    }
+
+    /// Records the streams that were left: the run does not wait, whatever it seemed.
+    fn record_left(&mut self) -> Result<(), Error> {
+        self.waits = false;
+        for Left { live, taken, demand } in std::mem::take(&mut self.models.streams.left) {
+            let Live { position, call, verdict, watch, flight, .. } = *live;
+            let transcript = flight.closed(taken);
+            let cost = Cost { demand, ..Cost::default() };
+            let result = Ok(transcript.value());
+            let form = self.form_of(&call)?.0;
+            let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+            self.record_call(&position, answered)??;
+        }
+        Ok(())
+    }
+
+    /// Records what was told of open streams, since what is done next may follow from it.
+    pub(in crate::host) fn note_seen(&mut self) -> Result<(), Error> {
+        self.record_left()?;
+        let mut seen = Vec::new();
+        for live in self.models.streams.live().filter(|live| live.told > live.noted) {
+            seen.push((live.position.to_string(), live.flight.transcript().part(live.noted, live.told)));
+            live.noted = live.told;
+        }
+        for (position, part) in seen {
+            let data = json!({"events": self.packed(&part.value(), false)?});
+            self.note(Note { position, kind: "llm_seen", data, ..Note::default() })?;
+        }
+        Ok(())
+    }
+
+    /// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
+    fn broken_off(&self, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
+        let Some(past) = &self.past else { return Ok(None) };
+        let Some(intent) = past.in_flight(position) else { return Ok(None) };
+        check_same(intent, position, &recorded_form(call, self.rules.secrets())?)?;
+        let mut told: Option<Transcript> = None;
+        let seen = past.all(position.as_str(), "llm_seen").filter(|record| record.seq > intent.seq);
+        for record in seen {
+            let part = Transcript::of(&past.pack().value(&record.data["events"])?)?;
+            match &mut told {
+                Some(told) => told.append(part),
+                None => told = Some(part),
+            }
+        }
+        Ok(told.map(|mut told| {
+            told.fail(&crate::service::llm::broken_off());
+            told
+        }))
+    }
+
+    /// Ends the streams that are still open when the run ends.
+    pub(in crate::host) fn close_streams(&mut self) -> Result<(), Error> {
+        let open = std::mem::take(&mut self.models.streams.open);
+        for open in open.into_values() {
+            if let Open::Live(live) = open {
+                let told = live.told;
+                self.leave(live, told);
+            }
+        }
+        self.record_left()
+    }
+}

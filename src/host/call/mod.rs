@@ -1,0 +1,18 @@
+//! The calls of a run, one file a family: each prepares its service's request and records the service's reply.
+//!
+//! Gates and budgets are not asked here, and a change reaches the tree only through `host::change`.
+
+pub(super) mod adapter;
+pub(super) mod apply;
+pub(super) mod attempt;
+pub(super) mod command_output;
+pub(super) mod custom;
+pub(super) mod evaluate;
+pub(super) mod exec;
+pub(super) mod files;
+pub(super) mod llm;
+pub(super) mod prompt;
+pub(super) mod samples;
+pub(super) mod show;
+pub(super) mod verifier;
+pub(super) mod violation;

@@ -1,0 +1,234 @@
+//! Verification by somebody else: a process of its own that has the record and the disk, and nothing from here.
+
+use std::sync::atomic::AtomicBool;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{adapter::StoredProposal, attempt::detours, samples};
+use crate::{
+    base::error::{Code, Error},
+    host::{Context, Host, Position, context::check_stop},
+    record::{FileRef, Record, RunFolder},
+    service::adapter::{
+        contract::{BaselineRecord, Failure, Verdict},
+        verify::{ArtifactRef, Contents, Report, Request},
+    },
+    system::{
+        process::{Command, capture_with},
+        workspace::Proposed,
+    },
+};
+
+/// The hidden subcommand that verifies.
+pub(crate) const SUBCOMMAND: &str = "__verify";
+
+impl Host<'_> {
+    /// Verifies what was applied, from the record and the disk.
+    pub(in crate::host) fn verify_applied(
+        &self,
+        stored: &StoredProposal,
+        manifest: &FileRef,
+        pack: Option<&str>,
+    ) -> Result<Report, Error> {
+        let request = Request {
+            tool: stored.invocation.tool.clone(),
+            root: self.context.workspace.root().to_owned(),
+            run_folder: self.folder.path().to_owned(),
+            baseline: artifact(stored.baseline()),
+            manifest: artifact(manifest),
+            contents: Contents::Before(self.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
+            overlay: Vec::new(),
+            threads: self.context.options.threads,
+        };
+        ask(self.context, &request, stored.invocation.constraints.timeout_ms, self.deadline.stop())
+    }
+
+    /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
+    pub(in crate::host) fn verify_proposed(
+        &self,
+        position: &Position,
+        stored: &StoredProposal,
+    ) -> Result<Report, Error> {
+        let name = format!("packs/{position}-proposed");
+        // The verifier's process starts meanwhile.
+        let request = || {
+            let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
+            let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
+            self.folder.write_parts(&format!("{name}/post"), &posts)?;
+            Ok(Request {
+                tool: stored.invocation.tool.clone(),
+                root: self.context.workspace.root().to_owned(),
+                run_folder: self.folder.path().to_owned(),
+                baseline: artifact(stored.baseline()),
+                manifest: artifact(stored.planned()),
+                contents: Contents::After(self.folder.path().join(format!("{name}/post"))),
+                overlay: self.write_overlay(&name)?,
+                threads: self.context.options.threads,
+            })
+        };
+        let verdict = ask_with(self.context, request, stored.invocation.constraints.timeout_ms, self.deadline.stop());
+        self.folder.remove_folder(&name)?;
+        verdict
+    }
+}
+
+impl Host<'_> {
+    /// Writes what earlier steps of this dry run proposed to where a process of its own can read it.
+    pub(in crate::host) fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
+        let mut all = Vec::new();
+        for (index, (path, previewed)) in self.proposed.iter().enumerate() {
+            let mut file = None;
+            let content = previewed.after.as_ref();
+            if let Some(content) = content {
+                let place = format!("{name}/overlay/{index}");
+                self.folder.write(&place, &content.bytes)?;
+                file = Some(self.folder.path().join(place));
+            }
+            all.push(Proposed { path: path.clone(), file, mode: content.map_or(0, |content| content.mode) });
+        }
+        Ok(all)
+    }
+}
+
+fn artifact(file: &FileRef) -> ArtifactRef {
+    ArtifactRef { path: file.path.clone(), sha256: file.sha256 }
+}
+
+/// Runs the verifier. One that dies, hangs or says something else has not passed.
+pub(in crate::host) fn ask(
+    context: &Context,
+    request: &Request,
+    timeout_ms: u64,
+    stop: &AtomicBool,
+) -> Result<Report, Error> {
+    ask_with(context, || Ok(request.clone()), timeout_ms, stop)
+}
+
+/// As [`ask`], with a request that is made while the verifier starts.
+fn ask_with(
+    context: &Context,
+    request: impl FnOnce() -> Result<Request, Error>,
+    timeout_ms: u64,
+    stop: &AtomicBool,
+) -> Result<Report, Error> {
+    let report = ask_process(context, SUBCOMMAND, request, timeout_ms, stop)?;
+    Ok(report.unwrap_or_else(|reason| Report {
+        failures: vec![Failure::new("verifier_ran", reason)],
+        checks: vec!["verifier_ran".to_owned()],
+        ..Report::default()
+    }))
+}
+
+/// Asks a process of nrv's own, which a hidden subcommand makes. The inner error says why it gave no answer: it died, hung or
+/// said something else.
+pub(in crate::host) fn ask_process<Q: Serialize, A: DeserializeOwned>(
+    context: &Context,
+    subcommand: &str,
+    request: impl FnOnce() -> Result<Q, Error>,
+    timeout_ms: u64,
+    stop: &AtomicBool,
+) -> Result<Result<A, String>, Error> {
+    let command = Command {
+        program: context.options.program.clone(),
+        args: vec![subcommand.into()],
+        cwd: None,
+        env: std::collections::BTreeMap::new(),
+        stdin: Vec::new(),
+        timeout_ms,
+        max_output: 64 << 20,
+    };
+    let captured = capture_with(command, Some(stop), || {
+        serde_json::to_vec(&request()?).map_err(|error| Error::new(Code::Internal, error.to_string()))
+    })?;
+    check_stop(stop)?;
+    if captured.timed_out {
+        return Ok(Err(format!("it took longer than {timeout_ms} ms")));
+    }
+    match serde_json::from_slice::<A>(&captured.stdout) {
+        Ok(answer) if captured.status.is_some() => Ok(Ok(answer)),
+        _ => {
+            let said = String::from_utf8_lossy(&captured.stderr);
+            let how = match (captured.status, captured.signal) {
+                (Some(code), _) => format!("it exited with code {code}"),
+                (None, signal) => format!("signal {} ended it", signal.unwrap_or_default()),
+            };
+            Ok(Err(format!("{how} without a report: {}", said.trim())))
+        }
+    }
+}
+
+/// What verifying a finished run again came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// The adapter.
+    pub tool: String,
+    /// Where in the run.
+    pub position: String,
+    /// What the verifier says now.
+    pub verifier: Verdict,
+}
+
+/// Runs the verifiers of everything that a run applied, against the tree as it is now.
+///
+/// A step whose files a later step of the same run changed again is not judged: its result was meant to be replaced.
+pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verified>, Error> {
+    let records = folder.records()?;
+    let mut all = Vec::new();
+    for (index, record) in records.iter().enumerate().filter(|(_, record)| record.kind == "dta_applied") {
+        let tool = text(&record.data, "tool");
+        let verifier = match later_change(&records[index + 1..], record, &records) {
+            Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
+            None => verify_record(context, folder, record)?,
+        };
+        all.push(Verified { tool, position: record.position.clone(), verifier });
+    }
+    Ok(all)
+}
+
+fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Result<Verdict, Error> {
+    let file = |key: &str| {
+        serde_json::from_value::<FileRef>(record.data[key].clone())
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no {key}", record.seq)))
+    };
+    let tool = text(&record.data, "tool");
+    let pack = record.data["transaction"].as_str().unwrap_or("none");
+    let request = Request {
+        root: context.workspace.root().to_owned(),
+        run_folder: folder.path().to_owned(),
+        baseline: artifact(&file("baseline")?),
+        manifest: artifact(&file("manifest")?),
+        contents: Contents::Before(folder.path().join(format!("packs/{pack}/pre"))),
+        overlay: Vec::new(),
+        threads: context.options.threads,
+        tool: tool.clone(),
+    };
+    let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms, &context.options.cancel)?;
+    let mut verdict = report.verdict();
+    if verdict.passed && !report.samples.is_empty() {
+        let baseline: BaselineRecord = serde_json::from_slice(&folder.read(&request.baseline.path)?)
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("`{}` is no baseline", request.baseline.path)))?;
+        samples::try_again(context, &baseline.input, report.samples, &mut verdict)?;
+    }
+    Ok(verdict)
+}
+
+/// The later transaction of the run that changed or brought back a file of this record's transaction.
+fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<String> {
+    let own = record.data["transaction"].as_str()?;
+    let paths = |record: &Record| -> Vec<Value> {
+        let entries = record.data["entries"].as_array().cloned().unwrap_or_default();
+        entries.into_iter().map(|entry| entry["path"].clone()).collect()
+    };
+    let mine = all.iter().find(|record| record.kind == "committed" && record.data["transaction"] == json!(own))?;
+    let mine = paths(mine);
+    let detours = detours(all);
+    let passes = |record: &Record| record.data["transaction"].as_str().is_some_and(|name| detours.contains(name));
+    let changes = |record: &Record| matches!(record.kind.as_str(), "committed" | "undone") && !passes(record);
+    let replaced = |record: &&Record| changes(record) && paths(record).iter().any(|path| mine.contains(path));
+    later.iter().find(replaced).map(|record| text(&record.data, "transaction"))
+}
+
+fn text(data: &Value, key: &str) -> String {
+    data[key].as_str().unwrap_or_default().to_owned()
+}

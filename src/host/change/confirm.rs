@@ -1,0 +1,435 @@
+//! Confirmations: bound to what is confirmed, answered by a person, a flag or the policy, used once.
+
+use serde_json::{Value, json};
+
+use super::{
+    confirmations::{Bound, BoundFile, Standing, files_before},
+    patch::Patch,
+};
+use crate::{
+    base::{
+        call::Call,
+        change::ChangeSet,
+        error::{Code, Error},
+        hash::Sha256,
+        json,
+        text::escape,
+    },
+    host::{Answer, Event, Host, Position, Question, Sink, life::start::Origin},
+    record::{FileRef, Note},
+    service::gate::{Decision, GateResult, Verdict, secrets},
+    system::{
+        clock::{self, Stopwatch},
+        policy::{Confirm, ConfirmMode},
+    },
+};
+
+/// Who granted what a person was asked.
+pub(in crate::host) const PERSON: &str = "person";
+
+/// Who granted what the policy grants by itself.
+pub(in crate::host) const POLICY: &str = "policy";
+
+/// What granted it where a flag may.
+pub(in crate::host) const FLAG: &str = "--yes";
+
+/// What granted it where the script's approval does.
+pub(in crate::host) const LOCK: &str = "nrv.lock";
+
+/// What a confirmation is called that a gate asks for, where the policy grants it.
+pub(in crate::host) const GATES: &str = "gates";
+
+/// The kind of what `nrv.gate.confirm` asks.
+pub(in crate::host) const CONFIRM: &str = "gate.confirm";
+
+/// The kind of what the apply of an adapter asks.
+pub(in crate::host) const DTA_APPLY: &str = "dta.apply";
+
+/// What is to be confirmed.
+pub(in crate::host) struct Subject {
+    /// What the token is bound to: a proposal's id, or the hash of a value.
+    pub(in crate::host) id: String,
+    /// The call that asks, which policy may grant by its name.
+    pub(in crate::host) kind: &'static str,
+    /// What is asked.
+    pub(in crate::host) label: String,
+    /// What a person is shown.
+    pub(in crate::host) shown: Value,
+    /// The change as a patch; empty if it is none.
+    pub(in crate::host) patch: Patch,
+    /// The files of the change, with what they are.
+    pub(in crate::host) files: Vec<BoundFile>,
+    /// True if there is nothing to decide, since nothing would change.
+    pub(in crate::host) empty: bool,
+}
+
+/// The confirmations under which a change is made.
+#[derive(Debug, Default)]
+pub(in crate::host) struct Leave {
+    ids: Vec<String>,
+    /// True if a person was asked, who may have taken hours, with no lock held meanwhile.
+    pub(in crate::host) waited: bool,
+}
+
+/// An answer, and who gave it.
+struct Answered {
+    by: &'static str,
+    /// True if it is for all of this kind.
+    all: bool,
+    waited: bool,
+}
+
+impl Host<'_> {
+    /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
+    pub(in crate::host) fn confirm(
+        &mut self,
+        position: &Position,
+        label: &str,
+        subject: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        if let Some(id) = subject.get("id").and_then(Value::as_str) {
+            self.recall_proposal(id)?;
+        }
+        let subject = self.subject_of(label, subject)?;
+        let id = subject.id.clone();
+        let now = self.context.options.clock.now();
+        // What was granted while the run was suspended was asked by this call, and is no answer to another.
+        if let Some((asked, by)) = self.confirmations.granted_at(position.as_str(), &id, self.policy.sha256(), &now) {
+            self.check_shown(asked, &subject)?;
+            return Ok(json!({"subject": id, "by": by}));
+        }
+        if self.flags.dry_run && !subject.empty {
+            self.confirmations.promise(&id);
+        }
+        let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
+            Some(by) => by,
+            None if self.flags.dry_run => "dry run",
+            None => "nothing to confirm",
+        };
+        Ok(json!({"subject": id, "by": by}))
+    }
+
+    fn subject_of(&self, label: &str, subject: &Value) -> Result<Subject, Error> {
+        let known = subject.get("id").and_then(Value::as_str).and_then(|id| self.proposals.get(id));
+        match known {
+            Some(stored) if stored.reply == *subject => {
+                Ok(Subject { kind: CONFIRM, label: label.to_owned(), ..stored.subject() })
+            }
+            Some(stored) => Err(altered(&stored.invocation.tool)),
+            None => Ok(Subject {
+                id: json::sha256(&json::exact(subject))?.to_string(),
+                kind: CONFIRM,
+                label: label.to_owned(),
+                shown: subject.clone(),
+                patch: Patch::of_plan(subject).unwrap_or_default(),
+                files: Vec::new(),
+                empty: is_empty_plan(subject),
+            }),
+        }
+    }
+
+    /// Looks for a token for a subject, or asks now. It stays until [`Host::use_up`].
+    pub(in crate::host) fn permit(
+        &mut self,
+        position: &Position,
+        subject: Subject,
+        leave: &mut Leave,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let subject = self.as_asked(position, subject);
+        let now = self.context.options.clock.now();
+        let granted = self.confirmations.granted(&subject, self.policy.sha256(), &now);
+        match granted.map(|bound| bound.id.clone()) {
+            Some(id) => {
+                self.check_shown(&id, &subject)?;
+                leave.ids.push(id);
+            }
+            None if subject.kind == DTA_APPLY && self.confirmations.use_promise(&subject.id) => {}
+            None => drop(self.grant(position, subject, leave, sink)?),
+        }
+        Ok(())
+    }
+
+    /// A subject of gates as the release before bound it, whose words of advice were others: of a run that it began, what was asked by the
+    /// same call, about the same patch and files, with the same reason, is the same question.
+    fn as_asked(&self, position: &Position, subject: Subject) -> Subject {
+        if subject.kind != GATES || !self.policy.has_earlier_defaults() {
+            return subject;
+        }
+        let label = self.shown(&subject.label);
+        let asked = self.confirmations.asked_as(position.as_str(), &subject, &label).map(|bound| bound.subject.clone());
+        Subject { id: asked.unwrap_or(subject.id), ..subject }
+    }
+
+    /// Asks for what gates want confirmed of a change: bound to the change and to what they say. A change in a repository within
+    /// the repository is refused before anybody is asked.
+    pub(in crate::host) fn permit_gates(
+        &mut self,
+        position: &Position,
+        (verdict, changes, patch): (&Verdict, &ChangeSet, &Patch),
+        leave: &mut Leave,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        self.check_nested(changes, sink)?;
+        let Some(label) = asks(verdict) else { return Ok(()) };
+        let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
+        let subject = Subject {
+            id: json::sha256(&bound)?.to_string(),
+            kind: GATES,
+            label,
+            shown: json!({"results": verdict.remarks().collect::<Vec<_>>()}),
+            patch: patch.clone(),
+            files: files_before(changes),
+            empty: false,
+        };
+        self.permit(position, subject, leave, sink)
+    }
+
+    /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
+    pub(in crate::host) fn confirm_call(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        verdict: &Verdict,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let Some(label) = asks(verdict) else { return Ok(()) };
+        let mut shown = json!({"call": call.name(), "results": verdict.remarks().collect::<Vec<_>>()});
+        if let Call::ExecRun(run) = call {
+            shown["command"] = json!(self.shown(&run.argv().join(" ")));
+        }
+        let call = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        let subject = Subject {
+            id: json::sha256(&json!({"call": json::exact(&call), "results": verdict.results}))?.to_string(),
+            kind: GATES,
+            label,
+            shown,
+            patch: Patch::default(),
+            files: Vec::new(),
+            empty: false,
+        };
+        let mut leave = Leave::default();
+        self.permit(position, subject, &mut leave, sink)?;
+        self.use_up(position, leave)
+    }
+
+    /// Uses up the token for a subject; the id of its confirmation, none if there is none.
+    pub(in crate::host) fn redeem(&mut self, position: &Position, subject: &Subject) -> Result<Option<String>, Error> {
+        let now = self.context.options.clock.now();
+        let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
+        let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
+        self.check_shown(&id, subject)?;
+        self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
+    }
+
+    /// Records that what was confirmed is begun: the tokens count no more, whatever becomes of it.
+    pub(in crate::host) fn use_up(&mut self, position: &Position, leave: Leave) -> Result<(), Error> {
+        for id in leave.ids {
+            let Some(token) = self.confirmations.get(&id) else { continue };
+            let bound = token.bound.clone();
+            self.note_confirmation(position.as_str(), "confirmation_used", bound.data(), vec![bound.file()])?;
+            self.confirmations.set(&id, Standing::Used);
+        }
+        Ok(())
+    }
+
+    /// Asks; who granted it, none if nothing had to be granted.
+    fn grant(
+        &mut self,
+        position: &Position,
+        subject: Subject,
+        leave: &mut Leave,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<&'static str>, Error> {
+        let label = subject.label.clone();
+        if subject.empty {
+            return Ok(None);
+        }
+        let mode = self.policy.settings().confirm.mode;
+        if self.flags.dry_run {
+            // A dry run asks nobody, so that nobody has to be there. What would be refused is said.
+            let confirm = &self.policy.settings().confirm;
+            let refused = mode == ConfirmMode::Never && !grants(confirm, &label, subject.kind);
+            self.confirmations.note_would_ask(&label, &subject.id, refused);
+            return Ok(None);
+        }
+        let bound = self.bind(&subject, position)?;
+        let Some(answered) = self.decide(&bound, subject, position, sink)? else {
+            self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
+            return Err(self.refused(&label, mode));
+        };
+        let by = answered.by;
+        let mut data = bound.data();
+        data["by"] = json!(by);
+        if answered.all {
+            data["all"] = json!(true);
+            self.confirmations.grant_all(&bound.kind);
+        }
+        self.note_confirmation(position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
+        leave.waited |= answered.waited;
+        leave.ids.push(bound.id.clone());
+        self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, position.to_string());
+        sink.event(Event::Notice { text: format!("Confirmed by {by}: {}.", escape(&label)) });
+        Ok(Some(by))
+    }
+
+    /// Who grants it under the policy; none if it is refused, and an error if nobody can be asked.
+    fn decide(
+        &mut self,
+        bound: &Bound,
+        subject: Subject,
+        position: &Position,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Answered>, Error> {
+        let confirm = &self.policy.settings().confirm;
+        let is_automatic = confirm.auto.iter().any(|auto| *auto == subject.label || auto == subject.kind);
+        let answered = |by, waited| Ok(Some(Answered { by, all: false, waited }));
+        if grants(confirm, &subject.label, subject.kind) {
+            return answered(LOCK, false);
+        }
+        match confirm.mode {
+            ConfirmMode::Never => Ok(None),
+            ConfirmMode::Ask | ConfirmMode::Policy if is_automatic => answered(POLICY, false),
+            ConfirmMode::Policy => self.put_off(bound, &subject, position),
+            // Where a signature is asked for, a key on a keyboard is none.
+            ConfirmMode::Ask if confirm.approvers.is_some() => self.put_off(bound, &subject, position),
+            ConfirmMode::Ask if self.flags.yes => answered(FLAG, false),
+            ConfirmMode::Ask if self.confirmations.are_all_granted(subject.kind) => {
+                Ok(Some(Answered { by: PERSON, all: true, waited: false }))
+            }
+            ConfirmMode::Ask => {
+                // What gates object to is another thing each time.
+                let may_all = confirm.yes_flag && subject.kind != GATES;
+                match self.ask_person(&bound.id, &subject, may_all, sink)? {
+                    Answer::Yes => answered(PERSON, true),
+                    Answer::All => Ok(Some(Answered { by: PERSON, all: may_all, waited: true })),
+                    Answer::No => Ok(None),
+                    Answer::Nobody => self.put_off(bound, &subject, position),
+                }
+            }
+        }
+    }
+
+    /// The run waits until somebody decides; in a session, with which nobody goes on, it is a refusal.
+    fn put_off(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<Answered>, Error> {
+        match self.origin {
+            Origin::Session => Ok(None),
+            Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject, position)),
+        }
+    }
+
+    /// Locks are given up while a person thinks; what they confirmed is checked again afterwards.
+    fn ask_person(&mut self, id: &str, subject: &Subject, may_all: bool, sink: &mut dyn Sink) -> Result<Answer, Error> {
+        let held = self.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
+        self.unlock_untouched()?;
+        let question = Question {
+            id: id.to_owned(),
+            label: subject.label.clone(),
+            subject: subject.shown.clone(),
+            files: subject.patch.stats.clone(),
+            patch: subject.patch.bytes.clone(),
+            may_all,
+        };
+        let waited = Stopwatch::start();
+        self.budget.pause();
+        let answer = sink.ask(&question);
+        self.budget.forgive(waited);
+        self.context.check_cancelled()?;
+        if matches!(answer, Answer::Yes | Answer::All) && !held.is_empty() {
+            self.lock(&held)?;
+        }
+        Ok(answer)
+    }
+
+    /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down. If the call has
+    /// asked exactly that before and nobody has answered, it is that confirmation, so that there is one question.
+    pub(in crate::host) fn bind(&mut self, subject: &Subject, position: &Position) -> Result<Bound, Error> {
+        let now_ms = self.context.options.clock.now_ms();
+        let expires = self.policy.settings().confirm.expires;
+        let exact = json!(subject.files);
+        let files = self.redacted(exact.clone());
+        let files_exact = if files == exact { None } else { Some(self.packed(&exact, true)?) };
+        let question = Bound {
+            id: String::new(),
+            run: self.folder.id().to_owned(),
+            label: self.shown(&subject.label),
+            kind: subject.kind.to_owned(),
+            subject: subject.id.clone(),
+            patch_sha256: Sha256::of(&subject.patch.bytes),
+            policy_sha256: self.policy.sha256(),
+            files: serde_json::from_value(files).map_err(|error| Error::new(Code::Internal, error.to_string()))?,
+            files_exact,
+            asked_at: clock::rfc3339(now_ms),
+            expires_at: clock::rfc3339(now_ms.saturating_add(expires.saturating_mul(1000))),
+        };
+        if let Some(asked) = self.confirmations.asked_before(position.as_str(), &question) {
+            return Ok(asked.clone());
+        }
+        let bound = Bound { id: self.confirmations.next_id(), ..question };
+        self.folder.write(&bound.file(), &bound.text()?)?;
+        Ok(bound)
+    }
+
+    fn refused(&self, label: &str, mode: ConfirmMode) -> Error {
+        let error = Error::new(Code::Blocked, format!("`{}` was not confirmed", escape(label)));
+        let way = match (mode, self.origin) {
+            (ConfirmMode::Ask | ConfirmMode::Policy, _) => return error.hint("nothing was changed by this step"),
+            (ConfirmMode::Never, Origin::Script) => {
+                // As a shell reads it.
+                let label = escape(label).replace('\'', r"'\''");
+                format!("`nrv approve SCRIPT --grant '{label}'` grants it to a script that runs locked")
+            }
+            (ConfirmMode::Never, Origin::Session | Origin::Program | Origin::Person) => {
+                "with \"policy\" there, what `confirm.auto` lists is granted".to_owned()
+            }
+        };
+        let origin = self.policy.origin("confirm.mode");
+        error.hint(format!("nobody is asked: `confirm.mode` is \"never\" ({origin}); {way}"))
+    }
+
+    /// A label without secrets.
+    pub(in crate::host) fn shown(&self, label: &str) -> String {
+        secrets::redact(label, self.rules.secrets()).into_owned()
+    }
+
+    /// Records what became of a confirmation, with the files of the record that it is about.
+    pub(in crate::host) fn note_confirmation(
+        &mut self,
+        position: &str,
+        kind: &'static str,
+        data: Value,
+        files: Vec<String>,
+    ) -> Result<(), Error> {
+        let files = files.iter().map(|file| self.folder.file_ref(file)).collect::<Result<Vec<FileRef>, Error>>()?;
+        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })
+    }
+}
+
+/// What is asked if gates want a confirmation; none if they don't.
+fn asks(verdict: &Verdict) -> Option<String> {
+    let wanted = |result: &&GateResult| result.decision == Decision::RequireConfirmation;
+    let mut results = verdict.results.iter().filter(wanted);
+    let result = results.next().filter(|_| verdict.decision == Decision::RequireConfirmation)?;
+    let more = match results.count() {
+        0 => String::new(),
+        n => format!(" (and {n} more)"),
+    };
+    Some(format!("{}: {}{more}", result.gate_name, result.reason))
+}
+
+/// True for a plan without diffs: there is nothing to decide.
+fn is_empty_plan(value: &Value) -> bool {
+    value.get("diffs").and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+/// True if the script's approval grants it. What gates object to is no part of everything: it has to be named.
+pub(in crate::host) fn grants(confirm: &Confirm, label: &str, kind: &str) -> bool {
+    confirm.granted.iter().any(|granted| granted == label || granted == kind || granted == "*" && kind != GATES)
+}
+
+/// The error for a proposal that is not what the host handed out.
+pub(in crate::host) fn altered(tool: &str) -> Error {
+    Error::new(Code::InvalidInput, format!("the proposal of `{tool}` was altered"))
+        .hint("hand the proposal on as `propose` returned it")
+}

@@ -1,0 +1,64 @@
+//! Whether what a proposal looked at is still as it was.
+//!
+//! Files are looked at from outside first, and read again only if they may have changed: nothing sets back the moment at
+//! which the system last saw a file change.
+
+use crate::{
+    base::error::{Code, Error},
+    host::Host,
+    record::EVENTS,
+    service::adapter::contract::FileHash,
+    system::workspace::{Metadata, parallel_map},
+};
+
+/// What files were like from outside after they had been read.
+#[derive(Debug)]
+pub(in crate::host) struct Seen {
+    /// A moment before the first of them was read, by the clock of the file system; none if it is not known.
+    began_ns: Option<i128>,
+    /// In the order of the files; none if a file could not be looked at.
+    looks: Vec<Option<Metadata>>,
+}
+
+impl Seen {
+    /// Nothing is known of any of so many files, so that each is read again.
+    pub(in crate::host) fn nothing(files: usize) -> Self {
+        Seen { began_ns: None, looks: vec![None; files] }
+    }
+}
+
+impl Host<'_> {
+    /// A moment of the file system's clock: when the record was last written.
+    pub(in crate::host) fn moment(&self) -> Option<i128> {
+        self.folder.changed_ns(EVENTS).ok()
+    }
+
+    /// Looks at files that were read after a moment.
+    pub(in crate::host) fn see(&self, began_ns: Option<i128>, files: &[FileHash]) -> Seen {
+        let workspace = &self.context.workspace;
+        let look = |file: &FileHash| workspace.look(&file.path).ok().flatten();
+        Seen { began_ns, looks: parallel_map(self.context.options.threads, files, look) }
+    }
+
+    /// Checks that every file that a proposal looked at is as it was.
+    pub(in crate::host) fn check_fresh(&self, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
+        let view = self.view().until(self.deadline.stop());
+        let pairs: Vec<_> = files.iter().zip(&seen.looks).collect();
+        let changed = parallel_map(self.context.options.threads, &pairs, |(file, look)| {
+            let now = self.context.workspace.look(&file.path).ok().flatten();
+            let is_old = |look: &Metadata| seen.began_ns.is_some_and(|began| look.changed_ns < began);
+            if now.is_some() && now == **look && look.as_ref().is_some_and(is_old) {
+                return None;
+            }
+            let same = view.hash(&file.path).is_ok_and(|stamp| stamp.sha256 == file.sha256);
+            (!same).then(|| file.path.to_string())
+        });
+        self.check_cancelled()?;
+        let changed: Vec<String> = changed.into_iter().flatten().collect();
+        let Some(first) = changed.first() else { return Ok(()) };
+        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        Err(Error::new(Code::StalePreimage, format!("`{first}`{more} changed since the change was proposed"))
+            .detail("files", changed)
+            .hint("run it again, so that the change is proposed against what is there now"))
+    }
+}

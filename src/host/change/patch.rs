@@ -1,0 +1,280 @@
+//! The patch of a change: pre-images from the tree, post-images from the change, rendered by several threads.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        change::{Change, Stamp},
+        diff::{self, Lines, ParseOptions, Side, Stat},
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::Host,
+    service::gate::Text,
+    system::workspace::{View, parallel_map_with},
+};
+
+/// A patch, and what each file has in it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::host) struct Patch {
+    /// All of it.
+    pub(in crate::host) bytes: Vec<u8>,
+    /// The size of every file's change, in the order of paths.
+    pub(in crate::host) stats: Vec<Stat>,
+    parts: Vec<Range<usize>>,
+    /// Files that only keep what others were. Their lines are nobody's work, and don't count.
+    backups: BTreeSet<RepoPath>,
+}
+
+impl Patch {
+    /// The diffs of a value that is a plan, or one diff, as they are written; none of any other value, and of one whose diffs can't be
+    /// read. Whether they apply is not looked at.
+    pub(in crate::host) fn of_plan(value: &Value) -> Option<Patch> {
+        let one = std::slice::from_ref(value);
+        let diffs = value.get("diffs").map_or(Some(one), |diffs| diffs.as_array().map(Vec::as_slice))?;
+        let mut parts = diffs.iter().map(written).collect::<Option<Vec<_>>>()?;
+        parts.sort_by(|one, other| one.1.path.cmp(&other.1.path));
+        let mut patch = Patch::default();
+        parts.iter().for_each(|(text, stat)| patch.push(text.as_bytes(), stat.clone()));
+        Some(patch)
+    }
+
+    /// Appends one file's part.
+    pub(in crate::host) fn push(&mut self, part: &[u8], stat: Stat) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(part);
+        self.parts.push(start..self.bytes.len());
+        self.stats.push(stat);
+    }
+
+    /// Appends the part of a file that only keeps what another was.
+    pub(in crate::host) fn push_backup(&mut self, part: &[u8], path: &RepoPath) {
+        self.push(part, Stat { path: path.clone(), lines: Lines::default() });
+        self.backups.insert(path.clone());
+    }
+
+    /// Every file as records have it, in the order of paths.
+    pub(in crate::host) fn rows(&self) -> Value {
+        let row = |(part, stat): (&[u8], &Stat)| {
+            let Stat { path, lines } = stat;
+            let mut row = json!({"path": path, "added": lines.added, "removed": lines.removed, "length": part.len()});
+            if self.backups.contains(path) {
+                row["backup"] = json!(true);
+            }
+            row
+        };
+        self.parts().map(row).collect()
+    }
+
+    /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.
+    pub(in crate::host) fn texts(&self) -> Vec<Text<'_>> {
+        let texts = |(part, stat): (&[u8], &'_ Stat)| {
+            let Sides { before, after, .. } = Sides::of(part);
+            let text = |before: Vec<u8>, after: Vec<u8>| Text {
+                place: Some(stat.path.to_string().into()),
+                is_file: true,
+                before: before.into(),
+                after: after.into(),
+            };
+            // A file that only gets another name has contents as before, and a new name.
+            let is_renamed = !before.is_empty() && makes_name(part);
+            let named = is_renamed.then(|| text(Vec::new(), Vec::new()));
+            std::iter::once(text(before, after)).chain(named)
+        };
+        self.parts().flat_map(texts).collect()
+    }
+
+    /// The parts with their sizes, in the order of paths.
+    pub(in crate::host) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
+        self.parts.iter().map(|range| &self.bytes[range.clone()]).zip(&self.stats)
+    }
+}
+
+/// A diff of a plan as a part of a patch; none if it is not about the file that it is given for, and no other.
+fn written(diff: &Value) -> Option<(&str, Stat)> {
+    let path = RepoPath::parse(diff.get("path")?.as_str()?).ok()?;
+    let text = diff.get("unified_diff")?.as_str()?;
+    let parsed = diff::parse(text.as_bytes(), &ParseOptions::default()).ok()?;
+    let [file] = parsed.files.as_slice() else { return None };
+    if ![file.source(), file.target()].contains(&Some(&path)) {
+        return None;
+    }
+    Some((text, Stat { path, lines: file.size() }))
+}
+
+/// What a part of a patch shows of its file.
+#[derive(Debug, Default)]
+pub(in crate::host) struct Sides {
+    /// The lines of before. Lines have the numbers that they have in the file; the others are empty.
+    pub(in crate::host) before: Vec<u8>,
+    /// The lines of after, likewise.
+    pub(in crate::host) after: Vec<u8>,
+    /// Where lines of `after` begin there and in the part.
+    places: Vec<(usize, usize)>,
+}
+
+impl Sides {
+    /// Reads a part.
+    pub(in crate::host) fn of(part: &[u8]) -> Self {
+        let mut sides = Sides::default();
+        let mut in_hunk = false;
+        let (mut old, mut new, mut at) = (1, 1, 0);
+        for line in part.split_inclusive(|byte| *byte == b'\n') {
+            let (is_old, is_new) = match line.first() {
+                Some(b'@') if line.starts_with(b"@@") => {
+                    in_hunk = true;
+                    fill(&mut sides.before, &mut old, first_line(line, b'-'));
+                    fill(&mut sides.after, &mut new, first_line(line, b'+'));
+                    (false, false)
+                }
+                Some(b'+') => (false, in_hunk),
+                Some(b'-') => (in_hunk, false),
+                Some(b' ') => (in_hunk, in_hunk),
+                _ => (false, false),
+            };
+            if is_old {
+                sides.before.extend_from_slice(&line[1..]);
+                old += 1;
+            }
+            if is_new {
+                sides.places.push((sides.after.len(), at + 1));
+                sides.after.extend_from_slice(&line[1..]);
+                new += 1;
+            }
+            at += line.len();
+        }
+        sides
+    }
+
+    /// Where a byte of `after` stands in the part.
+    pub(in crate::host) fn in_part(&self, at: usize) -> usize {
+        let line = self.places.partition_point(|(after, _)| *after <= at);
+        line.checked_sub(1).map_or(0, |line| self.places[line].1 + (at - self.places[line].0))
+    }
+}
+
+/// True for a part that makes a file where none was, under a new name or from nothing.
+pub(in crate::host) fn makes_name(part: &[u8]) -> bool {
+    let head = part.split(|byte| *byte == b'\n').take_while(|line| !line.starts_with(b"@@"));
+    let words: [&[u8]; 3] = [b"new file mode ", b"rename to ", b"copy to "];
+    head.into_iter().any(|line| words.iter().any(|word| line.starts_with(word)))
+}
+
+/// Appends empty lines until the next one has a number.
+fn fill(side: &mut Vec<u8>, next: &mut u64, number: u64) {
+    while *next < number {
+        side.push(b'\n');
+        *next += 1;
+    }
+}
+
+/// The number of the first line of a hunk on the side of that sign, from its head `@@ -1,2 +3,4 @@`.
+fn first_line(head: &[u8], sign: u8) -> u64 {
+    let number = head.split(|byte| *byte == sign).nth(1).unwrap_or_default();
+    let digits: Vec<u8> = number.iter().copied().take_while(u8::is_ascii_digit).collect();
+    String::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(1)
+}
+
+impl Host<'_> {
+    /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
+    pub(in crate::host) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
+        let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
+            self.check_cancelled()?;
+            render_with(view, change, buffer)
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut patch = Patch::default();
+        patch.bytes.reserve_exact(parts.iter().map(|(part, _)| part.len()).sum());
+        for (part, stat) in parts {
+            patch.push(&part, stat);
+        }
+        Ok(patch)
+    }
+}
+
+/// One file's part of a patch, with its size.
+pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
+    render_with(view, change, &mut Vec::new())
+}
+
+/// The same, with a buffer that is used again.
+fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
+    let path = &change.path;
+    if let Some(expected) = change.before
+        && read(view, (path, expected.length), buffer)? != Some(expected)
+    {
+        let message = format!("`{path}` changed while the change was proposed");
+        return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
+    }
+    let before = change.before.map(|stamp| Side { bytes: buffer, mode: stamp.mode });
+    diff::render(path, before, change.after.as_ref().map(Side::from))
+}
+
+/// Reads what stands at a path into a buffer; of a link, the link itself.
+fn read(view: View<'_>, (path, limit): (&RepoPath, u64), buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+    match view.read_into(path, limit, buffer) {
+        Err(error) if error.code() == Code::InvalidPath => {
+            let link = view.read_entry(path)?;
+            buffer.clear();
+            buffer.extend_from_slice(&link.bytes);
+            Ok(Some(link.stamp()))
+        }
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_is_shown_as_its_diffs_and_other_values_are_not() {
+        let diff = |path: &str| json!({"path": path, "unified_diff": format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")});
+        let patch = Patch::of_plan(&json!({"diffs": [diff("b"), diff("a")], "post": {}})).unwrap();
+        let named = |patch: &Patch| {
+            patch.stats.iter().map(|stat| (stat.path.to_string(), stat.lines.added)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&patch), [("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        assert!(patch.bytes.starts_with(b"--- /dev/null\n+++ b/a\n") && patch.bytes.ends_with(b"+x\n"));
+        assert_eq!(named(&Patch::of_plan(&diff("c")).unwrap()).len(), 1);
+        let mut other = diff("a");
+        other["path"] = json!("b");
+        let broken = json!({"path": "a", "unified_diff": "+x"});
+        for value in
+            [json!("text"), json!({"id": 1}), json!({"diffs": 1}), json!({"diffs": [other]}), broken, json!({})]
+        {
+            assert!(Patch::of_plan(&value).is_none(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_gets_another_name_shows_that_as_new() {
+        let stat = Stat { path: RepoPath::parse("b").unwrap(), lines: crate::base::diff::Lines::default() };
+        let texts = |part: &[u8]| {
+            let mut patch = Patch::default();
+            patch.push(part, stat.clone());
+            patch.texts().into_iter().map(|text| text.before.is_empty()).collect::<Vec<_>>()
+        };
+        let hunk = b"--- a/a\n+++ b/b\n@@ -1,2 +1,2 @@\n same\n-rename to x\n+y\n".as_slice();
+        assert_eq!(
+            texts(&[b"diff --git a/a b/b\nrename from a\nrename to b\n".as_slice(), hunk].concat()),
+            [false, true]
+        );
+        assert_eq!(texts(hunk), [false]);
+        assert_eq!(texts(b"diff --git a/a b/b\nrename from a\nrename to b\n"), [true]);
+    }
+
+    #[test]
+    fn a_part_shows_both_sides_and_the_numbers_of_lines() {
+        let part = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -3,2 +3,3 @@\n three\n-four\n+FOUR\n+and\n@@ -9 +10 @@ fn\n-++x\n+--y\n";
+        let sides = Sides::of(part);
+        assert_eq!(sides.in_part(sides.after.len() - 2), part.len() - 2);
+        assert_eq!(&part[sides.in_part(8)..][..4], b"FOUR");
+        assert_eq!(String::from_utf8(sides.before).unwrap(), "\n\nthree\nfour\n\n\n\n\n++x\n");
+        assert_eq!(String::from_utf8(sides.after).unwrap(), "\n\nthree\nFOUR\nand\n\n\n\n\n--y\n");
+    }
+}

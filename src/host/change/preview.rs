@@ -1,0 +1,64 @@
+//! What a dry run proposes, laid over the tree: later steps see it, and together it is the run's patch.
+
+use std::sync::Arc;
+
+use super::patch::Patch;
+use crate::{
+    base::{
+        change::{ChangeSet, Content, Stamp},
+        diff::Stat,
+        error::Error,
+        path::RepoPath,
+    },
+    host::Host,
+    system::{
+        journal::{Target, check_case, preflight},
+        workspace::parallel_map,
+    },
+};
+
+/// A file of a dry run's patch.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct Previewed {
+    /// What it is on the disk.
+    pub(in crate::host) before: Option<Stamp>,
+    /// What the latest step would make of it.
+    pub(in crate::host) after: Option<Content>,
+    /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
+    pub(in crate::host) part: Option<(Arc<[u8]>, Stat)>,
+}
+
+impl Host<'_> {
+    /// Checks that a transaction could write a change: what is promised must not fail later.
+    pub(in crate::host) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
+        // What an earlier step of this dry run proposed is not on the disk, nor is what lies where it removed a file.
+        let is_proposed = |path: &RepoPath| self.proposed.contains_key(path);
+        let folders = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
+        let on_disk =
+            |target: &Target<'_>| !is_proposed(target.path) && !folders(target.path).any(|folder| is_proposed(&folder));
+        let targets: Vec<_> = Target::of(changes).into_iter().filter(on_disk).collect();
+        let check = |target: &Target<'_>| preflight(&self.context.workspace, target);
+        parallel_map(self.context.options.threads, &targets, check).into_iter().collect::<Result<(), _>>()?;
+        check_case(&self.context.workspace, &targets)
+    }
+
+    /// Lays a change over what the run sees, and adds it to the run's patch.
+    pub(in crate::host) fn preview(&mut self, changes: &ChangeSet, patch: &Patch) {
+        self.overlay.add(changes);
+        for (change, (part, stat)) in changes.changes().iter().zip(patch.parts()) {
+            let mut previewed = Previewed {
+                before: change.before,
+                after: change.after.clone(),
+                part: Some((Arc::from(part), stat.clone())),
+            };
+            if let Some(earlier) = self.proposed.remove(&change.path) {
+                previewed = Previewed { before: earlier.before, part: None, ..previewed };
+            }
+            // What a later step takes back is as it is on the disk.
+            if previewed.before == previewed.after.as_ref().map(Content::stamp) {
+                continue;
+            }
+            self.proposed.insert(change.path.clone(), previewed);
+        }
+    }
+}

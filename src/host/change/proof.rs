@@ -1,0 +1,96 @@
+//! Grants of former sessions, proven again: a record may come from somebody else, with a repository or an archive.
+//!
+//! A signature proves itself, and the policy says what it grants. That a person said yes, on a terminal or by a flag, only a record
+//! shows that was made here. What is not proven is asked again. And what people were shown of a change has to be that change.
+
+use serde_json::{Value, json};
+
+use super::{
+    confirm::{LOCK, POLICY, Subject, grants},
+    confirmations::{Bound, Standing},
+};
+use crate::{
+    base::error::{Code, Error},
+    host::{Context, Host},
+    record::{Record, RunFolder},
+    system::{journal, policy::ConfirmMode},
+};
+
+/// The member of a session's first record that says where it was made.
+pub(in crate::host) const PLACE: &str = "place";
+
+/// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
+pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<Value, Error> {
+    journal::place(&context.workspace, folder.path()).map(|place| json!(place))
+}
+
+/// True if the session to which the last of these records belongs was made in this workspace, and in this folder.
+pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[Record]) -> Result<bool, Error> {
+    let begins = |record: &&Record| matches!(record.kind.as_str(), "run_started" | "run_resumed");
+    let place = place(context, folder)?;
+    Ok(records.iter().rfind(begins).is_some_and(|record| record.volatile[PLACE] == place))
+}
+
+impl Host<'_> {
+    /// Takes back what former sessions granted and nothing proves: it is asked again.
+    pub(in crate::host) fn doubt_grants(&mut self) -> Result<(), Error> {
+        let Some(past) = &self.past else { return Ok(()) };
+        let mut doubted = Vec::new();
+        for (at, record) in past.records().iter().enumerate() {
+            if record.kind != "confirmation_granted" {
+                continue;
+            }
+            let id = record.data["id"].as_str().unwrap_or_default();
+            let Some(token) = self.confirmations.get(id) else { continue };
+            let Standing::Granted { by } = &token.standing else { continue };
+            let is_own = || is_own(self.context, &self.folder, &past.records()[..=at]);
+            if !self.is_proven(&token.bound, by, &is_own)? {
+                doubted.push(id.to_owned());
+            }
+        }
+        for id in doubted {
+            self.confirmations.set(&id, Standing::Pending);
+        }
+        Ok(())
+    }
+
+    fn is_proven(&self, bound: &Bound, by: &str, is_own: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
+        let confirm = &self.policy.settings().confirm;
+        if by == LOCK {
+            return Ok(grants(confirm, &bound.label, &bound.kind));
+        }
+        if by == POLICY {
+            let is_automatic = confirm.auto.iter().any(|auto| *auto == bound.label || *auto == bound.kind);
+            return Ok(is_automatic && confirm.mode != ConfirmMode::Never);
+        }
+        match &confirm.approvers {
+            Some(_) => Ok(self.approver(bound, Some(by)).is_ok_and(|approver| approver.by == by)),
+            None => is_own(),
+        }
+    }
+
+    /// Checks that a question is recorded as it is asked: its words, its files, and the patch beside it.
+    pub(in crate::host) fn check_shown(&self, id: &str, subject: &Subject) -> Result<(), Error> {
+        let Some(token) = self.confirmations.get(id).filter(|token| token.was_put_off) else { return Ok(()) };
+        let bound = &token.bound;
+        let is_same = bound.kind != subject.kind || bound.label == self.shown(&subject.label);
+        let altered = |what: &str| {
+            let run = self.folder.id();
+            Error::new(Code::RecordDamaged, format!("{what} of the confirmation `{id}` is not that of the change"))
+                .hint(format!("nothing was done; `nrv rollback {run}` brings back what the run changed"))
+        };
+        let is_shown = bound.names(&subject.files) || json!(bound.files) == self.redacted(json!(subject.files));
+        if !is_same || !is_shown {
+            return Err(altered("the question"));
+        }
+        if subject.patch.bytes.is_empty() {
+            return Ok(());
+        }
+        let path = format!("artifacts/{id}.patch");
+        let (shown, _) = self.kept_patch(&subject.patch);
+        if self.folder.read_up_to(&path, shown.len() as u64).is_ok_and(|found| found == *shown) {
+            return Ok(());
+        }
+        Err(altered("the patch"))
+    }
+}

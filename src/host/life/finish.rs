@@ -1,0 +1,436 @@
+//! How a run ends: undone if it failed, sealed in any case.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{outcome::listed, resume};
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+    },
+    host::{
+        Commitment, Host, Preview, Sink, Tape,
+        evaluator::{Evaluated, Evaluation},
+    },
+    record::{FileRef, Head, Note, REPLIES, Record},
+    system::journal,
+};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Everything was done and verified.
+    Done,
+    /// It failed; its changes were undone, or kept on demand.
+    Failed,
+    /// It was cancelled; its changes were undone.
+    Cancelled,
+    /// It waits for a confirmation; its changes stay.
+    Suspended,
+    /// It failed, and undoing its changes would have lost later work.
+    UndoRefused,
+    /// Its process died.
+    Interrupted,
+}
+
+impl State {
+    /// The name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+            State::Suspended => "suspended",
+            State::UndoRefused => "undo_refused",
+            State::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finished {
+    /// The run.
+    pub run: String,
+    /// How it ended.
+    pub state: State,
+    /// The value of the script's last expression, or the adapter's output; null if it failed.
+    pub result: Value,
+    /// Why it did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// `dry-run` or `apply`.
+    pub mode: String,
+    /// How many files it changed, or would change in a dry run.
+    pub files_changed: usize,
+    /// Lines that it added and removed, or would.
+    pub diff_lines: u64,
+    /// How many files were brought back, by steps that failed or in the end.
+    pub undone: usize,
+    /// How many files of an open attempt were set aside until the run goes on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub set_aside: usize,
+    /// The path of a dry run's patch, relative to the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// True if that patch has lost secrets, so that nothing can apply it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub patch_redacted: bool,
+    /// The secrets that the change adds, for which its patch is not whole: `path`, `line`, `rule`, and the row of
+    /// `gates.secrets.allow` that would permit it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Value>,
+    /// What a dry run would have asked.
+    pub would_ask: Vec<Value>,
+    /// What it committed to, and what was seen of that.
+    pub commitments: Vec<Commitment>,
+    /// What evaluators say of it as a whole; none if it goes on.
+    pub evaluations: Vec<Evaluation>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Replies of language models that were recorded, for whoever keeps them.
+    #[serde(skip)]
+    pub cassettes: Option<Tape>,
+    /// What a dry run would change, of which a plan is made.
+    #[serde(skip)]
+    pub preview: Option<Preview>,
+}
+
+/// What a dry run came to, where its patch stands, and what is withheld of that.
+#[derive(Default)]
+struct Written {
+    preview: Option<Preview>,
+    patch: Option<FileRef>,
+    withheld: Vec<Value>,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl Finished {
+    /// What a person wants to know, in one sentence.
+    pub fn sentence(&self) -> String {
+        let files = |n: usize| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+        if self.error.as_ref().is_some_and(|error| error.details().contains_key("undo_error")) {
+            return "The run failed, and its changes could not all be undone.".to_owned();
+        }
+        match (self.state, self.mode.as_str()) {
+            (State::Failed, "dry-run") if self.is_evaluated() => {
+                "The dry run came to its end, and failed as a whole; nothing was written.".to_owned()
+            }
+            (
+                State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
+                "dry-run",
+            ) => "The dry run did not come to its end; nothing was written.".to_owned(),
+            (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
+            (State::Done, "dry-run") => {
+                let lines =
+                    if self.diff_lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.diff_lines) };
+                format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
+            }
+            (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
+            (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Suspended, _) if self.set_aside > 0 => format!(
+                "The run is suspended inside an attempt, whose changes ({}) are set aside until it goes on; others stay.",
+                files(self.set_aside)
+            ),
+            (State::Suspended, _) if self.files_changed == 0 => {
+                "The run is suspended; nothing was changed yet.".to_owned()
+            }
+            (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
+            (State::Failed, _) if self.files_changed > 0 && self.is_evaluated() => {
+                format!("{} changed and verified; they stay, although the run failed.", files(self.files_changed))
+            }
+            (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
+            // Whatever stays, an attempt or a step of it may have been taken back.
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.files_changed > 0 => {
+                format!("The changes of {} were kept.", files(self.files_changed))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {
+                format!("The run was undone: {} brought back.", files(self.undone))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
+        }
+    }
+
+    /// True if an evaluator failed the run, and nothing else did.
+    fn is_evaluated(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.details().contains_key("evaluators"))
+    }
+
+    /// The exit code of a command that ends with this run.
+    pub fn exit_code(&self) -> u8 {
+        self.error.as_ref().map_or(0, |error| error.code().exit_code())
+    }
+}
+
+/// True if what a run had changed was taken back when it failed, as the record of its end says.
+///
+/// Files that only an attempt or a step gave back say nothing of that: the rest may have been kept.
+pub(in crate::host) fn was_undone(end: &Record) -> bool {
+    let count = |key: &str| end.data[key].as_u64().unwrap_or_default();
+    end.data["state"] != State::Done.as_str() && count("undone") > 0 && count("files_changed") == 0
+}
+
+impl Host<'_> {
+    /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
+    /// locks.
+    pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
+        self.ends = true;
+        // A run that goes on and comes to its end before what it did already has done something else.
+        let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
+        let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
+        let goes_on = outcome.as_ref().is_err_and(|error| self.goes_on(error));
+        let outcome = if goes_on { outcome } else { self.close_streams().and_then(|()| self.leave_attempts(outcome)) };
+        let outcome = outcome.and_then(|result| self.refuse_unproven().map(|()| result));
+        let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
+        let (outcome, evaluated) = self.evaluate_outcome(outcome);
+        self.end(outcome, None, &evaluated)
+    }
+
+    /// Writes the summary, seals the record and frees the locks; nothing is undone or judged here. Without a state, the outcome says it.
+    pub(in crate::host) fn stop(self, outcome: Result<Value, Error>, state: Option<State>) -> Result<Finished, Error> {
+        self.end(outcome, state, &Evaluated::default())
+    }
+
+    fn end(
+        mut self,
+        outcome: Result<Value, Error>,
+        state: Option<State>,
+        evaluated: &Evaluated,
+    ) -> Result<Finished, Error> {
+        self.ends = true;
+        let _section = (self.transaction_count > 0).then(|| self.context.options.critical.entered());
+        // A run ends with a sealed record, whether or not its patch can be rendered again.
+        let (outcome, Written { preview, patch, withheld }) = match self.write_patch() {
+            Ok(written) => (outcome, written),
+            Err(error) => (outcome.and(Err(error)), Written::default()),
+        };
+        let state = state.unwrap_or_else(|| self.state_of(&outcome));
+        let outcome = match state {
+            State::Suspended => outcome.map_err(|error| self.step_back(error)).map_err(|error| self.with_way_on(error)),
+            _ => outcome,
+        };
+        let (result, error) = match outcome {
+            Ok(result) => (result, None),
+            Err(error) => (Value::Null, Some(error)),
+        };
+        let (cassettes, error) = match self.recorded_replies() {
+            Ok(recorded) => (recorded, error),
+            Err(unkept) => (None, error.or(Some(unkept))),
+        };
+        let (files_changed, diff_lines) = match &preview {
+            Some(preview) => preview.size(),
+            None => (self.changed_files(0), self.budget.lines()),
+        };
+        let finished = Finished {
+            run: self.folder.id().to_owned(),
+            state,
+            result,
+            mode: self.mode().to_owned(),
+            files_changed,
+            diff_lines,
+            undone: self.undone,
+            set_aside: self.set_aside,
+            patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
+            patch_redacted: !withheld.is_empty(),
+            withheld,
+            would_ask: self.confirmations.would_ask().to_vec(),
+            commitments: self.told_commitments(),
+            evaluations: evaluated.evaluations.clone(),
+            duration_ms: self.watch.elapsed_ms(),
+            error,
+            cassettes,
+            preview,
+        };
+        match self.seal(&finished, evaluated, patch) {
+            Ok(()) => Ok(finished),
+            Err(error) => Err(unsealed(finished, &error)),
+        }
+    }
+
+    /// Judges the run as a whole, and undoes it if it failed.
+    ///
+    /// What failed by itself is judged when it is undone, so that what was rolled back is known.
+    fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
+        let mut keeps = self.keeps_changes();
+        let (outcome, judged) = match outcome {
+            Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
+            Err(error) => (Err(error), None),
+            Ok(result) => match self.evaluate_run() {
+                Ok(evaluated) => {
+                    let outcome = self.evaluated_error(&evaluated).map_or(Ok(result), Err);
+                    keeps = self.keeps_evaluated();
+                    (outcome.map_err(|error| self.with_kept(error, keeps)), Some(evaluated))
+                }
+                Err(error) => (Err(error), None),
+            },
+        };
+        let outcome = match outcome {
+            Err(error) if !keeps => Err(self.undo_failed(error)),
+            outcome => outcome,
+        };
+        let evaluated = judged.map_or_else(|| self.evaluate_run(), Ok);
+        let evaluated = evaluated.inspect_err(|error| tracing::warn!("the run can't be evaluated: {error}"));
+        (outcome, evaluated.unwrap_or_default())
+    }
+
+    /// The error of a run that an evaluator fails, with what becomes of its changes.
+    fn with_kept(&self, error: Error, keeps: bool) -> Error {
+        if !keeps || self.flags.dry_run || self.transactions.is_empty() {
+            return error;
+        }
+        let why = error.hint_text().unwrap_or_default().to_owned();
+        let run = self.folder.id();
+        error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
+    }
+
+    /// How a run that comes to this ends.
+    fn state_of(&self, outcome: &Result<Value, Error>) -> State {
+        match outcome {
+            Ok(_) => State::Done,
+            Err(error) if self.goes_on(error) => State::Suspended,
+            Err(error) => match error.code() {
+                Code::Cancelled => State::Cancelled,
+                Code::UndoRefused => State::UndoRefused,
+                _ => State::Failed,
+            },
+        }
+    }
+
+    /// True if a run that stops with this error keeps its changes, and can go on later.
+    fn goes_on(&self, error: &Error) -> bool {
+        match error.code() {
+            Code::Suspended | Code::Uncertain => true,
+            // Where nothing was done there is nothing to keep: it can just be started again.
+            Code::LockTimeout | Code::ModelUnavailable => {
+                !self.flags.dry_run && (self.acted || self.past.is_some() || !self.transactions.is_empty())
+            }
+            _ => false,
+        }
+    }
+
+    /// Undoes a run that failed; the error, with what came of undoing it.
+    fn undo_failed(&mut self, error: Error) -> Error {
+        match self.undo(0) {
+            Ok(()) => error,
+            Err(undo) if undo.code() == Code::UndoRefused => {
+                let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
+                undo.detail("cause", error.message()).hint(hint)
+            }
+            Err(undo) => {
+                let run = self.folder.id();
+                let hint = format!(
+                    "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
+                    undo.message()
+                );
+                error.detail("undo_error", undo.message()).hint(hint)
+            }
+        }
+    }
+
+    /// The error of a run that stops for what passes, with how it goes on then.
+    fn with_way_on(&self, error: Error) -> Error {
+        if error.code() != Code::ModelUnavailable {
+            return error;
+        }
+        let why = error.hint_text().unwrap_or_default();
+        let hint = format!("{why}; `nrv resume {}` goes on from here", self.folder.id());
+        error.hint(hint.trim_start_matches("; ").to_owned())
+    }
+
+    /// The error of a run that stops, once the changes of its open attempts are set aside.
+    fn step_back(&mut self, error: Error) -> Error {
+        match self.set_aside() {
+            Ok(files) => {
+                self.set_aside = files;
+                error
+            }
+            // They stand, and the run can go on if the files are as it left them.
+            Err(refused) => error.detail("set_aside_error", refused.message()),
+        }
+    }
+
+    /// Files that the run's standing transactions changed, from this one on.
+    pub(in crate::host) fn changed_files(&self, from: usize) -> usize {
+        let standing = self.transactions.get(from..).unwrap_or_default();
+        let entries = standing.iter().flat_map(|transaction| &transaction.entries);
+        entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// What a dry run came to, where its patch stands, and what is withheld of that.
+    fn write_patch(&mut self) -> Result<Written, Error> {
+        if !self.flags.dry_run {
+            return Ok(Written::default());
+        }
+        let preview = self.all_previewed()?;
+        let path = "artifacts/run.patch";
+        let (kept, withheld) = self.kept_patch(&preview.patch);
+        self.folder.write(path, &kept)?;
+        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
+        Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
+    }
+
+    fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {
+        let mut data = json!({
+            "state": finished.state,
+            "exit_code": finished.exit_code(),
+            "error": finished.error,
+            "result": self.packed(&finished.result, false)?,
+            "files_changed": finished.files_changed,
+            "diff_lines": finished.diff_lines,
+            "undone": finished.undone,
+            "would_ask": finished.would_ask,
+            "tools": self.tools,
+            "calls": self.budget.calls(),
+            "metrics": self.metrics,
+            "violations": self.violations,
+        });
+        if finished.set_aside > 0 {
+            data["set_aside"] = json!(finished.set_aside);
+        }
+        // A suspended run goes on: nothing is to be said of it as a whole yet.
+        let is_over = finished.state != State::Suspended;
+        if is_over {
+            if let Some(tally) = self.attempts.final_tally() {
+                data["attempts"] = tally;
+            }
+            data["changes"] = json!(evaluated.changes);
+            data["evaluations"] = json!(evaluated.evaluations);
+        }
+        let kind = if is_over { "run_finished" } else { "run_suspended" };
+        let volatile = json!({"duration_ms": finished.duration_ms});
+        let mut files: Vec<FileRef> = patch.into_iter().collect();
+        if is_over && self.folder.open_file(REPLIES)?.is_some() {
+            files.push(self.folder.file_ref(REPLIES)?);
+        }
+        self.note(Note { kind, data, volatile, files, ..Note::default() })?;
+        self.sync()?;
+        let (seq, hash) = self.chain.tip();
+        let head = Head {
+            overview: listed(self.context, &self.folder)?,
+            ..Head::new(&finished.run, (seq, hash), finished.state.as_str())
+        };
+        self.context.runs.add_head(&head)?;
+        match self.lease.take() {
+            // What is still open is found by its lease, which is free now and stays.
+            Some(_) if !journal::open_transactions(self.folder.path())?.is_empty() => Ok(()),
+            Some(lease) => lease.retire(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error of a run whose record could not be closed.
+fn unsealed(finished: Finished, error: &Error) -> Error {
+    let hint = "the record is not sealed; `nrv recover` closes it when the cause is gone";
+    let message = format!("{} {}", finished.sentence(), error.message());
+    let unsealed = Error::new(Code::RecordUnwritable, message).detail("run", finished.run).hint(hint);
+    match finished.error {
+        Some(cause) => unsealed.detail("cause", cause.message()),
+        None => unsealed,
+    }
+}

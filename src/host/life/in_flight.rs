@@ -1,0 +1,261 @@
+//! Calls that are made again when a run goes on: answered from the record, or settled if the run died while it answered them.
+//!
+//! What the journal holds is known: it stands, or it was taken back. What a program's own call did elsewhere nobody knows, so
+//! that a person decides, unless the call may be made again by what it is.
+
+use serde_json::{Value, json};
+
+use super::history::check_same;
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error},
+        json,
+    },
+    host::{
+        Host, Position, Sink,
+        budget::Spent,
+        call::{custom::Effect, exec},
+        change::{commit::Committed, confirm::Subject, patch::Patch, rebuild_proposal::From},
+        reply::recorded_form,
+    },
+    record::Note,
+    service::{
+        apply,
+        gate::{Decision, GateResult},
+    },
+};
+
+/// What a confirmation is called that is about a call of which nobody knows whether it took effect.
+pub(in crate::host) const UNCERTAIN: &str = "uncertain";
+
+impl Host<'_> {
+    /// True if a former session of the run came to the call at this position: whatever comes before it was told then.
+    pub fn has_reached(&self, position: &Position) -> bool {
+        self.past.as_ref().is_some_and(|past| past.knows(position))
+    }
+
+    /// What was replied to a call in a former session; none if it was not answered.
+    pub(in crate::host) fn answered_before(
+        &mut self,
+        position: &Position,
+        call: &Call,
+    ) -> Result<Option<Result<Value, Error>>, Error> {
+        let Some(past) = self.past.as_mut().filter(|past| past.is_ahead()) else { return Ok(None) };
+        if !past.is_answered(position.as_str()) {
+            return Ok(None);
+        }
+        past.answer(position, &recorded_form(call, self.rules.secrets())?)
+    }
+
+    /// Settles a call that was being answered when the run died; none if it has to be made.
+    pub(in crate::host) fn settle_call(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Value>, Error> {
+        let Some(past) = &self.past else { return Ok(None) };
+        let Some(intent) = past.in_flight(position) else { return Ok(None) };
+        check_same(intent, position, &recorded_form(call, self.rules.secrets())?)?;
+        let intent = intent.seq;
+        let standing = past.standing_at(position)?;
+        match (call, &standing) {
+            (Call::Custom { name, .. }, _) => {
+                let effect = self.context.options.calls.effect(name);
+                return self.settle_outside(position, call, (name, intent), effect != Some(Effect::Unknown));
+            }
+            (Call::ExecRun(run), None) => {
+                let started = past.last(position.as_str(), "exec_started").filter(|record| record.seq > intent);
+                let may = started.is_none_or(|record| record.data["repeatable"] == true);
+                return self.settle_outside(position, call, (&self.told(run), intent), may);
+            }
+            // It changes nothing but what it costs.
+            (Call::LlmComplete(_) | Call::LlmStream(_), _) => {
+                self.note_settled(position, "made_again")?;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let Some(standing) = standing else { return Ok(None) };
+        self.count(position, &standing)?;
+        let reply = match call {
+            Call::DtaApply { .. } | Call::DtaRun { .. } => self.settle_adapter(position, call, &standing, sink)?,
+            _ => {
+                if call.applies() {
+                    for pledge in self.pledges_of(&apply::Request::of(call)?)? {
+                        self.commit_once(position.as_str(), pledge)?;
+                    }
+                }
+                self.settle_apply(position, &standing)?
+            }
+        };
+        self.note_settled(position, "stands")?;
+        Ok(Some(reply))
+    }
+
+    /// Counts what a change cost that stands, although its call was never answered.
+    fn count(&mut self, position: &Position, standing: &Committed) -> Result<(), Error> {
+        let Some(past) = &self.past else { return Ok(()) };
+        let mut spent = Spent { calls: 1, ..Spent::default() };
+        spent.bytes = standing.entries.iter().filter_map(|entry| entry.after).map(|after| after.length).sum();
+        if let Some(judged) = past.last(position.as_str(), "judged") {
+            let rows = past.pack().value(&judged.data["files"])?;
+            let lines =
+                |row: &Value| row["added"].as_u64().unwrap_or_default() + row["removed"].as_u64().unwrap_or_default();
+            spent.diff_lines = rows.as_array().into_iter().flatten().map(lines).sum();
+            self.violations.extend(objections(&judged.data["results"]));
+        }
+        if let Some(ended) = past.last(position.as_str(), "exec_ended") {
+            spent.demand.exec_ms = ended.volatile["duration_ms"].as_u64().unwrap_or_default();
+        }
+        spent.files = standing.entries.iter().map(|entry| entry.path.clone()).collect();
+        self.reserved = self.budget.take_in(spent, 0);
+        self.reached_tree = true;
+        Ok(())
+    }
+
+    /// The files were found to be what was written when the run went on; the reply was recorded before they were.
+    fn settle_apply(&mut self, position: &Position, standing: &Committed) -> Result<Value, Error> {
+        let Some(past) = &self.past else { return Ok(Value::Null) };
+        let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
+        let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
+        let Some(prepared) = prepared else {
+            let message = format!("the record does not say what the call at position {position} was to reply");
+            return Err(
+                Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed")
+            );
+        };
+        let reply = past.pack().value(&prepared.data["reply"])?;
+        // Of a command's reply, what differs each time is recorded when it has ended.
+        let reply = match past.last(position.as_str(), "exec_ended") {
+            Some(ended) => exec::joined(reply, &ended.volatile),
+            None => reply,
+        };
+        let checked = past.last(position.as_str(), "checked");
+        if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
+            let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
+            self.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
+        }
+        Ok(reply)
+    }
+
+    /// What was written is verified, unless it was; if it fails, it is undone.
+    fn settle_adapter(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        standing: &Committed,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        let Some(past) = &self.past else { return Ok(Value::Null) };
+        let at = position.as_str();
+        let applied = past.last(at, "dta_applied").filter(|record| record.data["transaction"] == standing.transaction);
+        let verified = past.last(at, "dta_verified");
+        if let (Some(applied), Some(verified)) = (applied, verified)
+            && verified.seq > applied.seq
+            && verified.data["output"]["ok"] == json!(true)
+        {
+            return Ok(verified.data["output"].clone());
+        }
+        // The call itself proposed the change, or it names the proposal.
+        let named = match call {
+            Call::DtaApply { proposal, .. } => proposal["id"].as_str().and_then(|id| past.proposed(id)),
+            _ => past.last(at, "dta_proposed"),
+        };
+        let Some(proposed) = named else {
+            let message = format!("the record does not say what was proposed at position {position}");
+            return Err(
+                Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed")
+            );
+        };
+        let stored = self.remake(proposed, past.pack(), From::After)?;
+        let first = self.transactions.iter().position(|one| one.transaction == standing.transaction);
+        let first = first.unwrap_or(self.transactions.len());
+        let reply = self.verify_or_undo(position, &stored, (Some(standing.transaction.clone()), first), sink)?;
+        self.proposals.remove(stored.id());
+        Ok(reply)
+    }
+
+    /// A call with effects that nobody can see from here: made again if it may be, else a person has to say what became of it.
+    fn settle_outside(
+        &mut self,
+        position: &Position,
+        call: &Call,
+        (name, intent): (&str, u64),
+        may_be_made_again: bool,
+    ) -> Result<Option<Value>, Error> {
+        if may_be_made_again {
+            self.note_settled(position, "made_again")?;
+            return Ok(None);
+        }
+        let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
+        let id = json::sha256(&bound)?.to_string();
+        let (subject, shown) = self.question(position, call, (name, id));
+        let Some(granted) = self.redeem(position, &subject)? else {
+            return Err(self.uncertain(position, (name, &subject), shown));
+        };
+        let reply = match &mut self.past {
+            Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
+            None => None,
+        };
+        self.note_settled(position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
+        if reply.is_some() {
+            self.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
+        }
+        Ok(reply)
+    }
+
+    /// What a person is asked about a call of which nobody knows whether it took effect.
+    fn question(&self, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
+        let params = match call {
+            Call::Custom { params, .. } => params.clone(),
+            other => json!(other),
+        };
+        let shown = self.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
+        let subject = Subject {
+            id,
+            kind: UNCERTAIN,
+            label: format!("make `{name}` again, which may have been made already"),
+            shown: shown.clone(),
+            patch: Patch::default(),
+            files: Vec::new(),
+            empty: false,
+        };
+        (subject, shown)
+    }
+
+    /// Suspends the run, since nobody knows whether a call took effect.
+    fn uncertain(&mut self, position: &Position, (name, subject): (&str, &Subject), shown: Value) -> Error {
+        let waits = match self.bind(subject, position) {
+            Ok(bound) => self.suspend(&bound, subject, position),
+            Err(error) => return error,
+        };
+        if waits.code() != Code::Suspended {
+            return waits;
+        }
+        let way = |name: &str| waits.details().get(name).and_then(Value::as_str).unwrap_or_default();
+        let (approve, reject) = (way("approve"), way("reject"));
+        let hint = format!(
+            "find out; then `{approve}` makes the call again, `{approve} --reply JSON` takes it as made with that reply, and \
+             `{reject}` undoes the run"
+        );
+        let message = format!(
+            "the run died while it made `{name}` at position {position}, and nobody knows whether that took effect"
+        );
+        let error = Error::new(Code::Uncertain, message).detail("call", shown).hint(hint);
+        waits.details().iter().fold(error, |error, (key, value)| error.detail(key, value.clone()))
+    }
+
+    fn note_settled(&mut self, position: &Position, how: &str) -> Result<(), Error> {
+        let data = json!({"how": how});
+        self.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
+    }
+}
+
+/// The results in a record that are more than remarks.
+pub(in crate::host) fn objections(results: &Value) -> impl Iterator<Item = GateResult> {
+    let results: Vec<GateResult> = serde_json::from_value(results.clone()).unwrap_or_default();
+    results.into_iter().filter(|result| result.decision != Decision::Allow)
+}

@@ -1,0 +1,197 @@
+//! What a workspace begins with: a policy, a script that works, and `.runs` out of git's sight.
+//!
+//! What to write is proposed here as plain data and written by the journal; what is there already is never overwritten.
+
+mod commands;
+mod hook;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use self::commands::Found;
+pub use self::hook::{Hook, HookState, Installed, installed_hook, propose_hook, remove_hook};
+use crate::{
+    base::{
+        change::{Change, ChangeSet, Content},
+        error::{Code, Error},
+        path::{RepoPath, protected::RUNS},
+    },
+    host::change::patch::render,
+    system::{
+        journal::{self, Target},
+        policy,
+        workspace::{Kind, Overlay, View, Workspace},
+    },
+};
+
+/// The script that a new workspace has.
+pub const FIRST_SCRIPT: &str = "scripts/migrate_links.rhai";
+
+const POLICY: &str = include_str!("policy.toml");
+const SCRIPT: &str = include_str!("../../../../scripts/migrate_links.rhai");
+const APPROVALS: &str = "nrv.lock";
+const IGNORE_FILE: &str = ".gitignore";
+const MODE: u32 = 0o644;
+
+/// What is to be written, and what is left as it is.
+#[derive(Debug)]
+pub struct SetUp {
+    /// Files to be made, and the ignore file with a line more.
+    pub changes: ChangeSet,
+    /// What is left as it is, in the order in which it would have been written.
+    pub kept: Vec<Kept>,
+    /// The changes as a patch.
+    pub patch: Vec<u8>,
+}
+
+/// A file that a set-up leaves as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The file.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: String,
+}
+
+/// Looks at what is there, and in the user's home for toolchains, and proposes the rest.
+pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetUp, Error> {
+    let mut changes = Vec::new();
+    let mut kept = Vec::new();
+    let policy = format!("{POLICY}\n{}", Found::look(workspace, home).section());
+    for (name, text) in [(policy::FILE, policy.as_str()), (FIRST_SCRIPT, SCRIPT)] {
+        let path = RepoPath::parse(name)?;
+        match obstacle(workspace, &path)? {
+            Some(reason) => kept.push(Kept { path, reason }),
+            None => changes.push(made(path, text)),
+        }
+    }
+    match ignore_file(workspace)? {
+        Ok(change) => changes.push(change),
+        Err(reason) => kept.push(Kept { path: RepoPath::parse(IGNORE_FILE)?, reason }),
+    }
+    let changes = ChangeSet::new(changes)?;
+    let nothing = Overlay::new();
+    let mut patch = Vec::new();
+    for change in changes.changes() {
+        patch.extend(render(View::new(workspace, &nothing), change)?.0);
+    }
+    Ok(SetUp { changes, kept, patch })
+}
+
+/// Proposes the file of approvals with this text, which replaces the one that is there.
+pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Error> {
+    let path = RepoPath::parse(APPROVALS)?;
+    let before = match workspace.stat(&path)? {
+        Some(_) => Some(workspace.read(&path)?),
+        None => None,
+    };
+    let mode = before.as_ref().map_or(MODE, |before| before.mode);
+    let change =
+        Change { path, before: before.map(|before| before.stamp()), after: Some(Content::new(text.into(), mode)) };
+    let nothing = Overlay::new();
+    let patch = render(View::new(workspace, &nothing), &change)?.0;
+    Ok(SetUp { changes: ChangeSet::new(vec![change])?, kept: Vec::new(), patch })
+}
+
+/// Writes what was proposed, all of it or nothing.
+pub fn set_up(workspace: &Workspace, proposed: &SetUp) -> Result<(), Error> {
+    journal::set_up(workspace, &Target::of(&proposed.changes)).map_err(|error| match error.code() {
+        Code::Io | Code::Unwritable => {
+            error.hint("nothing was changed; make the folder writable, or choose another one with `--root`")
+        }
+        _ => error,
+    })
+}
+
+fn made(path: RepoPath, text: &str) -> Change {
+    Change { path, before: None, after: Some(Content::new(text.into(), MODE)) }
+}
+
+/// Why a file can't be made; none if nothing is in its way.
+fn obstacle(workspace: &Workspace, path: &RepoPath) -> Result<Option<String>, Error> {
+    let mut way = String::new();
+    for part in path.components() {
+        way.push_str(part);
+        let step = RepoPath::parse(&way)?;
+        match workspace.stat(&step)?.map(|found| found.kind) {
+            None => return Ok(None),
+            Some(Kind::Folder) if step != *path => {}
+            Some(_) if step == *path => return Ok(Some("it is there already".to_owned())),
+            Some(kind) => return Ok(Some(format!("`{step}` is a {}", kind.noun()))),
+        }
+        way.push('/');
+    }
+    Ok(None)
+}
+
+/// The ignore file with a line for `.runs`, or why it stays as it is.
+fn ignore_file(workspace: &Workspace) -> Result<Result<Change, String>, Error> {
+    let path = RepoPath::parse(IGNORE_FILE)?;
+    if workspace.ignores(&RepoPath::parse(RUNS)?) {
+        return Ok(Err(format!("git ignores `{RUNS}` already")));
+    }
+    let yourself = |why: &str| Ok(Err(format!("{why}; add the line `{RUNS}/` yourself")));
+    match workspace.stat(&path)?.map(|found| found.kind) {
+        None => return Ok(Ok(made(path, &format!("{RUNS}/\n")))),
+        Some(Kind::File) => {}
+        Some(kind) => return yourself(&format!("it is a {}", kind.noun())),
+    }
+    let before = workspace.read(&path)?;
+    let after = Content::new(with_line(&before.bytes), before.mode);
+    let target = Target { path: &path, before: Some(before.stamp()), after: Some(&after) };
+    match journal::preflight(workspace, &target) {
+        Err(error) if error.code() == Code::Unwritable => yourself(error.message()),
+        Err(error) => Err(error),
+        Ok(()) => Ok(Ok(Change { path, before: Some(before.stamp()), after: Some(after) })),
+    }
+}
+
+/// The text with one line more, which ends as the line before it does.
+fn with_line(text: &[u8]) -> Vec<u8> {
+    let end: &[u8] = if text.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
+    let mut new = text.to_vec();
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        new.extend_from_slice(end);
+    }
+    new.extend_from_slice(format!("{RUNS}/").as_bytes());
+    new.extend_from_slice(end);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::policy::{FILE, Policy};
+
+    #[test]
+    fn the_policy_says_what_holds_anyway() {
+        let text = format!("{POLICY}\n{}", Found::default().section());
+        let written = Policy::parse(&text, FILE).unwrap();
+        assert_eq!(written.settings(), Policy::default().settings());
+    }
+
+    #[test]
+    fn what_the_policy_only_shows_can_be_used() {
+        let shown = POLICY.lines().filter_map(|line| line.strip_prefix("# "));
+        let shown: Vec<&str> = shown.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
+        let [table, keys @ ..] = shown.as_slice() else { panic!("{shown:?}") };
+        let keys: Vec<&str> = keys.iter().copied().filter(|line| !line.contains('`')).collect();
+        let policy = Policy::parse(&format!("{table}\n{}", keys.join("\n")), FILE).unwrap();
+        assert!(policy.settings().llm.providers.contains_key("local"));
+    }
+
+    #[test]
+    fn a_line_is_added_and_nothing_else_changes() {
+        for (before, after) in [
+            ("", ".runs/\n"),
+            ("a\n", "a\n.runs/\n"),
+            ("a", "a\n.runs/\n"),
+            ("a\r\nb", "a\r\nb\r\n.runs/\r\n"),
+            ("a\r\n", "a\r\n.runs/\r\n"),
+            ("\u{fc}\n\n", "\u{fc}\n\n.runs/\n"),
+        ] {
+            assert_eq!(with_line(before.as_bytes()), after.as_bytes(), "{before:?}");
+        }
+    }
+}

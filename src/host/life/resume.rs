@@ -1,0 +1,524 @@
+//! Going on with a run that waits or whose process died: its record is opened again, and what it says is taken as done.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    history::Past,
+    in_flight::{UNCERTAIN, objections},
+    recover::{self, Round},
+    retention::check_contents,
+    rollback::restore_targets,
+    stale_reads::{self, Reading, StaleRead},
+    start::check_flags,
+};
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error},
+    },
+    host::{
+        Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State, Tape,
+        budget::{Budget, Cost, Deadline, Spent},
+        call::{attempt::Attempts, violation},
+        change::{
+            commit::Committed,
+            confirmations::Confirmations,
+            proof::{self, PLACE},
+        },
+        commitment, perform,
+    },
+    record::{self, Chain, Keeper, Note, RunFolder},
+    service::gate::Rules,
+    system::{
+        clock::Stopwatch,
+        journal,
+        lock::Lease,
+        policy::{Policy, RULES},
+        workspace::Overlay,
+    },
+};
+
+/// How a run is to go on.
+#[derive(Clone, Debug, Default)]
+pub struct Resumption {
+    /// What a person grants of what the run waits for.
+    pub approve: Option<Ruling>,
+    /// What the call replied of which nobody knows whether it took effect; without it, an approval makes the call again.
+    pub reply: Option<Value>,
+    /// Go on with what was read, although it is otherwise now.
+    pub accept_stale_reads: bool,
+    /// Answer the confirmations that policy lets a flag answer.
+    pub yes: bool,
+    /// The recorded replies of language models; none: those in the folder of the workspace that the run names.
+    pub tape: Option<Tape>,
+    /// Let recorded replies alone answer, whatever the run did before, as in CI.
+    pub replay_only: bool,
+    /// Let a script go on only if it is approved as it ran, whatever it was started with, as in CI.
+    pub locked: bool,
+}
+
+/// What a person decides of a confirmation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ruling {
+    /// The confirmation, such as `c1`.
+    pub id: String,
+    /// Who decides.
+    pub by: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A record that was opened again, and the run's sign of life.
+struct Opened {
+    folder: RunFolder,
+    lease: Lease,
+    started: Started,
+    past: Past,
+}
+
+impl<'a> Host<'a> {
+    /// Goes on with a run that waits, or that died: recovers it, checks that everything is as the run left it and read it, and
+    /// opens its record. Whoever holds the host makes the run's calls again from the first: those that were answered get the
+    /// same answer, and nothing of them is done twice.
+    ///
+    /// `current` is the policy of now, tightened by the script's header; what either it or the recorded one forbids is
+    /// forbidden. `lock_timeout` if the run is still going on, `stale_preimage` names files that are otherwise,
+    /// `not_approved` says why an approval does not count.
+    pub fn resume(
+        context: &'a Context,
+        run: &str,
+        current: &Policy,
+        resumption: Resumption,
+        sink: &mut dyn Sink,
+    ) -> Result<Self, Error> {
+        let opened = open(context, run, sink)?;
+        let ended = opened.past.was_ending();
+        let (mut host, recorded) = Host::reopen(context, opened, Some(current), resumption.yes)?;
+        if ended {
+            let error = host.taken_back();
+            return Err(host
+                .finish(Err(error), sink)
+                .map_or_else(|error| error, |finished| finished.error.unwrap_or_else(ended_early)));
+        }
+        if let Err(error) = host.begin(&recorded, &resumption, sink) {
+            return Err(host.give_up(error));
+        }
+        // The policy of now may ask for more.
+        if let Err(error) = host.commit_to_policy() {
+            return Err(host.wait_on(error));
+        }
+        if let Some(past) = &mut host.past {
+            past.reply = resumption.reply;
+        }
+        // What was set aside is what a confirmation may be about.
+        if let Err(error) = host.put_back() {
+            return Err(host.wait_on(error));
+        }
+        if let Some(Ruling { id, by, reason }) = &resumption.approve
+            && let Err(error) = host.approve(id, by.as_deref(), reason.as_deref())
+        {
+            return Err(host.wait_on(error));
+        }
+        sink.event(Event::RunStarted { run: host.run_id().to_owned() });
+        Ok(host)
+    }
+
+    /// The host of a run whose record is opened again, and the policy that it began under. Without one of now, that is in force:
+    /// what only undoes the run is not judged.
+    fn reopen(
+        context: &'a Context,
+        Opened { folder, lease, started, past }: Opened,
+        current: Option<&Policy>,
+        yes: bool,
+    ) -> Result<(Self, Policy), Error> {
+        let prepared = prepare(context, &folder, (&started, &past), current, yes).and_then(|prepared| {
+            folder.furnish()?;
+            let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
+            let budget = Budget::new(prepared.1.settings().budget.clone());
+            let deadline = Deadline::start(budget.wall(), Arc::clone(&context.options.cancel))?;
+            let counted = (past.transactions(&folder)?, past.standing()?, past.spent()?);
+            Ok((prepared, kept, Chain::open(&folder)?, counted, (budget, deadline)))
+        });
+        let ((recorded, policy, rules, flags), kept, chain, counted, (budget, deadline)) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return lease.retire().and(Err(error)),
+        };
+        let mut host = Host {
+            context,
+            flags,
+            origin: started.asked.origin(),
+            seed: started.seed,
+            chain,
+            keeper: Keeper::new(&folder),
+            held: 0,
+            ends: false,
+            folder,
+            lease: Some(lease),
+            deadline,
+            budget,
+            policy,
+            rules: Arc::new(rules),
+            reserved: Cost::default(),
+            reached_tree: false,
+            overlay: Overlay::default(),
+            proposed: BTreeMap::new(),
+            proposals: BTreeMap::new(),
+            attempts: Attempts::restore(&past),
+            past: Some(past),
+            rejected: false,
+            acted: false,
+            confirmations: kept.0,
+            commitments: kept.1,
+            transactions: counted.1,
+            unproven: std::collections::BTreeSet::new(),
+            transaction_count: counted.0,
+            undone: 0,
+            set_aside: 0,
+            tools: std::collections::BTreeSet::new(),
+            violations: Vec::new(),
+            metrics: BTreeMap::new(),
+            models: crate::host::call::llm::Models::default(),
+            waits: false,
+            watch: Stopwatch::start(),
+        };
+        host.take_in(counted.2)?;
+        let doubted = host.doubt_grants();
+        if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
+    }
+
+    /// Counts what former sessions did, as far as calls were answered, and the record that they left.
+    fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) -> Result<(), Error> {
+        let Some(past) = &self.past else { return Ok(()) };
+        self.budget.count_record(self.folder.own_bytes()?);
+        self.budget.take_in(spent, elapsed_ms);
+        for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
+            match record.kind.as_str() {
+                "call" => {
+                    self.violations.extend(objections(&record.data["results"]));
+                    let call = past.call_of(record).ok().filter(|_| record.data["decision"] != "block");
+                    self.tools.extend(call.as_ref().and_then(perform::used).map(str::to_owned));
+                    if let Some(Call::RunViolation(violation)) = &call
+                        && record.data.get("reply").is_some()
+                    {
+                        self.violations.push(violation::result(violation, &self.policy));
+                    }
+                }
+                "judged" => self.violations.extend(objections(&record.data["results"])),
+                "dta_started" => self.tools.extend(record.data["tool"].as_str().map(str::to_owned)),
+                _ => {}
+            }
+        }
+        let metrics = past.calls().filter(|record| record.data["call"] == "run.metric");
+        let metrics = metrics.filter_map(|record| match past.call_of(record) {
+            Ok(Call::RunMetric { name, value }) if record.data.get("reply").is_some() => Some((name, value)),
+            _ => None,
+        });
+        self.metrics = metrics.collect();
+        self.count_requests();
+        Ok(())
+    }
+
+    /// Checks that the run can go on in this tree, and records that it does.
+    fn begin(&mut self, recorded: &Policy, resumption: &Resumption, sink: &mut dyn Sink) -> Result<(), Error> {
+        if let Some(Ruling { id, .. }) = &resumption.approve {
+            let asked = &self.confirmations.pending(id)?.bound;
+            if resumption.reply.is_some() && asked.kind != UNCERTAIN {
+                let message =
+                    format!("the confirmation `{id}` is about no call that may have been made, so it takes no reply");
+                return Err(Error::new(Code::InvalidInput, message).hint("leave `--reply` out"));
+            }
+        }
+        self.claim_changed()?;
+        self.check_left()?;
+        let stale = self.stale_reads(recorded)?;
+        if let Some(error) = stale_reads::refusal(self.folder.id(), &stale).filter(|_| !resumption.accept_stale_reads) {
+            return Err(error);
+        }
+        if !stale.is_empty() {
+            let n = stale.len();
+            sink.event(Event::Notice {
+                text: format!("{n} things that the run read are otherwise now; it goes on with what it read."),
+            });
+        }
+        let approved = resumption.approve.as_ref().map(|ruling| ("approved", ruling));
+        self.note_resumed(recorded, &stale, approved, sink)
+    }
+
+    fn note_resumed(
+        &mut self,
+        recorded: &Policy,
+        stale: &[StaleRead],
+        ruling: Option<(&str, &Ruling)>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let changed = self.policy.sha256() != recorded.sha256();
+        if changed {
+            let keys = changed_keys(&self.policy)?;
+            let text = format!("The policy has changed since the run started{keys}; what either forbids is forbidden.");
+            sink.event(Event::Notice { text });
+        }
+        let mut data = json!({
+            "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale, "rules": RULES,
+        });
+        // Of that and of the recorded one the policy in force can be made again.
+        if let Some(current) = self.policy.parts().last().filter(|_| changed) {
+            data["policy_source"] = self.packed(&json!(current.recorded()), true)?;
+        }
+        if let Some((what, Ruling { id, by, reason })) = ruling {
+            data[what] = json!({"id": id, "by": by, "reason": reason});
+        }
+        let volatile = json!({PLACE: proof::place(self.context, &self.folder)?});
+        self.note(Note { kind: "run_resumed", data, volatile, ..Note::default() })?;
+        self.sync()
+    }
+
+    /// Claims the files that the run has changed: until it ends they are nobody else's.
+    fn claim_changed(&mut self) -> Result<(), Error> {
+        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| &aside.undo);
+        let entries = self.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
+        let mut paths: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
+        paths.sort();
+        paths.dedup();
+        if paths.is_empty() { Ok(()) } else { self.lock(&paths) }
+    }
+
+    /// Checks that every file that the run changed is as it left it, those that it set aside among them.
+    fn check_left(&self) -> Result<(), Error> {
+        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
+        let left: Vec<Committed> = self.transactions.iter().cloned().chain(aside).collect();
+        let changed = restore_targets(&self.folder, &left, false)?.changed_since(self.context, false)?;
+        let Some(first) = changed.first() else { return Ok(()) };
+        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
+        let message = format!("`{first}`{more} changed since the run left it");
+        Err(Error::new(Code::StalePreimage, message)
+            .detail("files", names)
+            .hint("bring the named files back as the run left them, then resume again"))
+    }
+
+    fn stale_reads(&self, recorded: &Policy) -> Result<Vec<StaleRead>, Error> {
+        let Some(past) = &self.past else { return Ok(Vec::new()) };
+        let (context, folder, rules) = (self.context, &self.folder, self.rules.as_ref());
+        Reading { context, folder, past, policy: recorded, rules }.stale()
+    }
+
+    /// Gives the run up before its record says that it goes on.
+    fn give_up(mut self, error: Error) -> Error {
+        match self.lease.take().map(Lease::retire) {
+            Some(Err(second)) => error.detail("lock", second.message()),
+            Some(Ok(())) | None => error,
+        }
+    }
+
+    /// Stops a session before it made a call; the run waits as it did before.
+    pub fn wait_on(self, error: Error) -> Error {
+        match self.stop(Err(error.clone()), Some(State::Suspended)) {
+            Ok(_) => error,
+            Err(unsealed) => unsealed,
+        }
+    }
+
+    /// The call of a run that makes only one, as its record has it.
+    fn only_call(&self, asked: &Asked) -> Result<Call, Error> {
+        if let Asked::Adapter { tool, input } = asked {
+            return Ok(Call::DtaRun { tool: tool.clone(), input: input.clone() });
+        }
+        let first = Position::nth(1);
+        let record = self.past.as_ref().and_then(|past| {
+            let made = ["call", "intent"].iter().find_map(|kind| past.last(first.as_str(), kind))?;
+            Some(past.call_of(made))
+        });
+        record.unwrap_or_else(|| {
+            Err(Error::new(Code::NotFound, "the run died before it had begun to change anything")
+                .hint("run the command again"))
+        })
+    }
+
+    fn taken_back(&self) -> Error {
+        let message = "the run had failed or was rejected, and its changes were taken back when its process died";
+        Error::new(Code::InvalidInput, message).hint("start it again")
+    }
+}
+
+/// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
+fn prepare(
+    context: &Context,
+    folder: &RunFolder,
+    (started, past): (&Started, &Past),
+    current: Option<&Policy>,
+    yes: bool,
+) -> Result<(Policy, Policy, Rules, Flags), Error> {
+    let recorded = started.policy()?;
+    let policy = match current {
+        // Defaults that have changed since the record was written are no change of the policy.
+        Some(current) if !recorded.is_still(current)? => Policy::strictest(&recorded, current)?,
+        Some(_) | None => recorded.clone(),
+    };
+    check_flags(&policy, Flags { yes, ..Flags::default() })?;
+    let settings = policy.settings();
+    let first = past.records().iter().position(|record| record.kind == "run_started").unwrap_or_default();
+    let is_begun_here = proof::is_own(context, folder, &past.records()[..=first])?;
+    let flags = Flags {
+        // Only who made the record has typed it.
+        yes: yes || started.flags.yes && settings.confirm.yes_flag && is_begun_here,
+        keep: started.flags.keep && settings.run.keep_flag,
+        ..started.flags
+    };
+    let rules = Rules::of(&policy)?;
+    Ok((recorded, policy, rules, flags))
+}
+
+/// The keys in which the policy of now differs from the recorded one, in words that follow a sentence.
+pub(in crate::host) fn changed_keys(in_force: &Policy) -> Result<String, Error> {
+    let [recorded, now] = in_force.parts() else { return Ok(String::new()) };
+    let keys = recorded.keys_that_differ(now)?;
+    let named: Vec<String> = keys.iter().map(|key| format!("`{}`", key.escape_debug())).collect();
+    Ok(if named.is_empty() { String::new() } else { format!(", in {}", named.join(", ")) })
+}
+
+/// Goes on with a run that makes only one call: of an adapter, of patches or of a plan.
+pub fn resume_call(
+    context: &Context,
+    run: &str,
+    resumption: Resumption,
+    sink: &mut dyn Sink,
+) -> Result<Finished, Error> {
+    let started = Started::load(&context.runs.open(run)?)?;
+    let mut host = Host::resume(context, run, &context.policy, resumption, sink)?;
+    let outcome = host.only_call(&started.asked).and_then(|call| host.perform(&Position::nth(1), call, sink));
+    host.finish(outcome, sink)
+}
+
+/// Undoes a run that waits, since a person refuses what it waits for.
+pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink) -> Result<Finished, Error> {
+    let opened = open(context, run, sink)?;
+    let ended = opened.past.was_ending();
+    let (mut host, recorded) = Host::reopen(context, opened, None, false)?;
+    let Ruling { id, by, reason } = ruling;
+    let begun = match host.confirmations.pending(id) {
+        // It was rejected before, and died while it was undone.
+        Err(_) if ended => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => {
+            host.claim_changed().and_then(|()| host.note_resumed(&recorded, &[], Some(("rejected", ruling)), sink))
+        }
+    };
+    if let Err(error) = begun {
+        return Err(host.give_up(error));
+    }
+    if !ended && let Err(error) = host.reject(id, by.as_deref(), reason.as_deref()) {
+        return Err(host.wait_on(error));
+    }
+    host.rejected = true;
+    let error = Error::new(Code::NotApproved, format!("the confirmation `{id}` was refused, and the run undone"));
+    host.finish(Err(error.detail("confirmation", id.as_str()).hint("start the run again to be asked again")), sink)
+}
+
+/// The error of a run that came to its end before it had made the calls that its record holds.
+pub(in crate::host) fn ended_early() -> Error {
+    Error::new(Code::Diverged, "the run came to its end before it had made all the calls that its record holds")
+        .hint("a version of nrv that behaves otherwise may have written the record; start the run again")
+}
+
+/// Recovers a run, takes its lease, and checks that it can go on.
+fn open(context: &Context, run: &str, sink: &mut dyn Sink) -> Result<Opened, Error> {
+    let folder = context.runs.open(run)?;
+    context.runs.prepare()?;
+    folder.check_links()?;
+    let locks = context.locks();
+    if let Some(holder) = locks.holder(folder.id())? {
+        return Err(still_going_on(&folder, Some(holder.process)));
+    }
+    let Round { recoveries, mut failures } = recover::recover_all(context)?;
+    for recovery in &recoveries {
+        sink.event(Event::Notice { text: recovery.sentence() });
+        if recovery.run == folder.id() {
+            recovery.check()?;
+        }
+    }
+    if !journal::open_transactions(folder.path())?.is_empty() && !failures.is_empty() {
+        return Err(failures.remove(0));
+    }
+    let Some(lease) = locks.lease(folder.id())? else { return Err(still_going_on(&folder, None)) };
+    context.runs.sync_leases()?;
+    match examine(context, &folder) {
+        Ok((started, past)) => Ok(Opened { folder, lease, started, past }),
+        Err(error) => lease.retire().and(Err(error)),
+    }
+}
+
+fn still_going_on(folder: &RunFolder, process: Option<u32>) -> Error {
+    let who = process.map(|process| format!(", in process {process}")).unwrap_or_default();
+    Error::new(Code::LockTimeout, format!("run `{}` is still going on{who}", folder.id()))
+        .detail("process", process)
+        .hint("wait for it, or cancel it with Ctrl-C where it runs")
+}
+
+/// What the record says, if it is what was written and of a run that can go on.
+fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Error> {
+    let run = folder.id();
+    let refuse = |what: &str| Error::new(Code::InvalidInput, format!("run `{run}` {what}"));
+    let state = context.runs.head(run)?.map(|head| head.state);
+    let goes_on = [State::Suspended, State::Interrupted].map(State::as_str);
+    match &state {
+        None => {
+            return Err(refuse("has no end that is known, so that its record can't be trusted").hint("run it again"));
+        }
+        Some(state) if !goes_on.contains(&state.as_str()) => {
+            return Err(refuse(&format!("is over: it ended as `{state}`"))
+                .detail("state", state.as_str())
+                .hint("only a run that waits or whose process died can go on; run it again"));
+        }
+        Some(_) => {}
+    }
+    let report = record::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
+    if let Some(finding) = report.findings.first() {
+        return Err(Error::new(Code::RecordDamaged, format!("the record of run `{run}` was altered: {finding}"))
+            .hint(format!("`nrv runs verify {run}` names everything")));
+    }
+    let records = folder.records()?;
+    if !records.iter().any(|record| record.kind == "run_started") {
+        return Err(refuse("died before it had begun, and did nothing").hint("run it again"));
+    }
+    check_contents(folder)?;
+    let started = Started::load(folder)?;
+    if is_newer(&started.version) {
+        return Err(refuse(&format!("was started by version {} of nrv, which is newer", started.version))
+            .detail("version", started.version)
+            .hint("go on with that version"));
+    }
+    if started.flags.dry_run {
+        return Err(refuse("is a dry run, which has changed nothing").hint("run it again"));
+    }
+    if let Asked::Rollback { parent, .. } = &started.asked {
+        return Err(
+            refuse(&format!("undoes run `{parent}` and does not go on")).hint(format!("`nrv rollback {parent}`"))
+        );
+    }
+    let past = Past::of(folder, records)?;
+    past.check_pack().map_err(|error| {
+        error.hint(format!("nothing was done; `nrv rollback {run}` brings back what the run changed"))
+    })?;
+    Ok((started, past))
+}
+
+/// True if a version is later than this one.
+fn is_newer(version: &str) -> bool {
+    let numbers =
+        |text: &str| -> Vec<u64> { text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect() };
+    numbers(version) > numbers(env!("CARGO_PKG_VERSION"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_newer_by_its_numbers() {
+        let own = env!("CARGO_PKG_VERSION");
+        assert!(!is_newer(own) && !is_newer("0.0.9"));
+        assert!(is_newer("10.0.0") && is_newer(&format!("{own}.1")));
+    }
+}

@@ -1,0 +1,147 @@
+//! Records leave, arrive and expire: one file for a run, and what `[retention]` says.
+
+use std::io::{Read, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::rollback::damaged_pre_images;
+use crate::{
+    base::error::{Code, Error},
+    host::{Context, State},
+    record::{self, Exported, Head, RunFolder, Scope},
+    service::gate::secrets,
+    system::{clock, journal},
+};
+
+/// What a run's head says when its record was removed.
+const EXPIRED: &str = "expired";
+
+const DAY_MS: u64 = 86_400_000;
+
+/// What was removed, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    /// Runs whose records were removed, oldest first.
+    pub removed: Vec<Removed>,
+    /// Bytes that are free again.
+    pub freed: u64,
+    /// How many runs are left.
+    pub kept: usize,
+    /// Bytes that their records take.
+    pub kept_bytes: u64,
+}
+
+/// A run whose record was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// The run.
+    pub run: String,
+    /// Bytes that its record took.
+    pub bytes: u64,
+    /// `age` or `size`: which limit it was beyond.
+    pub beyond: &'static str,
+}
+
+/// Writes a run's record as one file; without `contents` it can be shown and verified, not rolled back.
+pub fn export(context: &Context, id: &str, contents: bool, out: &mut dyn Write) -> Result<Exported, Error> {
+    let shows_secret = |document: &Value| secrets::shows_secret(document, context.rules.secrets());
+    let scope = Scope { contents, shows_secret: &shows_secret };
+    record::export(&context.runs, &context.runs.open(id)?, scope, out)
+}
+
+/// Takes in a record that [`export`] wrote, verified; its id.
+pub fn import(context: &Context, input: &mut dyn Read) -> Result<String, Error> {
+    let limit = context.policy.settings().retention.size;
+    let check = |run: &RunFolder| match damaged_pre_images(run).first() {
+        Some(finding) => Err(Error::new(
+            Code::RecordDamaged,
+            format!("the record of run `{}` in the export is not what was written: {finding}", run.id()),
+        )
+        .hint("export it again")),
+        None => Ok(()),
+    };
+    record::import(&context.runs, input, limit, &check).map(|run| run.id().to_owned())
+}
+
+/// When a run began, to the second; none if its id has no time.
+pub(in crate::host) fn began(id: &str) -> Option<u64> {
+    clock::parse_compact(id.split('-').next()?)
+}
+
+/// Until when a run's record is kept for certain, unless too many others need its room; none if its id has no time.
+pub(in crate::host) fn kept_until(context: &Context, id: &str) -> Option<u64> {
+    Some(began(id)?.saturating_add(context.policy.settings().retention.days.saturating_mul(DAY_MS)))
+}
+
+/// Removes the records of runs that are older than `[retention]` says, and the oldest of those that take more room than it says.
+///
+/// Never one that is going on, waits for a confirmation, or has something to recover. The heads say which have expired. In a dry
+/// run nothing is removed.
+pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
+    let limit = context.policy.settings().retention.size;
+    let now = context.options.clock.now_ms();
+    let mut collected = Collected::default();
+    // Read once: there may be thousands of runs. One that stops from now on has to wait for the next time.
+    let heads = context.runs.heads()?;
+    let mut rest = Vec::new();
+    for id in context.runs.list()? {
+        let folder = context.runs.open(&id)?;
+        let bytes = folder.size()?;
+        collected.kept += 1;
+        collected.kept_bytes += bytes;
+        let is_old = kept_until(context, &id).is_some_and(|until| until < now);
+        rest.push((folder, bytes, is_old));
+    }
+    for (beyond, by_age) in [("age", true), ("size", false)] {
+        let mut young = Vec::new();
+        for (folder, bytes, is_old) in rest {
+            let goes = if by_age { is_old } else { collected.kept_bytes > limit };
+            if !goes || !remove(context, &folder, heads.get(folder.id()), dry_run)? {
+                young.push((folder, bytes, is_old));
+                continue;
+            }
+            collected.kept -= 1;
+            collected.kept_bytes -= bytes;
+            collected.freed += bytes;
+            collected.removed.push(Removed { run: folder.id().to_owned(), bytes, beyond });
+        }
+        rest = young;
+    }
+    Ok(collected)
+}
+
+/// Removes the record of a run with that head; false if it must stay.
+fn remove(context: &Context, folder: &RunFolder, head: Option<&Head>, dry_run: bool) -> Result<bool, Error> {
+    let id = folder.id();
+    let Some(head) = head else { return Ok(false) };
+    let is_over = head.state != State::Suspended.as_str();
+    let may_go = || Ok::<_, Error>(is_over && journal::open_transactions(folder.path())?.is_empty());
+    if !may_go()? || context.locks().is_live(id)? {
+        return Ok(false);
+    }
+    if dry_run {
+        return Ok(true);
+    }
+    // Whoever holds the lease is the only one who may recover or resume the run.
+    let Some(lease) = context.locks().lease(id)? else { return Ok(false) };
+    if !may_go()? {
+        // A lease that stays leads to what is open.
+        let is_open = !journal::open_transactions(folder.path())?.is_empty();
+        return if is_open { Ok(false) } else { lease.retire().map(|()| false) };
+    }
+    context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head.clone() })?;
+    folder.remove()?;
+    lease.retire().map(|()| true)
+}
+
+/// An error if a run's record came without the contents of files: nothing can be brought back from it.
+pub(in crate::host) fn check_contents(folder: &RunFolder) -> Result<(), Error> {
+    if !folder.lacks_contents()? {
+        return Ok(());
+    }
+    let run = folder.id();
+    Err(Error::new(Code::NotFound, format!("what the files of run `{run}` were before is not here")).hint(format!(
+        "its record was exported without contents; export it with `nrv runs export {run} --with-contents`"
+    )))
+}

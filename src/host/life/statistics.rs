@@ -1,0 +1,293 @@
+//! What many runs came to: which rules were broken most and cost most, and how changes went.
+//!
+//! Made of the last record of each run, so that thousands of them take no time to speak of. The same records give the same numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{finish::was_undone, outcome::overviews, retention::began};
+use crate::{
+    base::error::Error,
+    host::{Context, Overview, evaluator::ratio},
+    record::Record,
+};
+
+/// Milliseconds of a day.
+pub(in crate::host) const DAY_MS: u64 = 86_400_000;
+
+/// What runs came to, taken together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Runs that are over, rollbacks left out.
+    pub runs: u64,
+    /// Those that changed something.
+    pub changed: u64,
+    /// Those of them whose changes were undone, by themselves or by a later rollback.
+    pub rolled_back: u64,
+    /// The rules that were broken, the costliest first.
+    pub violations: Vec<Broken>,
+    /// How changes went.
+    pub changes: Rates,
+    /// What became of attempts.
+    pub attempts: Tries,
+    /// Metrics that scripts gave, by name.
+    pub metrics: BTreeMap<String, Spread>,
+}
+
+/// A rule that runs have broken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Broken {
+    /// The rule.
+    pub rule: String,
+    /// The gate that it belongs to.
+    pub gate: String,
+    /// How often it was broken.
+    pub count: u64,
+    /// In how many runs.
+    pub runs: u64,
+    /// The mean rework of these runs: the share of the lines they added that did not stand.
+    pub rework: f64,
+    /// `count` × `rework`: what the list is sorted by.
+    pub score: f64,
+}
+
+/// What became of the attempts of runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tries {
+    /// How many there were.
+    pub count: u64,
+    /// Those whose changes were kept, whatever became of the run then.
+    pub kept: u64,
+    /// Those that were undone.
+    pub undone: u64,
+    /// The share that was kept; none without attempts.
+    pub kept_share: Option<f64>,
+}
+
+/// Shares and means; none where nothing was counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rates {
+    /// Lines added and removed per change of a file.
+    pub lines_per_modification: Option<f64>,
+    /// The share of changes of files with at most five lines.
+    pub small_share: Option<f64>,
+    /// The share of runs with tests in which all passed.
+    pub build_success: Option<f64>,
+    /// Calls per committed change, over runs that committed any.
+    pub calls_per_change: Option<f64>,
+    /// The share of runs that changed something whose changes were undone.
+    pub rollback_frequency: Option<f64>,
+    /// The mean rework of runs that added lines.
+    pub rework: Option<f64>,
+}
+
+/// The values of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// In how many runs it was given.
+    pub runs: u64,
+    /// The least.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// Sums over runs, of which rates are made.
+#[derive(Default)]
+struct Sums {
+    modifications: u64,
+    lines: u64,
+    small: u64,
+    tested: u64,
+    tests_passed: u64,
+    calls: u64,
+    committed: u64,
+    attempts: (u64, u64),
+    rework: Vec<f64>,
+    broken: BTreeMap<(String, String), (u64, Vec<f64>)>,
+    metrics: BTreeMap<String, Vec<f64>>,
+}
+
+/// Takes the runs of the last days together; all of them without a number.
+pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
+    let since = days.map(|days| context.options.clock.now_ms().saturating_sub(days.saturating_mul(DAY_MS)));
+    let is_recent = |run: &Overview| since.is_none_or(|since| began(&run.run).is_some_and(|began| began >= since));
+    let all = overviews(context)?;
+    let undoing = all.iter().filter(|run| run.state == "done" && run.mode == "apply");
+    // From the last to the first: what a rollback undid stands again if it was rolled back itself.
+    let undone = undoing.rev().fold(BTreeSet::new(), |mut undone: BTreeSet<&str>, run| {
+        let parent = run.subject.strip_prefix("rollback of ").filter(|_| !undone.contains(run.run.as_str()));
+        undone.extend(parent);
+        undone
+    });
+    let mut stats = Stats::default();
+    let mut sums = Sums::default();
+    for run in all.iter().filter(|run| !run.is_rollback && is_recent(run)) {
+        let Some(end) = end_of(context, &run.run)? else { continue };
+        stats.runs += 1;
+        let committed = number(&end.data["changes"]["committed"]);
+        let is_undone = committed > 0 && (undone.contains(run.run.as_str()) || was_undone(&end));
+        stats.changed += u64::from(committed > 0);
+        stats.rolled_back += u64::from(is_undone);
+        sums.add(&end.data, is_undone);
+    }
+    Ok(sums.into_stats(stats))
+}
+
+/// How a run ended; none if it goes on, waits or died.
+fn end_of(context: &Context, id: &str) -> Result<Option<Record>, Error> {
+    let folder = context.runs.open(id)?;
+    // A damaged record is `runs verify`'s to report.
+    let last = folder.last_record().unwrap_or_default();
+    if last.as_ref().is_none_or(|last| last.kind == "run_finished") {
+        return Ok(last);
+    }
+    // Recovery may have had something to add.
+    let ends = folder.records_with(&[r#""kind":"run_"#]).unwrap_or_default();
+    Ok(ends.into_iter().rfind(|record| record.kind.starts_with("run_")).filter(|last| last.kind == "run_finished"))
+}
+
+impl Sums {
+    fn add(&mut self, end: &Value, is_undone: bool) {
+        let changes = &end["changes"];
+        let evaluation = |name: &str| {
+            let all = end["evaluations"].as_array().into_iter().flatten();
+            all.into_iter().find(|one| one["evaluator"] == name).unwrap_or(&Value::Null)
+        };
+        self.modifications += number(&changes["modifications"]);
+        self.small += number(&changes["small"]);
+        self.lines += number(&changes["added"]) + number(&changes["removed"]);
+        if number(&changes["committed"]) > 0 {
+            self.committed += number(&changes["committed"]);
+            self.calls += number(&end["calls"]);
+        }
+        self.attempts.0 += number(&end["attempts"]["kept"]);
+        self.attempts.1 += number(&end["attempts"]["undone"]);
+        if let Some(passed) = evaluation("tests-pass")["passed"].as_bool() {
+            self.tested += 1;
+            self.tests_passed += u64::from(passed);
+        }
+        let rework = if is_undone { 1.0 } else { ratio(number(&changes["reworked"]), number(&changes["added"])) };
+        if number(&changes["added"]) > 0 {
+            self.rework.push(rework);
+        }
+        self.add_violations(end, rework);
+        for (name, value) in end["metrics"].as_object().into_iter().flatten() {
+            // An integer that JSON does not hold exactly stands as a text.
+            let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+            self.metrics.entry(name.clone()).or_default().extend(number);
+        }
+    }
+
+    fn add_violations(&mut self, end: &Value, rework: f64) {
+        let mut here: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for violation in end["violations"].as_array().into_iter().flatten() {
+            let gate = violation["gate_name"].as_str().unwrap_or_default();
+            for rule in violation["triggered_rules"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                *here.entry((rule.to_owned(), gate.to_owned())).or_default() += 1;
+            }
+        }
+        for (rule, count) in here {
+            let sum = self.broken.entry(rule).or_default();
+            sum.0 += count;
+            sum.1.push(rework);
+        }
+    }
+
+    fn into_stats(self, stats: Stats) -> Stats {
+        let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part, whole));
+        let changes = Rates {
+            lines_per_modification: share(self.lines, self.modifications),
+            small_share: share(self.small, self.modifications),
+            build_success: share(self.tests_passed, self.tested),
+            calls_per_change: share(self.calls, self.committed),
+            rollback_frequency: share(stats.rolled_back, stats.changed),
+            rework: (!self.rework.is_empty()).then(|| mean(&self.rework)),
+        };
+        let (kept, undone) = self.attempts;
+        let attempts = Tries { count: kept + undone, kept, undone, kept_share: share(kept, kept + undone) };
+        let broken = |((rule, gate), (count, rework)): ((String, String), (u64, Vec<f64>))| {
+            let (runs, rework) = (rework.len() as u64, mean(&rework));
+            Broken { rule, gate, count, runs, rework, score: rounded(count as f64 * rework) }
+        };
+        let mut violations: Vec<Broken> = self.broken.into_iter().map(broken).collect();
+        violations.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.count.cmp(&a.count)));
+        let metrics = self.metrics.into_iter().filter_map(|(name, values)| Some((name, spread(&values)?)));
+        Stats { violations, changes, attempts, metrics: metrics.collect(), ..stats }
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { rounded(values.iter().sum::<f64>() / values.len() as f64) }
+}
+
+fn spread(values: &[f64]) -> Option<Spread> {
+    let min = values.iter().copied().min_by(f64::total_cmp)?;
+    let max = values.iter().copied().max_by(f64::total_cmp)?;
+    Some(Spread { runs: values.len() as u64, min, mean: mean(values), max })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn end(added: u64, reworked: u64, rules: &[&str]) -> Value {
+        let violations: Vec<Value> =
+            rules.iter().map(|rule| json!({"gate_name": "g", "triggered_rules": [rule]})).collect();
+        let changes =
+            json!({"committed": 1, "modifications": 2, "small": 1, "added": added, "removed": 0, "reworked": reworked});
+        json!({"calls": 3, "changes": changes, "violations": violations, "metrics": {"score": added}})
+    }
+
+    #[test]
+    fn violations_are_ranked_by_frequency_and_rework() {
+        let mut sums = Sums::default();
+        // Often, and nothing had to be done again.
+        sums.add(&end(10, 0, &["often", "often", "often"]), false);
+        // Seldom and dear.
+        sums.add(&end(10, 5, &["dear"]), false);
+        sums.add(&end(10, 0, &["dear"]), true);
+        let stats = sums.into_stats(Stats { runs: 3, changed: 3, rolled_back: 1, ..Stats::default() });
+        let row = |broken: &Broken| (broken.rule.clone(), broken.count, broken.runs, broken.rework, broken.score);
+        let rows: Vec<_> = stats.violations.iter().map(row).collect();
+        assert_eq!(rows, [("dear".to_owned(), 2, 2, 0.75, 1.5), ("often".to_owned(), 3, 1, 0.0, 0.0)]);
+        let rates = Rates {
+            lines_per_modification: Some(5.0),
+            small_share: Some(0.5),
+            build_success: None,
+            calls_per_change: Some(3.0),
+            rollback_frequency: Some(0.333_333),
+            rework: Some(0.5),
+        };
+        assert_eq!(stats.changes, rates);
+        assert_eq!(stats.metrics["score"], Spread { runs: 3, min: 10.0, mean: 10.0, max: 10.0 });
+    }
+
+    #[test]
+    fn a_large_metric_counts_too() {
+        let mut sums = Sums::default();
+        sums.add(&json!({"metrics": {"size": "9007199254740994", "other": "none"}}), false);
+        let stats = sums.into_stats(Stats::default());
+        let max = 9_007_199_254_740_994.0;
+        assert_eq!(stats.metrics, BTreeMap::from([("size".to_owned(), Spread { runs: 1, min: max, mean: max, max })]));
+    }
+
+    #[test]
+    fn without_runs_there_are_no_rates() {
+        assert_eq!(Sums::default().into_stats(Stats::default()), Stats::default());
+    }
+}

@@ -1,0 +1,144 @@
+//! A run that waits for a confirmation: what its record and its error say, how it is answered, and what listings show.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::start::Origin;
+use crate::{
+    base::{
+        diff::{self, Mark, Stat},
+        error::{Code, Error},
+        text::escape,
+    },
+    host::{
+        Host, Position,
+        change::{
+            confirm::{GATES, Subject},
+            confirmations::{self, Bound, Standing},
+        },
+    },
+    record::{Record, RunFolder},
+};
+
+/// How many files an error names of those that wait for a confirmation.
+const NAMED: usize = 20;
+
+/// What a signature over a confirmation is made for.
+pub(in crate::host) const NAMESPACE: &str = "nrv-confirm";
+
+/// A confirmation for which a run waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// Its id, such as `c1`.
+    pub id: String,
+    /// What is asked.
+    pub label: String,
+    /// From when on it can't be given any more.
+    pub expires_at: String,
+}
+
+/// What a run waits for, from its records: the latest confirmation that was asked for and not answered; none unless it is
+/// suspended.
+pub fn waiting(folder: &RunFolder, records: &[Record]) -> Option<Waiting> {
+    records.last().filter(|record| record.kind == "run_suspended")?;
+    let asked = records.iter().rfind(|record| record.kind == "confirmation_pending")?;
+    let answers = ["confirmation_granted", "confirmation_refused"];
+    let is_answer = |record: &Record| answers.contains(&record.kind.as_str()) && record.data["id"] == asked.data["id"];
+    let bound = confirmations::read(asked, folder).ok().filter(|_| !records.iter().any(is_answer))?;
+    Some(Waiting { id: bound.id, label: bound.label, expires_at: bound.expires_at })
+}
+
+impl Waiting {
+    /// What a person wants to know, in one line.
+    pub fn sentence(&self) -> String {
+        let day = self.expires_at.get(..10).unwrap_or_default();
+        format!("waits for `{}`: {}, until {day}", self.id, escape(&self.label))
+    }
+}
+
+/// What a person types to answer a confirmation of a run that is suspended.
+pub(in crate::host) struct Commands {
+    pub(in crate::host) approve: String,
+    pub(in crate::host) reject: String,
+    pub(in crate::host) sign: String,
+}
+
+impl Commands {
+    pub(in crate::host) fn of(bound: &Bound) -> Self {
+        let Bound { id, run, .. } = bound;
+        Commands {
+            approve: format!("nrv resume {run} --approve {id}"),
+            reject: format!("nrv resume {run} --reject {id}"),
+            sign: format!("ssh-keygen -Y sign -n {NAMESPACE} -f KEY .runs/{run}/{}", bound.file()),
+        }
+    }
+}
+
+impl Host<'_> {
+    /// Records that the run waits, with the change as a patch beside it. The error says for what, and how to go on.
+    pub(in crate::host) fn suspend(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Error {
+        match self.note_pending(bound, subject, position) {
+            Ok(patch) => self.suspended(bound, subject, patch),
+            Err(error) => error,
+        }
+    }
+
+    /// The path of the patch, if there is one.
+    fn note_pending(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<String>, Error> {
+        let path = Some(format!("artifacts/{}.patch", bound.id)).filter(|_| !subject.patch.bytes.is_empty());
+        let patch = path.as_ref().map(|path| format!(".runs/{}/{path}", self.folder.id()));
+        // Asked by a former session, which has recorded that.
+        if self.confirmations.get(&bound.id).is_some() {
+            return Ok(patch);
+        }
+        if let Some(path) = &path {
+            let (shown, _) = self.kept_patch(&subject.patch);
+            self.room(shown.len() as u64)?;
+            self.folder.write(path, &shown)?;
+        }
+        let files = [bound.file()].into_iter().chain(path).collect();
+        self.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;
+        self.confirmations.keep(bound.clone(), Standing::Pending, position.to_string());
+        Ok(patch)
+    }
+
+    fn suspended(&self, bound: &Bound, subject: &Subject, patch: Option<String>) -> Error {
+        let Commands { approve, reject, sign } = Commands::of(bound);
+        let stats = diff::marked(&subject.patch.stats, &subject.patch.bytes);
+        let file = |(stat, marks): &(&Stat, Vec<Mark>)| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed, "marks": marks});
+        let more = diff::counted(stats.iter().skip(NAMED).map(|(_, marks)| marks.as_slice()));
+        let message = format!("the run waits for the confirmation `{}`: {}", bound.id, escape(&bound.label));
+        let mut error = Error::new(Code::Suspended, message)
+            .detail("confirmation", bound.id.as_str())
+            .detail("label", bound.label.as_str())
+            .detail("kind", bound.kind.as_str())
+            .detail("run", bound.run.as_str())
+            .detail("files", stats.iter().take(NAMED).map(file).collect::<Vec<Value>>())
+            .detail("n_files", stats.len())
+            .detail("expires_at", bound.expires_at.as_str())
+            .detail("approve", approve.as_str())
+            .detail("reject", reject.as_str());
+        if !more.is_empty() {
+            error =
+                error.detail("more_files", Value::Object(more.into_iter().map(|(word, n)| (word, json!(n))).collect()));
+        }
+        if let Some(patch) = patch {
+            error = error.detail("patch", patch);
+        }
+        if let Some(results) = subject.shown.get("results").filter(|_| subject.kind == GATES) {
+            error = error.detail("results", results.clone());
+        }
+        let goes_on = match self.origin {
+            Origin::Script | Origin::Session | Origin::Person => {
+                format!("`{approve}` goes on, `{reject}` undoes the run")
+            }
+            Origin::Program => "the program goes on with `Host::resume` and an approval".to_owned(),
+        };
+        match self.policy.settings().confirm.approvers {
+            None => error.hint(goes_on),
+            Some(_) => {
+                error.detail("sign", sign.as_str()).hint(format!("an approver signs it with `{sign}`; then {goes_on}"))
+            }
+        }
+    }
+}

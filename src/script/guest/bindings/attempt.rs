@@ -1,0 +1,44 @@
+//! `nrv.attempt`: two calls around a closure, so that the closure itself never leaves the script's process.
+
+use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
+
+use crate::{
+    base::{call::Call, error::Code},
+    script::guest::{
+        bindings::host::{Host, Reply, terminated},
+        fault,
+    },
+};
+
+/// Runs a closure; keeps what it changed unless it throws or gives `false`.
+///
+/// What a script can't catch goes through: it ends the script, and the host takes the attempt back. So does a lock that was not to
+/// be had, since the run can go on from there later.
+pub(super) fn attempt(ctx: &NativeCallContext<'_>, host: &Host, closure: &FnPtr) -> Reply {
+    host.ask(ctx, Call::AttemptBegin {})?;
+    let outcome = closure.call_within_context::<Dynamic>(ctx, ());
+    if host.has_ended() {
+        return Err(terminated());
+    }
+    let (value, error) = match outcome {
+        Ok(value) => (value.flatten(), Dynamic::UNIT),
+        Err(error) => (Dynamic::UNIT, caught(ctx, host, *error)?),
+    };
+    let keep = error.is_unit() && !value.as_bool().is_ok_and(|value| !value);
+    // If it can't be undone nothing may go on as if it were.
+    host.ask_finally(ctx, Call::AttemptEnd { keep })?;
+    Ok(Map::from([("kept".into(), keep.into()), ("value".into(), value), ("error".into(), error)]).into())
+}
+
+/// What the closure threw: as it was thrown, or the engine's error as a map like the host's.
+fn caught(ctx: &NativeCallContext<'_>, host: &Host, error: EvalAltResult) -> Reply {
+    let fault = fault::Context { host, engine: ctx.engine(), ast: None, limits: host.limits() };
+    let main = ctx.call_source().unwrap_or_default();
+    let (thrown, explained) = fault::catch(error, main, &fault)?;
+    if explained.code() == Code::LockTimeout {
+        host.end(explained);
+        return Err(terminated());
+    }
+    // A script may throw `()`, which would look like no error at all.
+    Ok(thrown.filter(|thrown| !thrown.is_unit()).unwrap_or_else(|| fault::thrown(&explained)))
+}

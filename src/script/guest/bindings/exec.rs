@@ -1,0 +1,116 @@
+//! `nrv.exec`: programs that a script runs, without a shell, on a view of the tree.
+
+use rhai::{Array, Dynamic, Engine, NativeCallContext};
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        call::{Call, Run},
+        error::{Code, Error},
+        json::Keyed,
+    },
+    script::guest::{
+        bindings::{
+            Field, Namespace, fields,
+            host::{Host, Nrv, Reply},
+            registry,
+        },
+        value,
+    },
+};
+
+const COMMAND: &[Field] = fields! {
+    program: "string", args: "array?", cwd: "string | ()?", env: "map?", timeout_ms: "int | ()?", stdin: "string | ()?",
+    writes: "array?", test: "bool?",
+};
+
+const OUTCOME: &[Field] = fields! {
+    status: "int | ()", signal: "int | ()", stdout: "string", stderr: "string", truncated: "bool", timed_out: "bool",
+    changed: "array", duration_ms: "int", cpu_ms: "int", peak_bytes: "int",
+};
+
+const VERIFIED: &[Field] = fields! {
+    ok: "bool",
+    outcomes: "array" = fields! {
+        command: "array", status: "int | ()", error: "map?", signal: "int | ()?", stdout: "string?", stderr: "string?",
+        truncated: "bool?", timed_out: "bool?", changed: "array?", duration_ms: "int?", cpu_ms: "int?",
+        peak_bytes: "int?",
+    },
+};
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: "nrv.exec",
+    doc: "Programs, run without a shell on a view of the tree. A command is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` must be there. `[[exec.allow]]` of the policy and `permissions.exec` of the header have to allow it. It never writes the tree: what it changes in its view below the globs `writes` is judged and made like any other change, and a change anywhere else is an error. `test: true` marks a test, whose failure is told at the end of the run.",
+    calls: registry! {
+        "nrv.exec";
+        /// Runs a command that has to succeed: as `run`, but a status other than 0 is the error `command_failed`, and nothing of what it changed stays.
+        ///
+        /// ```rhai
+        /// nrv.exec.check(#{ program: "cargo", args: ["check"] });
+        /// ```
+        check(command: "map" = COMMAND) -> "map" = OUTCOME;
+        /// Runs a command: `#{status, signal, stdout, stderr, truncated, timed_out, changed, duration_ms, cpu_ms, peak_bytes}`.
+        ///
+        /// `status` is `()` if a signal ended it, `changed` lists the files that it changed. What it changed is kept whatever its status;
+        /// of a command that was ended by a signal or ran out of time nothing is. Of long output there are the head and the tail.
+        ///
+        /// ```rhai
+        /// let formatted = nrv.exec.run(#{ program: "cargo", args: ["fmt"], writes: ["**/*.rs"] });
+        /// ```
+        run(command: "map" = COMMAND) -> "map" = OUTCOME;
+        /// Runs all commands and tells of each: `#{ok, outcomes}`, where `ok` is true if each ended with status 0.
+        ///
+        /// An outcome is that of `run` with the `command`; one that could not be run has an `error` and no status.
+        ///
+        /// ```rhai
+        /// let verified = nrv.exec.verify([#{ program: "cargo", args: ["check"] }, #{ program: "cargo", args: ["test"], test: true }]);
+        /// ```
+        verify(commands: "array" = COMMAND) -> "map" = VERIFIED;
+    },
+    register,
+};
+
+#[derive(Clone)]
+struct Exec(Host);
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Exec>("nrv.exec");
+    engine.register_get("exec", |nrv: &mut Nrv| Exec(nrv.0.clone()));
+    engine.register_fn("run", |ctx: NativeCallContext<'_>, this: &mut Exec, command: Dynamic| {
+        let run = this.command(&ctx, &command)?;
+        this.0.call(&ctx, Call::ExecRun(Box::new(run)))
+    });
+    engine.register_fn("check", |ctx: NativeCallContext<'_>, this: &mut Exec, command: Dynamic| {
+        let run = Run { check: true, ..this.command(&ctx, &command)? };
+        this.0.call(&ctx, Call::ExecRun(Box::new(run)))
+    });
+    engine.register_fn("verify", |ctx: NativeCallContext<'_>, this: &mut Exec, commands: Array| -> Reply {
+        let runs = commands.iter().map(|command| this.command(&ctx, command)).collect::<Result<Vec<_>, _>>()?;
+        let outcomes = runs.into_iter().map(|run| this.outcome(&ctx, run)).collect::<Result<Vec<_>, _>>()?;
+        let ok = outcomes.iter().all(|outcome| outcome["status"] == 0);
+        Ok(value::from_json(json!({"ok": ok, "outcomes": outcomes})))
+    });
+}
+
+impl Exec {
+    fn command(&self, ctx: &NativeCallContext<'_>, command: &Dynamic) -> Result<Run, Box<rhai::EvalAltResult>> {
+        let command = self.0.json(ctx, command)?;
+        let parsed = serde_json::from_value(command).map(|Keyed(run): Keyed<Run>| run);
+        parsed.map_err(|error| {
+            let hint = "its form is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` must be there";
+            let error = Error::new(Code::InvalidInput, format!("the command can't be run: {error}"));
+            self.0.raise(ctx, error.hint(hint))
+        })
+    }
+
+    /// What came of one of several commands; only what ends the script is an error.
+    fn outcome(&self, ctx: &NativeCallContext<'_>, run: Run) -> Result<Value, Box<rhai::EvalAltResult>> {
+        let argv = run.argv();
+        let mut outcome = match self.0.try_ask(ctx, Call::ExecRun(Box::new(run)))? {
+            Ok(reply) => reply,
+            Err(error) => json!({"error": error, "status": null}),
+        };
+        outcome["command"] = json!(argv);
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,228 @@
+//! Streams of events: one event at a time for the script, many at a time from the host.
+//!
+//! No event is kept. The host is told once that a stream needs no more events: when its end was seen, when a loop over it ends,
+//! when nothing in the script holds it any more, or when the script itself ends.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
+use serde_json::{Value, json};
+
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+    },
+    script::guest::{
+        bindings::host::{Host, Reply, terminated},
+        fault, value,
+    },
+};
+
+/// What came of the open streams and was not seen yet, by the host's numbers.
+pub(super) type Streams = BTreeMap<u64, Waiting>;
+
+/// Events of one stream that nobody has seen.
+#[derive(Default)]
+pub(super) struct Waiting {
+    events: VecDeque<Value>,
+    /// How many were seen.
+    taken: u64,
+}
+
+/// A stream, as a script holds it. Whoever reads an event takes it from all that hold the same stream.
+#[derive(Clone)]
+pub(super) struct EventStream(Arc<Open>);
+
+/// A stream that is closed when nobody holds it any more.
+struct Open {
+    host: Host,
+    number: u64,
+    at: Option<Location>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.host.close(self.number);
+    }
+}
+
+impl Host {
+    /// Tells the host that a stream needs no more events, unless it knows. After the end of a script it finds that out itself.
+    fn close(&self, number: u64) {
+        let waiting = self.streams().remove(&number);
+        if let Some(waiting) = waiting.filter(|_| !self.has_ended()) {
+            // Nobody could catch it here, and what is not recorded must not go on.
+            let _ = self.close_stream(number, waiting.taken).map_err(|error| self.end(error));
+        }
+    }
+
+    /// Closes what a script has left open.
+    pub(in crate::script::guest) fn close_all(&self) {
+        let open: Vec<u64> = self.streams().keys().copied().collect();
+        open.into_iter().for_each(|number| self.close(number));
+    }
+}
+
+impl EventStream {
+    /// Begins a stream.
+    pub(super) fn begin(ctx: &NativeCallContext<'_>, host: &Host, call: Call) -> Result<Self, Box<EvalAltResult>> {
+        let number = host.open_stream(ctx, call)?;
+        host.streams().insert(number, Waiting::default());
+        Ok(EventStream(Arc::new(Open { host: host.clone(), number, at: fault::place_of(ctx) })))
+    }
+
+    /// The next event; none after the end. With the end of the stream it is closed.
+    fn take(&self) -> Result<Option<Value>, Box<EvalAltResult>> {
+        let Open { host, number, at } = &*self.0;
+        if host.has_ended() {
+            return Err(terminated());
+        }
+        let event = match self.waiting() {
+            None => return Ok(None),
+            Some(Some(event)) => event,
+            Some(None) => match self.fetch() {
+                Ok(Some(event)) => event,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    let error = host.raise_at(at.clone(), error);
+                    host.close(*number);
+                    return Err(error);
+                }
+            },
+        };
+        let kind = event.get("type").and_then(Value::as_str);
+        if matches!(kind, Some("completed" | "error")) {
+            host.close(*number);
+            // What can't be caught elsewhere can't be passed over here.
+            if let Some(error) = failure(&event).filter(|error| error.code().is_final()) {
+                return Err(host.raise_at(at.clone(), error));
+            }
+        }
+        if host.has_ended() { Err(terminated()) } else { Ok(Some(event)) }
+    }
+
+    /// An event that is there; none in none if the stream is closed.
+    fn waiting(&self) -> Option<Option<Value>> {
+        let mut streams = self.0.host.streams();
+        let waiting = streams.get_mut(&self.0.number)?;
+        let event = waiting.events.pop_front();
+        waiting.taken += u64::from(event.is_some());
+        Some(event)
+    }
+
+    /// Waits for events, and gives the first.
+    fn fetch(&self) -> Result<Option<Value>, Error> {
+        let events = self.0.host.next_events(self.0.number)?;
+        if events.is_empty() {
+            self.0.host.close(self.0.number);
+        } else if let Some(waiting) = self.0.host.streams().get_mut(&self.0.number) {
+            waiting.events = events.into();
+        }
+        Ok(self.waiting().flatten())
+    }
+}
+
+impl IntoIterator for EventStream {
+    type Item = Reply;
+    type IntoIter = Events;
+
+    fn into_iter(self) -> Events {
+        Events { stream: self, is_over: false }
+    }
+}
+
+/// The events of a stream in a loop. When the loop ends the stream does.
+pub(super) struct Events {
+    stream: EventStream,
+    is_over: bool,
+}
+
+impl Iterator for Events {
+    type Item = Reply;
+
+    fn next(&mut self) -> Option<Reply> {
+        if self.is_over {
+            return None;
+        }
+        let event = self.stream.take();
+        // A loop with an empty body goes on after an error.
+        self.is_over = !matches!(event, Ok(Some(_)));
+        event.map(|event| event.map(value::from_json)).transpose()
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.stream.0.host.close(self.stream.0.number);
+    }
+}
+
+/// Gives each event of a stream to a function; the reply at its end, or what had come when the function gave `true`.
+pub(super) fn each(ctx: &NativeCallContext<'_>, host: &Host, call: Call, callback: &FnPtr) -> Reply {
+    let stream = EventStream::begin(ctx, host, call)?;
+    let mut come = Come::default();
+    while let Some(mut event) = stream.take()? {
+        let end = come.note(&mut event);
+        let said = callback.call_within_context::<Dynamic>(ctx, (value::from_json(event),))?;
+        if host.has_ended() {
+            return Err(terminated());
+        }
+        match end {
+            Some(Ok(reply)) => return Ok(value::from_json(reply)),
+            Some(Err(error)) => return Err(host.raise(ctx, error)),
+            None if said.flatten().as_bool().is_ok_and(|stop| stop) => {
+                host.close(stream.0.number);
+                return if host.has_ended() { Err(terminated()) } else { Ok(value::from_json(come.cut())) };
+            }
+            None => {}
+        }
+    }
+    Err(host.raise(ctx, Error::new(Code::Internal, "the host ended a stream without saying how")))
+}
+
+/// What has come of a reply before its end.
+#[derive(Default)]
+struct Come {
+    model: Value,
+    text: String,
+    tool_calls: Vec<Value>,
+    usage: Value,
+}
+
+impl Come {
+    /// Notes an event; the reply or the error if it is the last.
+    fn note(&mut self, event: &mut Value) -> Option<Result<Value, Error>> {
+        match event.get("type").and_then(Value::as_str) {
+            Some("started") => self.model = event["model"].clone(),
+            Some("token") => self.text.push_str(event["text"].as_str().unwrap_or_default()),
+            Some("tool_call") => self.tool_calls.push(event["call"].clone()),
+            Some("metrics") => self.usage = event["usage"].clone(),
+            Some("completed") => return Some(Ok(event["reply"].clone())),
+            Some("error") => return failure(event).map(Err),
+            _ => {}
+        }
+        None
+    }
+
+    /// The reply of a stream that the script has ended.
+    fn cut(self) -> Value {
+        let mut reply = json!({
+            "finish": "cancelled", "model_requested": self.model, "text": self.text, "tool_calls": self.tool_calls,
+        });
+        if !self.usage.is_null() {
+            reply["usage"] = self.usage;
+        }
+        reply
+    }
+}
+
+/// The error of an event that ends a stream badly.
+fn failure(event: &Value) -> Option<Error> {
+    let error = event.get("error")?;
+    let unreadable = |_| Error::new(Code::Internal, "the host ended a stream with an error that can't be read");
+    Some(serde_json::from_value(error.clone()).unwrap_or_else(unreadable))
+}

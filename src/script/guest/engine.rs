@@ -1,0 +1,238 @@
+//! The engine: what a script may say, and what it may use up.
+//!
+//! Nothing of the engine's own reaches a file, a clock or another module: `eval` is off, time functions are replaced, the
+//! resolver knows only the sources that came with the request.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+};
+
+use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, OptimizationLevel, Position, Scope, Shared};
+
+use crate::{
+    base::{
+        error::{Code, Error},
+        frame::{Limits, RunRequest},
+    },
+    script::guest::{
+        bindings::{self, Host},
+        source,
+    },
+};
+
+/// How many operations pass between two looks at the pipe for a cancellation.
+const OPERATIONS_PER_LOOK: u64 = 1 << 16;
+
+/// Nesting of expressions, at top level and in functions.
+const EXPRESSION_DEPTH: (usize, usize) = (64, 48);
+
+/// Names of functions and closures depend on it: a fixed one makes them the same in every run.
+const HASHING_SEED: [u64; 4] = [0x6e72_7620, 0x7363_7269, 0x7074_2068, 0x6173_6821];
+
+/// The name of the host's object.
+pub(super) const HOST: &str = "nrv";
+
+/// The name of the arguments.
+pub(super) const ARGS: &str = "args";
+
+/// The engine's functions that a script can't use.
+pub(super) const REFUSED: &[&str] = &["eval", "exit", "sleep", "timestamp"];
+
+/// An engine that parses and runs nothing.
+pub(super) fn bare() -> Engine {
+    static SEED: Once = Once::new();
+    // Before anything else of the engine in this process; a second call would be refused.
+    SEED.call_once(|| {
+        let _ = rhai::config::hashing::set_hashing_seed(Some(HASHING_SEED));
+    });
+    let mut engine = Engine::new();
+    engine.disable_symbol("eval");
+    engine.set_strict_variables(true);
+    engine.set_fail_on_invalid_map_property(true);
+    // What is checked is what is written, so nothing is folded first.
+    engine.set_optimization_level(OptimizationLevel::None);
+    engine.set_max_expr_depths(EXPRESSION_DEPTH.0, EXPRESSION_DEPTH.1);
+    engine.set_module_resolver(rhai::module_resolvers::DummyModuleResolver::new());
+    engine
+}
+
+/// The scope that every source begins with: the names that it may use, without their values.
+pub(super) fn names() -> Scope<'static> {
+    let mut scope = Scope::new();
+    scope.push_constant(HOST, ()).push_constant(ARGS, ());
+    scope
+}
+
+/// An engine that runs a request, with the sources that it finds modules among.
+pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engine, Modules) {
+    let mut engine = bare();
+    limit(&mut engine, limits, host);
+    without_time(&mut engine);
+    let printer = host.clone();
+    engine.on_print(move |text| printer.print(text));
+    let printer = host.clone();
+    engine.on_debug(move |text, _, _| printer.print(text));
+    bindings::register(&mut engine);
+
+    show_names(&mut engine, bindings::object(host), super::value::from_json(request.args.clone()));
+    let modules = Modules::default();
+    modules.add(&request.sources, &request.imports);
+    engine.set_module_resolver(Resolver { modules: modules.clone(), host: host.clone() });
+    (engine, modules)
+}
+
+/// Makes `nrv` and `args` visible wherever a script runs; the parser knows them from [`names`].
+///
+/// Values in the scope would not reach functions, and values in a global module are not found by a closure in a function:
+/// the engine looks for what a closure captures in the function's scope only, unless this hook knows it.
+#[expect(
+    deprecated,
+    reason = "the engine marks the hook as volatile, not as going away; no other way reaches closures"
+)]
+fn show_names(engine: &mut Engine, nrv: Dynamic, args: Dynamic) {
+    // Shared, or each use would copy all arguments.
+    let args = args.into_read_only().into_shared();
+    engine.on_var(move |name, _, _| {
+        Ok(match name {
+            HOST => Some(nrv.clone()),
+            ARGS => Some(args.clone()),
+            _ => None,
+        })
+    });
+}
+
+fn limit(engine: &mut Engine, limits: &Limits, host: &Host) {
+    engine.set_max_call_levels(limits.call_depth);
+    // Any of these makes pushes quadratic, so only what was asked for.
+    if let Some(bytes) = limits.string {
+        engine.set_max_string_size(bytes);
+    }
+    if let Some(items) = limits.array {
+        engine.set_max_array_size(items);
+    }
+    if let Some(entries) = limits.map {
+        engine.set_max_map_size(entries);
+    }
+    // The engine's own count misses closures that native functions call; this hook does not.
+    let (most, host) = (limits.operations, host.clone());
+    engine.on_progress(move |_| {
+        let now = host.count_operation();
+        if now >= most {
+            host.end(limit_error("operations", format!("the script needs more than {most} operations")));
+        } else if now % OPERATIONS_PER_LOOK == OPERATIONS_PER_LOOK - 1 {
+            host.look();
+        }
+        host.has_ended().then_some(Dynamic::UNIT)
+    });
+}
+
+/// The error of a script that reached one of its limits.
+pub(super) fn limit_error(name: &str, message: String) -> Error {
+    Error::new(Code::ScriptLimit, message)
+        .detail("limit", format!("script.limits.{name}"))
+        .hint(format!("`script.limits.{name}` in `nrv.toml` bounds it"))
+}
+
+/// Replaces what would read a clock, wait, or end a script from within.
+fn without_time(engine: &mut Engine) {
+    fn refuse(message: &str) -> Result<Dynamic, Box<EvalAltResult>> {
+        Err(EvalAltResult::ErrorRuntime(message.into(), Position::NONE).into())
+    }
+    const CLOCK: &str = "a script has no clock: its runs would differ";
+    const SLEEP: &str = "a script can't sleep: it has no clock";
+    const EXIT: &str = "there is no `exit`: end with a value, `return` from the top level, or `throw`";
+    engine.register_fn("timestamp", || refuse(CLOCK));
+    engine.register_fn("sleep", |_: i64| refuse(SLEEP));
+    engine.register_fn("sleep", |_: f64| refuse(SLEEP));
+    engine.register_fn("exit", || refuse(EXIT));
+    engine.register_fn("exit", |_: Dynamic| refuse(EXIT));
+}
+
+/// The modules that can be imported, and those that were.
+#[derive(Clone, Default)]
+pub(super) struct Modules(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    sources: BTreeMap<String, String>,
+    imports: BTreeMap<String, BTreeMap<String, String>>,
+    loaded: BTreeMap<String, Shared<Module>>,
+}
+
+impl Modules {
+    /// Adds sources and what their imports mean. If one is not what it was, all are evaluated again when they are next imported.
+    pub(super) fn add(&self, sources: &BTreeMap<String, String>, imports: &BTreeMap<String, BTreeMap<String, String>>) {
+        let mut known = self.known();
+        let is_other = |(path, text): (&String, &String)| known.sources.get(path).is_some_and(|old| old != text);
+        if sources.iter().any(is_other) {
+            known.loaded.clear();
+        }
+        known.sources.extend(sources.clone());
+        for (path, meant) in imports {
+            known.imports.entry(path.clone()).or_default().extend(meant.clone());
+        }
+    }
+
+    /// The module that a literal in a source means, if it was imported.
+    pub(super) fn loaded(&self, importer: &str, literal: &str) -> Option<Shared<Module>> {
+        let known = self.known();
+        known.loaded.get(known.imports.get(importer)?.get(literal)?).cloned()
+    }
+
+    /// The path that a literal in a source means, and the text there.
+    fn find(&self, importer: &str, literal: &str) -> Option<(String, String)> {
+        let known = self.known();
+        let path = known.imports.get(importer)?.get(literal)?;
+        Some((path.clone(), known.sources.get(path)?.clone()))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Finds modules among the sources of the request; each is evaluated once.
+struct Resolver {
+    modules: Modules,
+    host: Host,
+}
+
+impl ModuleResolver for Resolver {
+    fn resolve(
+        &self,
+        engine: &Engine,
+        importer: Option<&str>,
+        literal: &str,
+        position: Position,
+    ) -> Result<Shared<Module>, Box<EvalAltResult>> {
+        let importer = importer.unwrap_or_default();
+        if let Some(module) = self.modules.loaded(importer, literal) {
+            return Ok(module);
+        }
+        let Some((path, text)) = self.modules.find(importer, literal) else {
+            return Err(EvalAltResult::ErrorModuleNotFound(literal.to_owned(), position).into());
+        };
+        let ast = match source::parse(engine, &names(), &path, &text) {
+            (Some(ast), errors) if errors.is_empty() => ast,
+            (_, errors) => {
+                // The host inspected the sources before; that they do not pass now ends the script.
+                let error = errors.into_iter().next();
+                let none = || Error::new(Code::ScriptSyntax, format!("`{path}` can't be imported"));
+                self.host.end(error.unwrap_or_else(none));
+                return Err(EvalAltResult::ErrorTerminated(Dynamic::UNIT, position).into());
+            }
+        };
+        let module = Module::eval_ast_as_new(names(), &ast, engine).map_err(|error| {
+            // A wrapped error could be caught, and what ends a script can't.
+            if error.is_catchable() {
+                EvalAltResult::ErrorInModule(path.clone(), error, position).into()
+            } else {
+                error
+            }
+        })?;
+        let module = Shared::new(module);
+        self.modules.known().loaded.insert(path, module.clone());
+        Ok(module)
+    }
+}

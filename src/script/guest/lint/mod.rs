@@ -1,0 +1,221 @@
+//! What the engine would find out too late or never, found in the syntax tree: nothing runs.
+//!
+//! [`calls`] looks at what a source asks of the host, wherever it is parsed. What takes the whole of a source to know, such as a function
+//! that nobody defines, is looked at in [`whole`] and only when a source is inspected: a line of a session is not the whole of anything.
+
+mod chain;
+mod flow;
+mod function;
+mod literal;
+mod name;
+mod permission;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rhai::{AST, ASTNode, Expr, FnCallExpr, FnPtr, Position, Stmt};
+
+use self::chain::Known;
+use crate::{
+    base::{
+        error::{Code, Error},
+        frame::{Function, ModuleCall, Use},
+    },
+    script::guest::source,
+};
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// What is wrong.
+    pub(super) errors: Vec<Error>,
+    /// What is likely not meant so.
+    pub(super) warnings: Vec<Error>,
+    /// Calls that need a permission.
+    pub(super) uses: Vec<Use>,
+    /// Functions that the source defines.
+    pub(super) functions: Vec<Function>,
+    /// Calls of functions of imported modules.
+    pub(super) module_calls: Vec<ModuleCall>,
+}
+
+/// What a source does with the names and calls of the host.
+pub(super) fn calls(ast: &AST, path: &str, text: &str) -> Findings {
+    Lint::of(ast, path, text, false).found
+}
+
+/// [`calls`], and what is seen in a source as a whole. `is_module` if it only defines what others use.
+pub(super) fn whole(ast: &AST, path: &str, text: &str, is_module: bool) -> Findings {
+    let mut lint = Lint::of(ast, path, text, true);
+    function::look(&mut lint, ast);
+    flow::look(&mut lint, ast, is_module);
+    lint.found
+}
+
+/// Methods that give a map other fields.
+const GROWS: &[&str] = &["fill_with", "mixin", "set"];
+
+struct Lint<'a> {
+    path: &'a str,
+    text: &'a str,
+    /// True if the source is looked at as a whole, before it runs: what it gives to the host is checked as well, which the host checks
+    /// again.
+    whole: bool,
+    found: Findings,
+    /// How many of a closure's parameters are captured variables; they come first.
+    captured: BTreeMap<String, usize>,
+    /// The closures that are given to an attempt, which calls them without arguments.
+    tried: BTreeMap<String, Position>,
+    /// What variables hold, by name; a name that may stand for several things holds nothing that is known.
+    variables: BTreeMap<String, Known>,
+    /// Calls of methods on what is known to be the host's.
+    met: BTreeSet<Position>,
+    /// Where the functions begin and end.
+    bodies: Vec<(String, Position, Position)>,
+}
+
+impl<'a> Lint<'a> {
+    /// Looks at what a source does with the host.
+    fn of(ast: &AST, path: &'a str, text: &'a str, whole: bool) -> Self {
+        let mut lint = Lint {
+            path,
+            text,
+            whole,
+            found: Findings::default(),
+            captured: BTreeMap::new(),
+            tried: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            met: BTreeSet::new(),
+            bodies: Vec::new(),
+        };
+        lint.learn(ast);
+        each(ast, &mut |nodes| match nodes.last() {
+            Some(ASTNode::Stmt(statement)) => lint.statement(statement),
+            Some(ASTNode::Expr(expression)) => lint.expression(expression, nodes),
+            _ => {}
+        });
+        lint.functions(ast);
+        lint
+    }
+
+    /// An error with the rule that it breaks.
+    fn error(&mut self, rule: &str, position: Position, message: String, hint: Option<String>) {
+        let error = self.finding(rule, position, message, hint);
+        self.found.errors.push(error);
+    }
+
+    /// A warning with the rule that it is about.
+    fn warn(&mut self, rule: &str, position: Position, message: String, hint: &str) {
+        let warning = self.finding(rule, position, message, Some(hint.to_owned()));
+        self.found.warnings.push(warning);
+    }
+
+    fn finding(&self, rule: &str, position: Position, message: String, hint: Option<String>) -> Error {
+        let error = source::at(Error::new(Code::ScriptSyntax, message).detail("rule", rule), self.path, position);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// Notes what variables hold and what closures capture.
+    fn learn(&mut self, ast: &AST) {
+        each(ast, &mut |nodes| match nodes.last() {
+            Some(ASTNode::Stmt(Stmt::FnCall(call, _)) | ASTNode::Expr(Expr::FnCall(call, _))) => self.closure(call),
+            Some(ASTNode::Stmt(statement)) => self.binding(statement),
+            Some(ASTNode::Expr(Expr::Dot(parts, ..))) => {
+                if let (Expr::Variable(variable, ..), Expr::MethodCall(call, _)) = (&parts.lhs, &parts.rhs)
+                    && GROWS.contains(&call.name.as_str())
+                {
+                    self.bind(&variable.1, Known::Nothing);
+                }
+            }
+            _ => {}
+        });
+        for function in ast.iter_fn_def() {
+            if !is_closure(&function.name) {
+                let (start, end) = (function.body.start_position(), function.body.end_position());
+                self.bodies.push((function.name.to_string(), start, end));
+            }
+            let captured = self.captures(&function.name);
+            for parameter in function.params.iter().skip(captured) {
+                self.bind(parameter, Known::Nothing);
+            }
+        }
+    }
+
+    fn binding(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Var(definition, ..) => self.bind(&definition.0.name, self.known(&definition.1)),
+            Stmt::For(header, _) => {
+                self.bind(&header.0.name, Known::Nothing);
+                if let Some(counter) = &header.1 {
+                    self.bind(&counter.name, Known::Nothing);
+                }
+            }
+            Stmt::TryCatch(parts, _) => {
+                if let Expr::Variable(variable, ..) = &parts.expr {
+                    self.bind(&variable.1, Known::Nothing);
+                }
+            }
+            Stmt::Assignment(assignment) => {
+                if let Expr::Variable(variable, ..) = chain::root(&assignment.1.lhs) {
+                    self.bind(&variable.1, Known::Nothing);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn bind(&mut self, name: &str, known: Known) {
+        let known = if self.variables.contains_key(name) { Known::Nothing } else { known };
+        self.variables.insert(name.to_owned(), known);
+    }
+
+    /// Notes how many variables a closure captures: the engine writes `curry(closure, variable, …)`.
+    fn closure(&mut self, call: &FnCallExpr) {
+        if let Some(Expr::DynamicConstant(value, _)) = call.args.first()
+            && call.name == "curry"
+            && let Some(closure) = value.clone().try_cast::<FnPtr>()
+        {
+            self.captured.insert(closure.fn_name().to_owned(), call.args.len() - 1);
+        }
+    }
+
+    /// The function that a place is in; a closure is part of the function around it.
+    fn within(&self, position: Position) -> Option<String> {
+        let mut around = self.bodies.iter().filter(|(_, start, end)| (start..=end).contains(&&position));
+        around.next().map(|(name, ..)| name.clone())
+    }
+
+    /// How many of a function's parameters are variables that a closure captures.
+    fn captures(&self, function: &str) -> usize {
+        self.captured.get(function).copied().unwrap_or(0)
+    }
+}
+
+/// True for the names that the engine gives to closures.
+fn is_closure(name: &str) -> bool {
+    name.starts_with("anon$")
+}
+
+/// Visits every statement and expression, each with those around it; also those that the engine's own walk leaves out.
+fn each(ast: &AST, visit: &mut dyn FnMut(&[ASTNode<'_>])) {
+    ast.walk(&mut |nodes: &[ASTNode<'_>]| {
+        with_value(nodes, visit);
+        true
+    });
+}
+
+/// Visits a node, and the value of a `break`.
+fn with_value(nodes: &[ASTNode<'_>], visit: &mut dyn FnMut(&[ASTNode<'_>])) {
+    visit(nodes);
+    if let Some(ASTNode::Stmt(Stmt::BreakLoop(Some(value), ..))) = nodes.last() {
+        value.walk(&mut Vec::new(), &mut |nodes: &[ASTNode<'_>]| {
+            with_value(nodes, visit);
+            true
+        });
+    }
+}

@@ -1,0 +1,55 @@
+//! From text to a syntax tree that was checked: the only place that parses.
+
+use rhai::{AST, Engine, Position, Scope};
+
+use crate::{
+    base::error::{Error, Location},
+    script::guest::{lint, syntax},
+};
+
+/// A place in a source.
+pub(super) fn location(path: &str, position: Position) -> Option<Location> {
+    Some(Location { path: path.to_owned(), line: position.line()?, column: position.position().unwrap_or(1).max(1) })
+}
+
+/// Parses a source; nothing runs.
+///
+/// The scope holds `nrv` and `args`; a name that neither it nor the source defines is an error, also in a function that is
+/// never called.
+pub(super) fn compile(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str) -> Result<AST, Error> {
+    match engine.compile_with_scope(scope, text) {
+        Ok(mut ast) => {
+            ast.set_source(path);
+            Ok(ast)
+        }
+        Err(error) => Err(syntax::explain(error.err_type(), error.position(), path, text)),
+    }
+}
+
+/// Parses a source and checks what it asks of the host; nothing runs. The tree comes even if it has errors, unless it can't be parsed.
+pub(super) fn parse(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str) -> (Option<AST>, Vec<Error>) {
+    match compile(engine, scope, path, text) {
+        Ok(ast) => {
+            let errors = lint::calls(&ast, path, text).errors;
+            (Some(ast), errors)
+        }
+        Err(error) => (None, vec![error]),
+    }
+}
+
+/// The limit that the engine means when it says that something is too large.
+pub(super) fn limit_name(what: &str) -> &'static str {
+    match what {
+        "Length of string" => "string",
+        "Size of object map" | "Number of properties in object map literal" => "map",
+        _ => "array",
+    }
+}
+
+/// The error with its place, if that is known.
+pub(super) fn at(error: Error, path: &str, position: Position) -> Error {
+    match location(path, position) {
+        Some(place) => error.at(place),
+        None => error,
+    }
+}

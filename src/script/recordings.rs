@@ -1,0 +1,82 @@
+//! Which recorded replies of language models a script's run uses: those that are named, or those beside the script.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::{Context, Tape},
+    system::policy::{Cassettes, Policy},
+};
+
+/// What is done with recorded replies.
+#[derive(Clone, Debug, Default)]
+pub enum Tapes {
+    /// What the policy says, with the folder beside the script: of `scripts/x.rhai` that is `scripts/x.llm`.
+    #[default]
+    Policy,
+    /// Those beside the script alone answer, whatever the policy says, as in CI.
+    ReplayOnly,
+    /// These.
+    Given(Tape),
+}
+
+/// What a run uses; none if there is nothing to use.
+pub(super) fn choose(
+    context: &Context,
+    policy: &Policy,
+    script: &RepoPath,
+    tapes: &Tapes,
+) -> Result<Option<Tape>, Error> {
+    let llm = &policy.settings().llm;
+    let is_configured = !llm.providers.is_empty() || !context.options.orchestrators.is_empty();
+    let mode = match (tapes, llm.cassettes) {
+        (Tapes::Given(tape), _) => return Ok(Some(tape.clone())),
+        (Tapes::ReplayOnly, _) => Cassettes::Replay,
+        (Tapes::Policy, Some(Cassettes::Off)) => return Ok(None),
+        (Tapes::Policy, Some(mode)) => mode,
+        (Tapes::Policy, None) if is_configured => return Ok(None),
+        (Tapes::Policy, None) => Cassettes::Replay,
+    };
+    let folder = folder(script);
+    let files = read(context, &folder)?;
+    // Without a provider there is the table of patterns, which needs no record.
+    let is_said = is_configured || matches!(tapes, Tapes::Policy) && llm.cassettes.is_some();
+    let is_used = !files.is_empty() || is_said;
+    Ok(is_used.then_some(Tape { mode, folder, files }))
+}
+
+/// The folder of a script's recorded replies.
+pub fn folder(script: &RepoPath) -> String {
+    let script = script.as_str();
+    format!("{}.llm", script.strip_suffix(".rhai").unwrap_or(script))
+}
+
+/// The recorded replies in a folder of the workspace, by the names of their files; none if there is no such folder.
+pub fn read(context: &Context, folder: &str) -> Result<BTreeMap<String, String>, Error> {
+    let place = RepoPath::parse(folder)?;
+    match context.workspace.stat(&place)? {
+        None => return Ok(BTreeMap::new()),
+        Some(found) if found.is_folder() => {}
+        // A link could lead out of the workspace, also those who record.
+        Some(_) => {
+            return Err(Error::new(
+                Code::InvalidInput,
+                format!("`{place}` is no folder, as one of recorded replies has to be"),
+            )
+            .detail("path", place.as_str())
+            .hint("make it a folder, or take it away"));
+        }
+    }
+    let files = context.list_in(&place, "json")?;
+    let read = |path: &RepoPath| {
+        let content = context.workspace.read(path)?;
+        let text = String::from_utf8(content.into_bytes())
+            .map_err(|_| Error::new(Code::InvalidInput, format!("the cassette `{path}` is not UTF-8")))?;
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        Ok((name.to_owned(), text))
+    };
+    files.iter().map(read).collect()
+}

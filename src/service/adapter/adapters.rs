@@ -1,0 +1,184 @@
+//! The adapters of a program: the built-in ones, and those that it brings along. It looks them up and runs nothing.
+
+use std::{fmt, sync::Arc};
+
+use super::{ADAPTERS, Adapter};
+use crate::{
+    base::error::{self, Code, Error},
+    system::{schema::Schema, workspace::Globs},
+};
+
+/// Keys of `[adapters]` in `nrv.toml` that are not the name of an adapter.
+const KEYS: &[&str] = &["approved", "strict_tools"];
+
+/// Adapters by name. The default has the built-in ones.
+///
+/// ```ignore
+/// let adapters = Adapters::default().with(TrailingSpace)?;
+/// ```
+#[derive(Clone, Default)]
+pub struct Adapters {
+    own: Vec<Arc<dyn Adapter>>,
+}
+
+impl Adapters {
+    /// Adds an adapter of the program's own.
+    ///
+    /// The name is part of file names and of `nrv.toml`: a letter, then letters, digits and `_`, in lower case. One that is taken, a
+    /// schema that does not compile and a domain that holds no glob are `invalid_input`.
+    pub fn with(mut self, adapter: impl Adapter + 'static) -> Result<Self, Error> {
+        let name = adapter.name();
+        let refuse = |why: &str| Error::new(Code::InvalidInput, format!("the adapter `{}` {why}", name.escape_debug()));
+        if !is_name(name) {
+            return Err(refuse("has a name that can't be used")
+                .hint("begin with a letter and go on with letters, digits and `_`, in lower case"));
+        }
+        if KEYS.contains(&name) {
+            return Err(refuse("is called like a key of `[adapters]`").hint("choose another name"));
+        }
+        if self.find(name).is_ok() {
+            return Err(refuse("exists already").hint("choose another name"));
+        }
+        for (what, text) in [("input", adapter.input_schema()), ("output", adapter.output_schema())] {
+            let wrong = |why: &dyn fmt::Display| refuse(&format!("has an {what} schema that can't be used: {why}"));
+            let schema = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+            Schema::compile(&schema).map_err(|error| wrong(&error))?;
+        }
+        Globs::parse(&adapter.domain()).map_err(|error| refuse(&format!("has no usable domain: {error}")))?;
+        self.own.push(Arc::new(adapter));
+        Ok(self)
+    }
+
+    /// Every adapter, sorted by name.
+    pub fn all(&self) -> Vec<&dyn Adapter> {
+        let built_in = ADAPTERS.iter().copied();
+        let mut all: Vec<&dyn Adapter> = built_in.chain(self.own.iter().map(AsRef::as_ref)).collect();
+        all.sort_by(|a, b| a.name().cmp(b.name()));
+        all
+    }
+
+    /// The adapter of that name; `not_found` names the nearest.
+    pub fn find(&self, name: &str) -> Result<&dyn Adapter, Error> {
+        let all = self.all();
+        if let Some(adapter) = all.iter().find(|adapter| adapter.name() == name) {
+            return Ok(*adapter);
+        }
+        let error = Error::new(Code::NotFound, format!("there is no adapter `{name}`"));
+        Err(match error::nearest(name, all.iter().map(|adapter| adapter.name())) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("`nrv dta list` shows the adapters"),
+        })
+    }
+}
+
+impl fmt::Debug for Adapters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all().iter().map(|adapter| adapter.name())).finish()
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first.is_ascii_lowercase())
+        && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::adapter::{
+        Context,
+        contract::{Invocation, Proposal},
+        evidence::{Evidence, Measured},
+    };
+
+    /// An adapter that is only looked up.
+    struct Named {
+        name: &'static str,
+        schema: &'static str,
+        domain: &'static [&'static str],
+    }
+
+    const GOOD: Named = Named { name: "aaa", schema: "{}", domain: &["**/*.md"] };
+
+    impl Adapter for Named {
+        fn name(&self) -> &str {
+            self.name
+        }
+
+        fn version(&self) -> &str {
+            "1.0"
+        }
+
+        fn summary(&self) -> &str {
+            "is looked up"
+        }
+
+        fn input_schema(&self) -> &str {
+            self.schema
+        }
+
+        fn output_schema(&self) -> &str {
+            "{}"
+        }
+
+        fn domain(&self) -> Vec<&str> {
+            self.domain.to_vec()
+        }
+
+        fn propose(&self, _: &Context<'_>, _: &Invocation) -> Result<Proposal, Error> {
+            Err(Error::new(Code::Internal, "nobody asks it"))
+        }
+
+        fn measure(&self, _: &Context<'_>, _: &Invocation, _: &Evidence<'_>) -> Result<Measured, Error> {
+            Err(Error::new(Code::Internal, "nobody asks it"))
+        }
+    }
+
+    #[test]
+    fn the_built_in_ones_are_sorted_and_their_schemas_compile() {
+        assert!(ADAPTERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
+        for adapter in ADAPTERS {
+            assert!(is_name(adapter.name()) && !KEYS.contains(&adapter.name()));
+            for schema in [adapter.input_schema(), adapter.output_schema()] {
+                Schema::compile(&serde_json::from_str(schema).unwrap()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn own_adapters_stand_among_the_built_in_ones() {
+        let adapters = Adapters::default().with(GOOD).unwrap().with(Named { name: "zzz", ..GOOD }).unwrap();
+        let names: Vec<&str> = adapters.all().iter().map(|adapter| adapter.name()).collect();
+        assert!(names.is_sorted() && names.contains(&"link_updater"), "{names:?}");
+        assert_eq!((names.first(), names.last()), (Some(&"aaa"), Some(&"zzz")));
+        assert_eq!(adapters.find("zzz").unwrap().name(), "zzz");
+    }
+
+    #[test]
+    fn an_unknown_adapter_names_the_nearest() {
+        let hint = |name| Adapters::default().find(name).err().unwrap().hint_text().unwrap().to_owned();
+        assert!(hint("link_updatr").contains("link_updater") && hint("x").contains("nrv dta list"));
+    }
+
+    #[test]
+    fn an_adapter_that_could_not_be_used_is_refused() {
+        let first = || Adapters::default().with(GOOD).unwrap();
+        for (adapter, words) in [
+            (GOOD, "exists already"),
+            (Named { name: "link_updater", ..GOOD }, "exists already"),
+            (Named { name: "approved", ..GOOD }, "key of `[adapters]`"),
+            (Named { name: "a/../b", ..GOOD }, "name that can't be used"),
+            (Named { name: "Upper", ..GOOD }, "name that can't be used"),
+            (Named { name: "", ..GOOD }, "name that can't be used"),
+            (Named { name: "b", schema: "{", ..GOOD }, "input schema"),
+            (Named { name: "b", schema: r#"{"type": "strng"}"#, ..GOOD }, "input schema"),
+            (Named { name: "b", domain: &[], ..GOOD }, "domain"),
+        ] {
+            let name = adapter.name;
+            let error = first().with(adapter).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidInput);
+            assert!(error.message().contains(words), "{name}: {error}");
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! The shapes of an adapter's input, output and records. Plain data: nothing here reads or decides.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    base::{
+        change::{ChangeSet, Entry},
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    system::workspace::{Globs, Kind, View},
+};
+
+/// Named numbers, in the order of their names.
+pub type Counts = BTreeMap<String, u64>;
+
+/// What an adapter is asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invocation {
+    /// The adapter's name.
+    pub tool: String,
+    /// The adapter's version.
+    pub version: String,
+    /// Whether the change is made or only shown.
+    pub mode: Mode,
+    /// Which files.
+    pub target: Target,
+    /// What the adapter's own schema says.
+    pub params: Value,
+    /// What bounds the work.
+    pub constraints: Constraints,
+}
+
+/// Whether a change is made or only shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Nothing is written; the verifier measures the proposed contents.
+    DryRun,
+    /// The change is made and verified.
+    Apply,
+}
+
+/// Which files an adapter works on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// `.`, or a folder of the workspace beneath which the globs are.
+    pub repo_path: String,
+    /// One glob or several; `!` excludes.
+    pub glob: Patterns,
+}
+
+/// One glob, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Patterns {
+    /// A single glob.
+    One(String),
+    /// Several, at least one of them without `!`.
+    Many(Vec<String>),
+}
+
+/// What bounds an adapter's work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraints {
+    /// The most files that may be looked at; more is an error before anything is read.
+    pub max_files: u64,
+    /// The most time that discovering and proposing may take.
+    pub timeout_ms: u64,
+    /// Decides what is sampled; adapters that sample nothing give the same result for every seed.
+    pub seed: u64,
+}
+
+impl Target {
+    /// The target's globs, relative to the workspace's root.
+    ///
+    /// A `repo_path` other than `.` must be a folder inside the workspace, not a link; else `not_found` or `invalid_path`.
+    pub fn globs(&self, view: View<'_>) -> Result<Globs, Error> {
+        let patterns = match &self.glob {
+            Patterns::One(pattern) => std::slice::from_ref(pattern),
+            Patterns::Many(patterns) => patterns,
+        };
+        if matches!(self.repo_path.as_str(), "." | "./") {
+            return Globs::parse(patterns);
+        }
+        let folder = RepoPath::parse(&self.repo_path)?;
+        match view.workspace().stat(&folder)?.map(|metadata| metadata.kind) {
+            Some(Kind::Folder) => {}
+            Some(kind) => {
+                return Err(Error::new(Code::InvalidInput, format!("`{folder}` is a {}, not a folder", kind.noun()))
+                    .hint("give `.` or a folder as `target.repo_path`"));
+            }
+            None => {
+                return Err(Error::new(Code::NotFound, format!("the folder `{folder}` does not exist"))
+                    .hint("give `.` or a folder as `target.repo_path`"));
+            }
+        }
+        // Refuses globs that leave the folder before the folder's name hides that.
+        Globs::parse(patterns)?;
+        let beneath = |pattern: &String| match pattern.strip_prefix('!') {
+            Some(rest) => format!("!{}", join(&folder, rest)),
+            None => join(&folder, pattern),
+        };
+        Globs::parse(&patterns.iter().map(beneath).collect::<Vec<_>>())
+    }
+}
+
+fn join(folder: &RepoPath, pattern: &str) -> String {
+    let special = |c: char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!');
+    let mut literal = String::new();
+    for c in folder.chars() {
+        if special(c) {
+            literal.extend(['[', c, ']']);
+        } else {
+            literal.push(c);
+        }
+    }
+    format!("{literal}/{}", pattern.trim_start_matches("./"))
+}
+
+/// A file and its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileHash {
+    /// The file.
+    pub path: RepoPath,
+    /// The hash of its bytes.
+    pub sha256: Sha256,
+}
+
+/// A file that the adapter leaves alone because it can't be taken as what it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// Its path; with replacement characters if the name is not UTF-8.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What was there before anything was done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Baseline {
+    /// What was counted.
+    pub counts: Counts,
+    /// Every file that was read, sorted by path.
+    pub files: Vec<FileHash>,
+    /// Files that were left alone, sorted by path. Those that were read are in `files` too.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What an adapter found and what it would change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// What was there.
+    pub baseline: Baseline,
+    /// What would change: `files`, and what the adapter counts.
+    pub counts: Counts,
+    /// The change.
+    pub changes: ChangeSet,
+}
+
+/// The artefact `baseline.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineRecord {
+    /// What was asked.
+    pub input: Invocation,
+    /// What was counted.
+    pub counts: Counts,
+    /// Every file that was read.
+    pub files: Vec<FileHash>,
+    /// Files that were left alone.
+    pub skipped: Vec<Skipped>,
+}
+
+/// The artefact that says what was changed: the manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestRecord {
+    /// The adapter's name.
+    pub tool: String,
+    /// Every changed file, sorted by path.
+    pub entries: Vec<Entry>,
+    /// What was changed: `files`, and what the adapter counts.
+    pub counts: Counts,
+}
+
+impl Proposal {
+    /// The artefact that the verifier judges against.
+    pub fn baseline_record(&self, input: &Invocation) -> BaselineRecord {
+        BaselineRecord {
+            input: input.clone(),
+            counts: self.baseline.counts.clone(),
+            files: self.baseline.files.clone(),
+            skipped: self.baseline.skipped.clone(),
+        }
+    }
+
+    /// The manifest of the change.
+    pub fn manifest_record(&self, tool: &str) -> ManifestRecord {
+        ManifestRecord { tool: tool.to_owned(), entries: self.changes.entries(), counts: self.counts.clone() }
+    }
+}
+
+/// How far an adapter's run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Nothing was written; the proposed contents were verified.
+    DryRun,
+    /// The change was made, but not verified.
+    Apply,
+    /// The change was made and the verifier ran.
+    Verify,
+}
+
+/// Something that the verifier did not find as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The check that failed.
+    pub check: String,
+    /// The file, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What was expected and what was found.
+    pub reason: String,
+}
+
+impl Failure {
+    /// A failure of a check that is about the whole.
+    pub fn new(check: &str, reason: impl Into<String>) -> Self {
+        Failure { check: check.to_owned(), path: None, reason: reason.into() }
+    }
+
+    /// A failure of a check that is about one file.
+    pub fn at(check: &str, path: &str, reason: impl Into<String>) -> Self {
+        Failure { check: check.to_owned(), path: Some(path.to_owned()), reason: reason.into() }
+    }
+}
+
+/// The verifier's part of an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// True if every check passed.
+    pub passed: bool,
+    /// The checks that were made.
+    pub checks: Vec<String>,
+    /// How many links were tried over the network.
+    pub sample_size: u64,
+    /// What is wrong; empty if and only if `passed`.
+    pub failures: Vec<Failure>,
+    /// What else is to be known, as sentences without final period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// What an adapter's run came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The adapter's name.
+    pub tool: String,
+    /// True if everything was done that was asked and the verifier passed.
+    pub ok: bool,
+    /// How far it came.
+    pub phase: Phase,
+    /// What was counted before.
+    pub baseline: Counts,
+    /// What was to change.
+    pub proposed_changes: Counts,
+    /// What was changed; zeros in a dry run.
+    pub applied_changes: Counts,
+    /// The run, whose folder `.runs/RUN` holds the artefacts; none outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The artefacts, relative to the run's folder.
+    pub artifacts: Vec<String>,
+    /// What the verifier found.
+    pub verifier: Verdict,
+}
+
+impl Output {
+    /// The output of a run that came to `phase`; `applied_changes` are zeros in a dry run.
+    pub fn new(input: &Invocation, phase: Phase, proposal: &Proposal, verifier: Verdict) -> Self {
+        let applied = |(name, count): (&String, &u64)| match phase {
+            Phase::DryRun => (name.clone(), 0),
+            Phase::Apply | Phase::Verify => (name.clone(), *count),
+        };
+        Output {
+            tool: input.tool.clone(),
+            ok: verifier.passed,
+            phase,
+            baseline: proposal.baseline.counts.clone(),
+            proposed_changes: proposal.counts.clone(),
+            applied_changes: proposal.counts.iter().map(applied).collect(),
+            run: None,
+            artifacts: Vec::new(),
+            verifier,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::system::workspace::{Overlay, Workspace};
+
+    fn target(repo_path: &str, glob: Value) -> Target {
+        serde_json::from_value(json!({"repo_path": repo_path, "glob": glob})).unwrap()
+    }
+
+    #[test]
+    fn the_invocation_is_exact() {
+        let wire = json!({
+            "tool": "link_updater", "version": "1.0", "mode": "dry-run",
+            "target": {"repo_path": ".", "glob": "site/**/*.html"}, "params": {},
+            "constraints": {"max_files": 5000, "timeout_ms": 300_000, "seed": 42},
+        });
+        let input: Invocation = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&input).unwrap(), wire);
+        let mut more = wire;
+        more["constraints"]["max"] = json!(1);
+        assert!(serde_json::from_value::<Invocation>(more).is_err());
+    }
+
+    #[test]
+    fn globs_lie_beneath_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("a[1]/b")).unwrap();
+        std::fs::write(folder.path().join("f"), "").unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let overlay = Overlay::default();
+        let view = View::new(&workspace, &overlay);
+        let globs = target("./a[1]/", json!(["**/*.html", "!b/**"])).globs(view).unwrap();
+        let matches = |path: &str| globs.matches(&RepoPath::parse(path).unwrap());
+        assert!(matches("a[1]/x.html") && !matches("a[1]/b/x.html") && !matches("a1/x.html") && !matches("x.html"));
+        for (repo_path, code) in
+            [("none", Code::NotFound), ("f", Code::InvalidInput), ("../x", Code::InvalidPath), ("/", Code::InvalidPath)]
+        {
+            assert_eq!(target(repo_path, json!("*")).globs(view).unwrap_err().code(), code, "{repo_path}");
+        }
+        assert_eq!(target("a[1]", json!("../*")).globs(view).unwrap_err().code(), Code::InvalidPath);
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs an adapter on files in memory: one JSON request a line, one JSON answer a line. Nothing is written.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Adapter, Context,
+    contract::{Output, Phase},
+    evidence::{Evidence, Images},
+    parse,
+    verify::judge,
+};
+use crate::{
+    base::{
+        change::Content,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::workspace::{Overlay, View},
+};
+
+/// A line of input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Comes back in the answer.
+    pub id: Value,
+    /// The invocation.
+    pub input: Value,
+    /// Texts by path.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A line of output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The request's.
+    pub id: Value,
+    /// What the adapter found; its verifier measured the proposed contents.
+    pub output: Output,
+    /// New texts of the files that changed; null for one that is removed.
+    pub files: BTreeMap<String, Option<String>>,
+}
+
+/// Proposes and measures. The context's view must be of an empty workspace: the request's files lie over it.
+pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Result<Answer, Error> {
+    let input = parse(adapter, &request.input)?;
+    let mut overlay = Overlay::default();
+    for (path, text) in &request.files {
+        overlay.insert(RepoPath::parse(path)?, Some(Content::new(text.clone().into_bytes(), 0o644)));
+    }
+    let ctx = Context { view: View::new(ctx.view.workspace(), &overlay), ..*ctx };
+    let proposal = adapter.propose(&ctx, &input)?;
+    let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record(adapter.name()));
+    let evidence = Evidence::new(adapter, (&baseline, &manifest), Images::Proposed(&proposal.changes));
+    let report = judge(&ctx, evidence)?;
+    let mut files = BTreeMap::new();
+    for change in proposal.changes.changes() {
+        let text = change.after.as_ref().map(|content| String::from_utf8(content.bytes.to_vec())).transpose();
+        let text = text.map_err(|_| Error::new(Code::Internal, format!("`{}` is no longer UTF-8", change.path)))?;
+        files.insert(change.path.to_string(), text);
+    }
+    let output = Output::new(&input, Phase::DryRun, &proposal, report.verdict());
+    Ok(Answer { id: request.id.clone(), output, files })
+}

@@ -1,0 +1,291 @@
+//! Finds the URLs of a Markdown file: destinations, reference definitions, autolinks, and those of its raw HTML.
+//!
+//! A library tells what is a link and where it begins and ends. Where in it the destination stands is found here, and has
+//! to mean what the library read; otherwise the file is left alone.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::{
+    destination::{self, Definition},
+    escape::Escape,
+    html,
+    scan::{Pulse, Scan},
+    table::Form,
+    text,
+    value::{Decoded, Value},
+};
+use crate::base::error::Error;
+
+/// Events between two questions whether to go on.
+const STRIDE: usize = 1000;
+
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS);
+
+const DISAGREES: &str = "it is not clear where the URL of one of its links stands";
+const DATA: &str = "it is not clear where a CDATA section in its text ends";
+const FOLDED: &str = "a link in its HTML goes over several lines of a quote or a list";
+
+/// A link or image whose end has not come.
+#[derive(Debug)]
+struct Open<'a> {
+    kind: LinkType,
+    url: CowStr<'a>,
+    /// Where what stands in it ends.
+    inside_end: usize,
+}
+
+#[derive(Debug, Default)]
+struct Document<'a> {
+    text: &'a str,
+    scan: Scan,
+    links: Vec<Open<'a>>,
+    in_code: bool,
+    /// Running text outside of links, one run where only emphasis stands between.
+    runs: Vec<Range<usize>>,
+    /// The pieces of each part of raw HTML; a part in a quote has several.
+    html: Vec<Vec<Range<usize>>>,
+    in_html: bool,
+    /// Tags over several lines of a quote or a list, without what marks the lines.
+    folded: String,
+    /// How far blocks reach, and what is between them: blank lines, markers and definitions.
+    covered: usize,
+    gaps: Vec<Range<usize>>,
+}
+
+/// Finds every URL.
+pub(super) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
+    let matter = front_matter(text);
+    let mut scan = Scan::default();
+    scan.add_part(text.as_bytes(), (matter.clone(), Escape::Plain), |matter| text::scan(matter, pulse))?;
+    scan.add_part(text.as_bytes(), (matter.end..text.len(), Escape::Plain), |body| self::body(body, json_ld, pulse))?;
+    Ok(scan)
+}
+
+/// YAML between lines of `---`, or TOML between lines of `+++`, at the beginning.
+fn front_matter(text: &str) -> Range<usize> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut at = start;
+    let mut fence = None;
+    for line in text[start..].split_inclusive('\n') {
+        let bare = line.trim_end_matches([' ', '\t', '\r', '\n']);
+        at += line.len();
+        match fence {
+            None if matches!(bare, "---" | "+++") => fence = Some(bare),
+            None => break,
+            Some(fence) if fence == bare => return start..at,
+            Some(_) => {}
+        }
+    }
+    start..start
+}
+
+/// True for what marks a footnote or a task.
+fn is_marker(text: &str) -> bool {
+    let is_task =
+        ["[ ]", "[x]", "[X]"].iter().any(|mark| text.starts_with(mark)) && text.as_bytes().get(3) != Some(&b':');
+    is_task || text.starts_with("[^")
+}
+
+fn body(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
+    let mut document = Document { text, ..Document::default() };
+    let mut parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
+    for (n, (event, range)) in parser.by_ref().enumerate() {
+        if n % STRIDE == 0 {
+            pulse()?;
+        }
+        document.event(event, range);
+    }
+    document.gaps.push(document.covered..text.len());
+    let known = parser.reference_definitions().iter();
+    document.definitions(known.map(|(_, known)| (known.span.start, (known.span.end, &*known.dest))).collect());
+    for run in std::mem::take(&mut document.runs) {
+        let urls = text::autolinks(&text[run.clone()]).map(|url| run.start + url.start..run.start + url.end);
+        document.scan.values.extend(urls.map(|url| Value::new(url, Escape::MarkdownText, Form::Url)));
+    }
+    for (n, part) in std::mem::take(&mut document.html).into_iter().enumerate() {
+        if n % STRIDE == 0 {
+            pulse()?;
+        }
+        document.html(&part, json_ld, pulse)?;
+    }
+    if !html::scan(document.folded.as_bytes(), json_ld, pulse)?.scan.values.is_empty() {
+        document.scan.skipped = Some(FOLDED);
+    }
+    document.scan.values.sort_by_key(|value| value.range.start);
+    Ok(document.scan)
+}
+
+impl<'a> Document<'a> {
+    fn event(&mut self, event: Event<'a>, range: Range<usize>) {
+        self.cover(&event, &range);
+        match event {
+            Event::Start(Tag::Link { link_type: kind, dest_url: url, .. }) => {
+                self.links.push(Open { kind, url, inside_end: range.start + "[".len() });
+            }
+            Event::Start(Tag::Image { link_type: kind, dest_url: url, .. }) => {
+                self.links.push(Open { kind, url, inside_end: range.start + "![".len() });
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(link) = self.links.pop() {
+                    self.link(&link, range);
+                }
+            }
+            Event::Start(Tag::CodeBlock(_)) => self.in_code = true,
+            Event::End(TagEnd::CodeBlock) => self.in_code = false,
+            Event::Start(Tag::HtmlBlock) => {
+                self.in_html = true;
+                self.html.push(Vec::new());
+            }
+            Event::End(TagEnd::HtmlBlock) => self.in_html = false,
+            Event::Html(_) | Event::Text(_) if self.in_html => self.html_line(range),
+            Event::InlineHtml(html) => self.inline_html(&html, range),
+            Event::Text(_) if !self.in_code => self.run(range),
+            _ => {}
+        }
+    }
+
+    /// Notes how far the file is read: what no block covers is blank, a marker or a definition.
+    fn cover(&mut self, event: &Event<'_>, range: &Range<usize>) {
+        if let Event::End(_)
+        | Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item | Tag::FootnoteDefinition(_)) = event
+        {
+            return;
+        }
+        if self.covered < range.start {
+            self.gaps.push(self.covered..range.start);
+        }
+        let end = match event {
+            // The parser leaves its brackets out.
+            Event::Start(Tag::Link { link_type, .. } | Tag::Image { link_type, .. })
+                if *link_type == LinkType::Collapsed =>
+            {
+                range.end + "[]".len()
+            }
+            _ => range.end,
+        };
+        self.covered = self.covered.max(end);
+        if let Some(link) = self.links.last_mut() {
+            link.inside_end = link.inside_end.max(end);
+        }
+    }
+
+    fn link(&mut self, link: &Open<'_>, range: Range<usize>) {
+        match link.kind {
+            LinkType::Inline => {
+                let place = destination::of_link(&self.text[..range.end], link.inside_end);
+                self.push(place, Escape::Markdown, &link.url);
+            }
+            LinkType::Autolink => self.push(Some(range.start + 1..range.end - 1), Escape::Plain, &link.url),
+            LinkType::Email => {
+                // Without its name it is like a URL that can't move: `//a@b.c` is an address of mail as well.
+                let at = self.text[range.clone()].find('@').map_or(range.start, |length| range.start + length);
+                self.scan.values.push(Value::new(at..range.end - 1, Escape::Plain, Form::Url));
+            }
+            // Where they lead is said by a definition.
+            _ => {}
+        }
+    }
+
+    /// Takes a destination, if it means what the parser read.
+    fn push(&mut self, place: Option<Range<usize>>, escape: Escape, url: &str) {
+        let means = |place: &Range<usize>| Decoded::new(self.text[place.clone()].as_bytes(), &[escape]).text == url;
+        match place.filter(means) {
+            Some(place) => self.scan.values.push(Value::new(place, escape, Form::Url)),
+            None => self.scan.skipped = Some(DISAGREES),
+        }
+    }
+
+    /// Takes the definitions between blocks. The parser knows the first of each label: where it begins, and its end and URL.
+    fn definitions(&mut self, mut known: BTreeMap<usize, (usize, &str)>) {
+        for gap in std::mem::take(&mut self.gaps) {
+            let mut at = gap.start;
+            while let Some(found) = self.text[at..gap.end].find('[') {
+                let start = at + found;
+                if !known.contains_key(&start) && is_marker(&self.text[start..gap.end]) {
+                    at = start + "[^".len();
+                    continue;
+                }
+                let definition = destination::of_definition(&self.text[..gap.end], start);
+                let Some(Definition { destination, end }) = definition else {
+                    self.scan.skipped = Some(DISAGREES);
+                    return;
+                };
+                let (end, url) = known.remove(&start).map_or((end, None), |(end, url)| (end, Some(url)));
+                match url {
+                    Some(url) => self.push(Some(destination), Escape::Markdown, url),
+                    None => self.scan.values.push(Value::new(destination, Escape::Markdown, Form::Url)),
+                }
+                at = end.clamp(start + 1, gap.end);
+            }
+        }
+        if !known.is_empty() {
+            self.scan.skipped = Some(DISAGREES);
+        }
+    }
+
+    /// Takes running text; outside of links, emphasis within a URL does not end it. The parser knows not every CDATA section.
+    fn run(&mut self, range: Range<usize>) {
+        let mut signs = memchr::memchr_iter(b'<', self.text[range.clone()].as_bytes()).map(|at| range.start + at);
+        if signs.any(|at| self.text[at..].starts_with("<![CDATA[") && !self.text[..at].ends_with('\\')) {
+            self.scan.skipped = Some(DATA);
+        }
+        if !self.links.is_empty() {
+            return;
+        }
+        let goes_on = |run: &&mut Range<usize>| {
+            run.end <= range.start && self.text[run.end..range.start].bytes().all(|byte| b"\\*_~".contains(&byte))
+        };
+        match self.runs.last_mut().filter(goes_on) {
+            Some(run) => run.end = range.end,
+            None => self.runs.push(range),
+        }
+    }
+
+    fn html_line(&mut self, range: Range<usize>) {
+        let Some(part) = self.html.last_mut() else { return };
+        match part.last_mut().filter(|line| line.end == range.start) {
+            Some(line) => line.end = range.end,
+            None => part.push(range),
+        }
+    }
+
+    /// Takes a tag in running text. Only one that opens has attributes.
+    fn inline_html(&mut self, html: &str, range: Range<usize>) {
+        if html.starts_with("<![CDATA[") && !html.ends_with("]]>") {
+            self.scan.skipped = Some(DATA);
+        }
+        if !html.contains('=') || html.starts_with("<!") || html.starts_with("<?") {
+            return;
+        }
+        if html == &self.text[range.clone()] {
+            self.html.push(vec![range]);
+        } else {
+            self.folded.push_str(html);
+        }
+    }
+
+    /// Looks at a part with raw HTML by itself.
+    fn html(&mut self, lines: &[Range<usize>], json_ld: bool, pulse: Pulse<'_>) -> Result<(), Error> {
+        let part = Decoded::of_pieces(self.text, lines);
+        // Without these there are neither attributes nor URLs of CSS.
+        if !part.text.contains(['=', '(', '@']) {
+            return Ok(());
+        }
+        let found = html::scan(part.text.as_bytes(), json_ld, pulse)?.scan;
+        self.scan.skipped = self.scan.skipped.or(found.skipped);
+        for value in found.values {
+            let length = value.range.len();
+            let value = value.within(&part, (0, Escape::Plain));
+            if value.range.len() != length {
+                self.scan.skipped = Some(FOLDED);
+            }
+            self.scan.values.push(value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! `link_updater`: moves every link from old hosts to new ones, and changes no other byte.
+//!
+//! What a link is, and which spellings of a host count, is what the readers of a format do. In HTML these are the attributes
+//! that the standard gives URLs (`srcset`, `ping` and `<meta http-equiv=refresh>` among them), `og:` and `twitter:` URLs, CSS in
+//! `style` attributes and `<style>`, links in `<template>` and `<noscript>`, and JSON-LD on request. Text, comments, other
+//! scripts, `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or no slash (`http:/host`) depends on the page's own address
+//! and stays; one that begins with `//` is read as on an https page. The other formats are those of `format.rs`; a file of its own
+//! says of each what is a link in it.
+//!
+//! A file that can be read in more than one way is skipped with that reason, such as a page in which browsers must mend tags
+//! around `<svg>`, `<math>`, `<select>` or the like, so that text could be markup.
+//!
+//! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
+
+mod census;
+mod css;
+mod destination;
+mod escape;
+mod foreign;
+mod format;
+mod html;
+mod json;
+mod markdown;
+mod origin;
+mod params;
+mod parts;
+mod pieces;
+mod propose;
+mod rewrite;
+mod scan;
+mod table;
+mod text;
+mod value;
+mod verify;
+mod vocabulary;
+mod xml;
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests;
+
+use self::format::Format;
+use crate::{
+    base::error::Error,
+    service::adapter::{
+        Adapter, Context,
+        contract::{Invocation, Proposal},
+        evidence::{Evidence, Measured},
+    },
+};
+
+/// The adapter.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkUpdater;
+
+impl Adapter for LinkUpdater {
+    fn name(&self) -> &str {
+        "link_updater"
+    }
+
+    fn version(&self) -> &str {
+        "1.0"
+    }
+
+    fn summary(&self) -> &str {
+        "move every link from old hosts to new ones"
+    }
+
+    fn input_schema(&self) -> &str {
+        include_str!("../../../../schemas/link_updater.input.schema.json")
+    }
+
+    fn output_schema(&self) -> &str {
+        include_str!("../../../../schemas/link_updater.output.schema.json")
+    }
+
+    fn domain(&self) -> Vec<&str> {
+        vec!["**/*.html", "**/*.htm", "**/*.xhtml", "**/*.HTML", "**/*.HTM", "**/*.XHTML"]
+    }
+
+    fn looks_at(&self, input: &Invocation) -> Vec<&str> {
+        Format::globs(&input.params)
+    }
+
+    fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
+        propose::propose(ctx, input, &self.looks_at(input))
+    }
+
+    fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
+        verify::measure(ctx, input, evidence)
+    }
+}

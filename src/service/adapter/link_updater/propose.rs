@@ -1,0 +1,250 @@
+//! Discover and propose: counts links, and makes the files in which they are moved.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::{
+    format::{self, Format},
+    origin::Moves,
+    params::{OnSkip, Params},
+    rewrite::{Again, Moved, rewrite, rewrite_counted},
+    scan::Pulse,
+};
+use crate::{
+    base::{
+        change::{Change, ChangeSet, Content},
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    service::adapter::{
+        Context,
+        contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
+    },
+    system::{
+        clock::Stopwatch,
+        workspace::{self, Globs},
+    },
+};
+
+/// Larger files are left alone.
+const LARGEST: u64 = 64 << 20;
+
+/// Why a file is skipped whose links would be read as others once they moved.
+const INEXACT: &str = "its links can't be moved exactly as they are written";
+
+/// What came of one file.
+struct Page {
+    format: Format,
+    hash: Option<FileHash>,
+    skipped: Option<&'static str>,
+    links: u64,
+    updates: u64,
+    change: Option<Change>,
+}
+
+/// Looks at every file of the target and moves its links.
+pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
+    let params = Params::parse(&input.params)?;
+    let moves = Moves::compile(&params)?;
+    let clock = Stopwatch::start();
+    let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
+    let looked_at = Globs::parse(looked_at)?;
+    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
+    check_number(paths.len(), input.constraints.max_files)?;
+    let done = AtomicU64::new(0);
+    let pages = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
+        ctx.check_cancelled()?;
+        check_time(clock, input.constraints.timeout_ms)?;
+        let page = page(ctx, (&params, &moves), (path, buffer), &|| {
+            ctx.check_cancelled()?;
+            check_time(clock, input.constraints.timeout_ms)
+        });
+        (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
+        page
+    });
+    let mut total = Total { ignored: others.len() as u64, ..Total::default() };
+    for (path, page) in paths.iter().zip(pages) {
+        total.add(path, page?);
+    }
+    total.skipped.extend(listing.unnameable.into_iter().map(|path| skipped(path, "its name is not UTF-8")));
+    total.finish(params.on_skip)
+}
+
+#[derive(Default)]
+struct Total {
+    ignored: u64,
+    scanned: u64,
+    links: u64,
+    updates: u64,
+    files: Vec<FileHash>,
+    skipped: Vec<Skipped>,
+    changes: Vec<Change>,
+    /// Files, links and updates of each format.
+    formats: BTreeMap<&'static str, [u64; 3]>,
+}
+
+impl Total {
+    fn add(&mut self, path: &RepoPath, page: Page) {
+        self.files.extend(page.hash);
+        match page.skipped {
+            Some(reason) => self.skipped.push(skipped(path.to_string(), reason)),
+            None => {
+                self.scanned += 1;
+                let counts = self.formats.entry(page.format.name()).or_default();
+                for (count, more) in counts.iter_mut().zip([1, page.links, page.updates]) {
+                    *count += more;
+                }
+            }
+        }
+        self.links += page.links;
+        self.updates += page.updates;
+        self.changes.extend(page.change);
+    }
+
+    fn finish(mut self, on_skip: OnSkip) -> Result<Proposal, Error> {
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        if let (OnSkip::Error, Some(first)) = (on_skip, self.skipped.first()) {
+            return Err(Error::new(
+                Code::Unreadable,
+                format!("`{}` can't be searched for links: {}", first.path, first.reason),
+            )
+            .detail("files", self.skipped.iter().map(|skipped| skipped.path.clone()).collect::<Vec<_>>())
+            .hint("exclude it with `!` in `target.glob`, or set `params.on_skip` to `list`"));
+        }
+        let changes = ChangeSet::new(self.changes)?;
+        let counts = |pairs: &[(&str, u64)]| pairs.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
+        let mut baseline = counts(&[
+            ("files_scanned", self.scanned),
+            ("files_skipped", self.skipped.len() as u64),
+            ("files_ignored", self.ignored),
+            ("links_total", self.links),
+            ("links_to_update", self.updates),
+        ]);
+        for (format, counts) in self.formats {
+            let names = ["files", "links", "updates"].map(|what| format!("{what}_{format}"));
+            baseline.extend(names.into_iter().zip(counts));
+        }
+        let proposed = counts(&[("files", changes.len() as u64), ("link_updates", self.updates)]);
+        let baseline = Baseline { counts: baseline, files: self.files, skipped: self.skipped };
+        Ok(Proposal { baseline, counts: proposed, changes })
+    }
+}
+
+fn skipped(path: String, reason: &str) -> Skipped {
+    Skipped { path, reason: reason.to_owned() }
+}
+
+fn check_number(files: usize, most: u64) -> Result<(), Error> {
+    let files = files as u64;
+    if files <= most {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidInput,
+        format!("the glob matches {files} files to look at, more than `constraints.max_files` allows ({most})"),
+    )
+    .detail("files", files)
+    .detail("max_files", most)
+    .hint("raise `constraints.max_files` or narrow `target.glob`; nothing was read"))
+}
+
+fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
+    if clock.elapsed_ms() <= most_ms {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::BudgetExhausted,
+        format!("looking at the files took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
+    )
+    .detail("timeout_ms", most_ms)
+    .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
+}
+
+fn page(
+    ctx: &Context<'_>,
+    (params, moves): (&Params, &Moves),
+    (path, bytes): (&RepoPath, &mut Vec<u8>),
+    pulse: Pulse<'_>,
+) -> Result<Page, Error> {
+    let format = Format::of(path);
+    let nothing = Page { format, hash: None, skipped: None, links: 0, updates: 0, change: None };
+    let Some(before) = ctx.view.read_into(path, LARGEST, bytes)? else {
+        return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
+    };
+    let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
+    let nothing = Page { hash, ..nothing };
+    match moved(format, bytes, (params, moves), pulse).map_err(|error| error.detail("path", path.as_str()))? {
+        Err(reason) => Ok(Page { skipped: Some(reason), ..nothing }),
+        Ok(moved) => {
+            let change = moved.bytes.map(|bytes| {
+                let after = Content::new(bytes, before.mode);
+                Change { path: path.clone(), before: Some(before), after: Some(after) }
+            });
+            Ok(Page { links: moved.links, updates: moved.updates, change, ..nothing })
+        }
+    }
+}
+
+/// What becomes of a file; the inner error says why it is left alone.
+fn moved(
+    format: Format,
+    bytes: &[u8],
+    (params, moves): (&Params, &Moves),
+    pulse: Pulse<'_>,
+) -> Result<Result<Moved, &'static str>, Error> {
+    let census = |bytes: &[u8]| format::census(format, bytes, params, moves);
+    if let Some(found) = census(bytes) {
+        if found.moving.is_empty() {
+            return Ok(Ok(Moved { links: found.links, ..Moved::default() }));
+        }
+        if let Some(moved) = rewrite_counted(bytes, &found, moves, (&census, pulse))? {
+            return Ok(Ok(moved));
+        }
+    }
+    let scan = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
+    let found = scan(bytes)?;
+    if let Some(reason) = found.skipped {
+        return Ok(Err(reason));
+    }
+    let moved = rewrite(bytes, &found.values, moves, Again { scan: &scan, census: &census, pulse })?;
+    Ok(moved.ok_or(INEXACT))
+}
+
+/// The URLs that this side sees in a file, and the file with its links moved; none if it leaves the file alone.
+#[cfg(test)]
+pub(super) fn links_and_page_for_tests(
+    format: Format,
+    bytes: &[u8],
+    params: &Params,
+) -> Option<(Vec<String>, Vec<u8>)> {
+    let again = |bytes: &[u8]| format::scan(format, bytes, params, &|| Ok(()));
+    let found = again(bytes).expect("nothing stops it");
+    if found.skipped.is_some() {
+        return None;
+    }
+    let mut links = Vec::new();
+    for value in &found.values {
+        let decoded = super::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = super::pieces::pieces(value.form, &decoded.text);
+        links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
+    }
+    let moves = Moves::compile(params).expect("the params mean something");
+    let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
+    let moved = rewrite(bytes, &found.values, &moves, again).expect("nothing stops it")?;
+    Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
+}
+
+/// What a census says of an HTML page: its number of links, and the page with them moved; none if it leaves that to others.
+#[cfg(test)]
+pub(super) fn counted_page_for_tests(bytes: &[u8], params: &Params) -> Option<(u64, Vec<u8>)> {
+    let moves = Moves::compile(params).expect("the params mean something");
+    let census = |bytes: &[u8]| format::census(Format::Html, bytes, params, &moves);
+    let found = census(bytes)?;
+    if found.moving.is_empty() {
+        return Some((found.links, bytes.to_vec()));
+    }
+    let moved = rewrite_counted(bytes, &found, &moves, (&census, &|| Ok(()))).expect("nothing stops it")?;
+    Some((moved.links, moved.bytes?))
+}

@@ -1,0 +1,264 @@
+//! Moves the links of a file. Every byte outside of what a move names stays.
+
+use std::{borrow::Cow, ops::Range};
+
+use super::{
+    census::Census,
+    origin::{self, Moves, Rewrite},
+    pieces::pieces,
+    scan::{Pulse, Scan, Scanner},
+    value::{Decoded, Value},
+};
+use crate::base::error::{Code, Error};
+
+/// Values between two questions whether to go on.
+const STRIDE: usize = 1000;
+
+/// What came of a file's links.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// How many there are.
+    pub(super) links: u64,
+    /// How many of them move.
+    pub(super) updates: u64,
+    /// The new bytes; none if nothing moves.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// Counts the links of some bytes, where that can be told quickly.
+pub(super) type Counter<'a> = &'a dyn Fn(&[u8]) -> Option<Census>;
+
+/// Reads other bytes in the way in which the values were found, and says whether to go on.
+#[derive(Clone, Copy)]
+pub(super) struct Again<'a> {
+    /// Finds the values.
+    pub(super) scan: Scanner<'a>,
+    /// Counts the links, where that can be told quickly.
+    pub(super) census: Counter<'a>,
+    /// Whether to go on.
+    pub(super) pulse: Pulse<'a>,
+}
+
+/// Moves the links in `values`. What was written is read once more; none if it would be read as something else than what was
+/// meant.
+pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Again<'_>) -> Result<Option<Moved>, Error> {
+    let (mut moved, new) = write(bytes, values, moves, again.pulse)?;
+    if moved.updates > 0 {
+        let is_meant = new.is_plainly_meant(moved.links, again.census) || {
+            let found = (again.scan)(&new.bytes)?;
+            is_meant((bytes, values), (&new.bytes, &found), new.arrived, again.pulse)?
+        };
+        if !is_meant {
+            return Ok(None);
+        }
+        moved.bytes = Some(new.bytes);
+    }
+    Ok(Some(moved))
+}
+
+/// Moves the links that a census found. What was written is counted once more; none if somebody slower has to look.
+pub(super) fn rewrite_counted(
+    bytes: &[u8],
+    found: &Census,
+    moves: &Moves,
+    (census, pulse): (Counter<'_>, Pulse<'_>),
+) -> Result<Option<Moved>, Error> {
+    let (moved, new) = write(bytes, &found.moving, moves, pulse)?;
+    let is_meant = new.is_plainly_meant(found.links, census);
+    Ok(is_meant.then_some(Moved { links: found.links, updates: moved.updates, bytes: Some(new.bytes) }))
+}
+
+/// Writes the file with the links in `values` moved. The links that are counted are those in `values`.
+fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Result<(Moved, Written), Error> {
+    let mut moved = Moved::default();
+    let mut new = Written::default();
+    for (n, value) in values.iter().enumerate() {
+        if n % STRIDE == 0 {
+            pulse()?;
+        }
+        let decoded = Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = pieces(value.form, &decoded.text);
+        let rewrites = pieces.iter().map(|piece| moves.rewrite(&decoded.text[piece.clone()]));
+        let rewrites = rewrites.collect::<Result<Vec<_>, _>>()?;
+        let updates = rewrites.iter().flatten().count() as u64;
+        if updates > 0 {
+            new.value(bytes, value, (&decoded, &pieces, &rewrites))?;
+            new.arrived.extend((moved.links..).zip(rewrites).filter_map(|(link, new)| Some((link, new?.cleaned))));
+        }
+        moved.links += pieces.len() as u64;
+        moved.updates += updates;
+    }
+    if moved.updates > 0 {
+        new.bytes.extend_from_slice(&bytes[new.copied..]);
+    }
+    Ok((moved, new))
+}
+
+/// What is written of a file so far.
+#[derive(Debug)]
+struct Written {
+    bytes: Vec<u8>,
+    /// Up to where the old bytes are in it.
+    copied: usize,
+    /// Which links move, and what becomes of each.
+    arrived: Vec<(u64, String)>,
+    /// True while each value that was written reads as what was meant.
+    plain: bool,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Written { bytes: Vec::new(), copied: 0, arrived: Vec::new(), plain: true }
+    }
+}
+
+impl Written {
+    /// True if each value by itself is what was meant and there are as many links as before, none of which moves: then all of
+    /// them are what was meant.
+    fn is_plainly_meant(&self, links: u64, census: Counter<'_>) -> bool {
+        self.plain && census(&self.bytes).is_some_and(|found| found.links == links && found.moving.is_empty())
+    }
+
+    /// Writes a value with what becomes of its pieces, and everything before it.
+    fn value(
+        &mut self,
+        bytes: &[u8],
+        value: &Value,
+        (decoded, ranges, rewrites): (&Decoded<'_>, &[Range<usize>], &[Option<Rewrite>]),
+    ) -> Result<(), Error> {
+        let start = value.range.start;
+        let mut begins = None;
+        for (piece, rewrite) in ranges.iter().zip(rewrites) {
+            for (range, text) in rewrite.iter().flat_map(|rewrite| &rewrite.edits) {
+                let range = decoded.raw(piece.start + range.start..piece.start + range.end);
+                let kept = bytes.get(self.copied..start + range.start).ok_or_else(overlap)?;
+                if begins.is_none() {
+                    begins = Some(self.bytes.len() + start.checked_sub(self.copied).ok_or_else(overlap)?);
+                }
+                self.bytes.extend_from_slice(kept);
+                self.bytes.extend_from_slice(text.as_bytes());
+                self.copied = start + range.end;
+            }
+        }
+        let Some(begins) = begins else { return Ok(()) };
+        self.bytes.extend_from_slice(bytes.get(self.copied..value.range.end).ok_or_else(overlap)?);
+        self.copied = value.range.end;
+        let new = Decoded::new(&self.bytes[begins..], &value.escapes);
+        let meant = ranges.iter().zip(rewrites).map(|(range, rewrite)| match rewrite {
+            Some(rewrite) => rewrite.cleaned.as_str().into(),
+            None => origin::cleaned(&decoded.text[range.clone()]),
+        });
+        self.plain &=
+            pieces(value.form, &new.text).into_iter().map(|range| origin::cleaned(&new.text[range])).eq(meant);
+        Ok(())
+    }
+}
+
+fn overlap() -> Error {
+    Error::new(Code::Internal, "two links were found in one place")
+}
+
+/// True if what was written is read as it was meant. An escape can end in what replaces its neighbour, and a URL's standard
+/// spelling may hold a character that means something else where it stands.
+fn is_meant(
+    (bytes, values): (&[u8], &[Value]),
+    (new_bytes, found): (&[u8], &Scan),
+    arrived: Vec<(u64, String)>,
+    pulse: Pulse<'_>,
+) -> Result<bool, Error> {
+    if found.skipped.is_some() || found.values.len() != values.len() {
+        return Ok(false);
+    }
+    let mut arrived = arrived.into_iter().peekable();
+    let mut n_links = 0;
+    for (n, (value, new_value)) in values.iter().zip(&found.values).enumerate() {
+        if n % STRIDE == 0 {
+            pulse()?;
+        }
+        let old = Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let new = Decoded::new(&new_bytes[new_value.range.clone()], &new_value.escapes);
+        let (pieces, new_pieces) = (pieces(value.form, &old.text), pieces(new_value.form, &new.text));
+        if pieces.len() != new_pieces.len() {
+            return Ok(false);
+        }
+        for (piece, new_piece) in pieces.into_iter().zip(new_pieces) {
+            let meant = match arrived.next_if(|(link, _)| *link == n_links) {
+                Some((_, meant)) => Cow::Owned(meant),
+                None => origin::cleaned(&old.text[piece]),
+            };
+            if meant != origin::cleaned(&new.text[new_piece]) {
+                return Ok(false);
+            }
+            n_links += 1;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::service::adapter::link_updater::{
+        format::{self, Format},
+        params::Params,
+    };
+
+    fn moved(format: Format, bytes: &[u8], to: &str) -> Option<Moved> {
+        let params = json!({"from_hosts": ["old.example.com"], "to_host": to, "include": ["json", "json_ld"]});
+        let params = Params::parse(&params).unwrap();
+        let again = |bytes: &[u8]| format::scan(format, bytes, &params, &|| Ok(()));
+        let found = again(bytes).unwrap();
+        assert_eq!(found.skipped, None, "{}", String::from_utf8_lossy(bytes));
+        let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
+        rewrite(bytes, &found.values, &Moves::compile(&params).unwrap(), again).unwrap()
+    }
+
+    #[track_caller]
+    fn check(html: &str, links: u64, expected: &str) {
+        let moved = moved(Format::Html, html.as_bytes(), "https://new.example.com").unwrap();
+        let new = moved.bytes.map_or(html.to_owned(), |bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!((new.as_str(), moved.links), (expected, links));
+    }
+
+    #[test]
+    fn only_origins_change() {
+        check(
+            "<A  HREF='http://old.example.com/x?a=1&amp;b' class=x>",
+            1,
+            "<A  HREF='https://new.example.com/x?a=1&amp;b' class=x>",
+        );
+        check("<a href=http&#58;//old&#x2e;example.com&#47;x&y>", 1, "<a href=https://new.example.com&#47;x&y>");
+        check("<a href=\" http://u&#64;old.example.com \">", 1, "<a href=\" https://u&#64;new.example.com \">");
+        check(
+            "<img srcset='//old.example.com/a 1x, b 2x,https://old.example.com/c'>",
+            3,
+            "<img srcset='//new.example.com/a 1x, b 2x,https://new.example.com/c'>",
+        );
+        check(
+            "<meta http-equiv=refresh content=\"3; URL='http://OLD.example.com/'\">",
+            1,
+            "<meta http-equiv=refresh content=\"3; URL='https://new.example.com/'\">",
+        );
+        check(
+            "<p title='http://old.example.com'>http://old.example.com",
+            0,
+            "<p title='http://old.example.com'>http://old.example.com",
+        );
+    }
+
+    #[test]
+    fn other_encodings_are_edited_exactly() {
+        let page = b"caf\xe9 <a href=\"http://old.example.com/\xe9\" title='\xff'>";
+        let moved = moved(Format::Html, page, "https://new.example.com").unwrap();
+        assert_eq!(moved.bytes.unwrap(), b"caf\xe9 <a href=\"https://new.example.com/\xe9\" title='\xff'>");
+    }
+
+    #[test]
+    fn what_would_be_read_as_something_else_is_not_moved() {
+        assert_eq!(moved(Format::Html, b"<a href=http://u&#64old.example.com>", "https://1.example.com"), None);
+        assert_eq!(moved(Format::Css, b"a{b:url(http://old.example.com/../\\(c)}", "https://1.example.com/d"), None);
+        assert_eq!(moved(Format::Markdown, b"http://old.example.com", "https://[::1]"), None);
+    }
+}

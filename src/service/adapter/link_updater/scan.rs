@@ -1,0 +1,56 @@
+//! What is found in a file, whatever its format.
+
+use std::ops::Range;
+
+use super::{
+    escape::Escape,
+    value::{Decoded, Value},
+};
+use crate::base::error::Error;
+
+/// Says whether to go on: an error if the run was cancelled or took too long.
+pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
+
+/// Finds what is in a file, given its bytes.
+pub(super) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
+
+/// What is in a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Scan {
+    /// Every value with URLs, in the order of the file, none inside another.
+    pub(super) values: Vec<Value>,
+    /// Why the file has to be left alone; none if it can be edited.
+    pub(super) skipped: Option<&'static str>,
+}
+
+impl Scan {
+    /// A file that is left alone.
+    pub(super) fn skipped(reason: &'static str) -> Self {
+        Scan { values: Vec::new(), skipped: Some(reason) }
+    }
+
+    /// Looks at one part only.
+    pub(super) fn of_part(
+        bytes: &[u8],
+        part: (Range<usize>, Escape),
+        scan: impl FnOnce(&str) -> Result<Scan, Error>,
+    ) -> Result<Self, Error> {
+        let mut found = Scan::default();
+        found.add_part(bytes, part, scan)?;
+        Ok(found)
+    }
+
+    /// Looks at a part that is written in another language, inside a value or between tags.
+    pub(super) fn add_part(
+        &mut self,
+        bytes: &[u8],
+        (range, escape): (Range<usize>, Escape),
+        scan: impl FnOnce(&str) -> Result<Scan, Error>,
+    ) -> Result<(), Error> {
+        let part = Decoded::new(&bytes[range.clone()], &[escape]);
+        let found = scan(&part.text)?;
+        self.skipped = self.skipped.or(found.skipped);
+        self.values.extend(found.values.into_iter().map(|value| value.within(&part, (range.start, escape))));
+        Ok(())
+    }
+}

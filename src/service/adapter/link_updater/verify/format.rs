@@ -1,0 +1,90 @@
+//! What a file is, by its name, and how it is read.
+
+use super::{
+    css, json, markdown, markup,
+    page::{Page, Pulse},
+    text, xml,
+};
+use crate::{
+    base::error::Error,
+    service::adapter::link_updater::params::{Include, Params},
+};
+
+/// What a file is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Format {
+    Html,
+    Markdown,
+    Css,
+    Xml,
+    Text,
+    Json,
+}
+
+impl Format {
+    /// Every format.
+    #[cfg(test)]
+    pub(super) const ALL: &[Format] =
+        &[Format::Html, Format::Markdown, Format::Css, Format::Xml, Format::Text, Format::Json];
+
+    /// By the last extension, in lower or upper case.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let (_, extension) = path.rsplit_once('.')?;
+        let lower = extension.to_ascii_lowercase();
+        if lower != extension && extension.to_ascii_uppercase() != extension {
+            return None;
+        }
+        match lower.as_str() {
+            "html" | "htm" | "xhtml" => Some(Format::Html),
+            "md" | "markdown" => Some(Format::Markdown),
+            "css" => Some(Format::Css),
+            "xml" | "rss" | "atom" | "svg" => Some(Format::Xml),
+            "txt" => Some(Format::Text),
+            "json" | "webmanifest" => Some(Format::Json),
+            _ => None,
+        }
+    }
+
+    /// As it stands in the names of counts.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Format::Html => "html",
+            Format::Markdown => "markdown",
+            Format::Css => "css",
+            Format::Xml => "xml",
+            Format::Text => "text",
+            Format::Json => "json",
+        }
+    }
+
+    /// Reads a file; an error if `pulse` gives one.
+    pub(super) fn read(self, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Page, Error> {
+        pulse()?;
+        let mut page = Page { json_ld: params.includes(Include::JsonLd), ..Page::default() };
+        match self {
+            Format::Html => markup::read(bytes, pulse, &mut page)?,
+            Format::Markdown => markdown::read(bytes, pulse, &mut page)?,
+            Format::Css => css::read(bytes, &mut page),
+            Format::Xml => xml::read(bytes, pulse, &mut page)?,
+            Format::Text => text::read(bytes, &mut page),
+            Format::Json => json::read_file(bytes, &mut page),
+        }
+        pulse()?;
+        Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_what_its_last_extension_says() {
+        assert_eq!(Format::of("a/b.c.html"), Some(Format::Html));
+        assert_eq!(Format::of("a.HTM"), Some(Format::Html));
+        assert_eq!(Format::of("a.Html"), None);
+        assert_eq!(Format::of("html"), None);
+        assert_eq!(Format::of("a.md/b"), None);
+        assert_eq!(Format::of("x.WEBMANIFEST"), Some(Format::Json));
+    }
+}

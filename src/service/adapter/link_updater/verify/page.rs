@@ -1,0 +1,86 @@
+//! What a file holds: its links in their order, and everything else, to be compared.
+
+use super::expected_target::Link;
+use crate::base::error::Error;
+
+/// Says whether to go on.
+pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
+
+/// What a file holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Every URL in a place for one, relative ones too, in the order in which they are read.
+    pub(super) links: Vec<Link>,
+    /// Where each link stands in a page whose rest is not kept; none for one that is spelled out.
+    pub(super) places: Vec<Option<usize>>,
+    /// Everything else: tags, text, comments, other attributes, what stands around the URLs.
+    pub(super) rest: Vec<u8>,
+    /// Why it was to be left alone, if it was.
+    pub(super) doubt: Option<&'static str>,
+    /// True if JSON-LD is looked at.
+    pub(super) json_ld: bool,
+    /// True if only links and their places are wanted.
+    pub(super) is_brief: bool,
+}
+
+impl Page {
+    /// Notes something that has to stay.
+    pub(super) fn note(&mut self, kind: u8, bytes: &[u8]) {
+        if self.is_brief {
+            return;
+        }
+        self.rest.push(kind);
+        self.rest.extend((bytes.len() as u64).to_le_bytes());
+        self.rest.extend_from_slice(bytes);
+    }
+
+    /// Takes a link.
+    pub(super) fn link(&mut self, text: &[u8]) {
+        self.rest.push(b'l');
+        self.links.push(Link(text.to_vec()));
+        self.places.push(None);
+    }
+
+    /// Says where the value stood whose URLs were taken last, each as it is written.
+    pub(super) fn placed(&mut self, at: Option<usize>, urls: &[(usize, usize)]) {
+        let first = self.places.len().saturating_sub(urls.len());
+        for (place, (start, _)) in self.places[first..].iter_mut().zip(urls) {
+            *place = at.map(|at| at + start);
+        }
+    }
+
+    /// Takes a link, if something stands there.
+    pub(super) fn address(&mut self, text: &[u8]) {
+        match strip(text, 0, text.len()) {
+            Some(_) => self.link(text),
+            None => self.note(b'v', text),
+        }
+    }
+
+    /// Takes the URLs out of a value and keeps the rest of it.
+    pub(super) fn take(&mut self, value: &[u8], urls: &[(usize, usize)]) {
+        let mut copied = 0;
+        for &(start, end) in urls {
+            self.note(b'v', &value[copied..start]);
+            self.link(&value[start..end]);
+            copied = end;
+        }
+        self.note(b'v', &value[copied..]);
+    }
+
+    /// It was to be left alone.
+    pub(super) fn doubt(&mut self, reason: &'static str) {
+        self.doubt.get_or_insert(reason);
+    }
+}
+
+/// The range without controls and spaces at its ends; none if nothing is left.
+pub(super) fn strip(value: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
+    while start < end && value[start] <= b' ' {
+        start += 1;
+    }
+    while start < end && value[end - 1] <= b' ' {
+        end -= 1;
+    }
+    (start < end).then_some((start, end))
+}

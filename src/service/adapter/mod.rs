@@ -1,0 +1,175 @@
+//! Deterministic tool adapters: discover, propose, and, in a process of its own, measure again.
+//!
+//! An adapter reads through a [`View`] and returns data; it never writes. The host judges, applies and records.
+
+pub mod contract;
+pub mod evidence;
+pub mod jsonl;
+pub mod link_updater;
+pub mod verify;
+
+mod adapters;
+mod record_files;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+pub use self::adapters::Adapters;
+use crate::{
+    base::error::{Code, Error},
+    service::adapter::{
+        contract::{Invocation, Proposal},
+        evidence::{Evidence, Measured},
+    },
+    system::{schema::Schema, workspace::View},
+};
+
+/// Every built-in adapter, sorted by name.
+pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
+
+/// A tool that changes files the same way every time, and can prove it.
+pub trait Adapter: Send + Sync {
+    /// The name in invocations.
+    fn name(&self) -> &str;
+
+    /// The version in invocations.
+    fn version(&self) -> &str;
+
+    /// One line for listings.
+    fn summary(&self) -> &str;
+
+    /// JSON Schema of the invocation, as text.
+    fn input_schema(&self) -> &str;
+
+    /// JSON Schema of the output, as text.
+    fn output_schema(&self) -> &str;
+
+    /// Globs of the files that only this adapter may change under strict tools.
+    fn domain(&self) -> Vec<&str>;
+
+    /// Globs of the files that it reads for this input; it ignores all others under the target.
+    fn looks_at(&self, _input: &Invocation) -> Vec<&str> {
+        self.domain()
+    }
+
+    /// Looks at the target and says what would change. No side effect.
+    fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error>;
+
+    /// Measures again what was done or proposed, by code that `propose` does not use.
+    fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error>;
+}
+
+/// What an adapter works with.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The tree, read only.
+    pub view: View<'a>,
+    /// How many threads it may use; the result does not depend on it.
+    pub threads: usize,
+    /// True as soon as it has to stop.
+    pub cancel: &'a AtomicBool,
+    /// Takes how many files are done and how many there are.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl Context<'_> {
+    /// An error if the run was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), Error> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Takes an invocation from JSON, checked against the adapter's own schema. Reads nothing.
+pub fn parse(adapter: &dyn Adapter, input: &Value) -> Result<Invocation, Error> {
+    let schema = serde_json::from_str(adapter.input_schema()).map_err(|error| {
+        Error::new(Code::Internal, format!("the schema of `{}` is no JSON: {error}", adapter.name()))
+    })?;
+    Schema::compile(&schema)?.check(input).map_err(|error| {
+        let wrong = Error::new(Code::InvalidInput, format!("the input of `{}` is wrong: {error}", adapter.name()))
+            .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()));
+        error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))
+    })?;
+    serde_json::from_value(whole_numbers(adapter, input.clone())?).map_err(|error| {
+        Error::new(Code::InvalidInput, format!("the input of `{}` can't be used: {error}", adapter.name()))
+    })
+}
+
+/// Writes `1.0` as `1` in the constraints: to a JSON Schema both are integers.
+fn whole_numbers(adapter: &dyn Adapter, mut input: Value) -> Result<Value, Error> {
+    let constraints = input.get_mut("constraints").and_then(Value::as_object_mut);
+    for (name, value) in constraints.into_iter().flatten() {
+        let Some(number) = value.as_f64().filter(|_| !value.is_u64()) else { continue };
+        // Beyond that not every integer is a number of this kind.
+        if number.fract() != 0.0 || !(0.0..=9_007_199_254_740_992.0).contains(&number) {
+            let wrong = format!("the input of `{}` is wrong: `{value}` is no whole number", adapter.name());
+            return Err(Error::new(Code::InvalidInput, wrong)
+                .detail("pointer", format!("/constraints/{name}"))
+                .hint("give an integer from 0 to 9007199254740992"));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range and whole")]
+        let whole = number as u64;
+        *value = Value::from(whole);
+    }
+    Ok(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn input() -> Value {
+        json!({
+            "tool": "link_updater", "version": "1.0", "mode": "apply",
+            "target": {"repo_path": ".", "glob": ["site/**/*.html", "!site/old/**"]},
+            "params": {"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"},
+            "constraints": {"max_files": 10, "timeout_ms": 1000, "seed": 1},
+        })
+    }
+
+    #[track_caller]
+    fn refused(pointer: &str, value: Value) {
+        let mut input = input();
+        match input.pointer_mut(pointer) {
+            Some(place) => *place = value,
+            None => {
+                let (parent, key) = pointer.rsplit_once('/').unwrap();
+                input.pointer_mut(parent).unwrap()[key] = value;
+            }
+        }
+        assert_eq!(parse(&link_updater::LinkUpdater, &input).unwrap_err().code(), Code::InvalidInput, "{input}");
+    }
+
+    #[test]
+    fn an_integer_may_have_a_fraction_of_zero() {
+        let mut input = input();
+        input["constraints"] = json!({"max_files": 1e3, "timeout_ms": 1000.0, "seed": 1.0});
+        let parsed = parse(&link_updater::LinkUpdater, &input).unwrap().constraints;
+        assert_eq!((parsed.max_files, parsed.timeout_ms, parsed.seed), (1000, 1000, 1));
+        refused("/constraints/seed", json!(1.5));
+        refused("/constraints/seed", json!(1e300));
+        input["constraints"]["seed"] = json!(-1.5);
+        let error = whole_numbers(&link_updater::LinkUpdater, input).unwrap_err();
+        assert!(error.details().iter().any(|(name, at)| name == "pointer" && *at == json!("/constraints/seed")));
+    }
+
+    #[test]
+    fn invocations_are_checked_before_anything_is_read() {
+        assert!(parse(&link_updater::LinkUpdater, &input()).is_ok());
+        refused("/version", json!("2.0"));
+        refused("/mode", json!("verify"));
+        refused("/extra", json!(1));
+        refused("/target/glob", json!([]));
+        refused("/target/x", json!(1));
+        refused("/params/from_hosts", json!([]));
+        refused("/params/moves", json!([]));
+        refused("/params/on_skip", json!("ignore"));
+        refused("/constraints/max_files", json!(0));
+        refused("/constraints/seed", json!(-1));
+    }
+}

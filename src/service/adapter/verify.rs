@@ -1,0 +1,241 @@
+//! The verifier's process: a request on standard input, a report on standard output, from the record and disk alone.
+//!
+//! Whatever can't be read or parsed is a failure; nothing passes by being left out.
+
+use std::{
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::AtomicBool,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    Adapter, Adapters, Context,
+    contract::{BaselineRecord, Counts, Failure, ManifestRecord, Verdict},
+    evidence::{Evidence, HASHES_MATCH, Images, NOTHING_ELSE_CHANGED},
+    record_files,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    system::workspace::{self, Overlay, Proposed, View, Workspace},
+};
+
+/// The baseline is what was written when it was taken.
+pub const BASELINE_INTACT: &str = "baseline_intact";
+/// The manifest is what was written when the change was made.
+pub const MANIFEST_INTACT: &str = "manifest_intact";
+
+/// What is wrong when a program's own adapter is not known to its verifier.
+const EMBEDDERS: &str = "a program with adapters of its own gives them to `nrv::entry::main_if_requested_with`";
+
+/// A file of the record and its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactRef {
+    /// Relative to the run's folder.
+    pub path: String,
+    /// The hash of its bytes when it was written.
+    pub sha256: Sha256,
+}
+
+/// Where the contents are that the tree does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// The change was made. The folder with the contents before: file `n`, from 0, belongs to entry `n`; none for created files.
+    Before(PathBuf),
+    /// A preview. The file with the proposed contents, one behind the other in the order of the entries.
+    After(PathBuf),
+}
+
+/// What is to be verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The adapter's name.
+    pub tool: String,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The run's folder.
+    pub run_folder: PathBuf,
+    /// What was there.
+    pub baseline: ArtifactRef,
+    /// What was changed.
+    pub manifest: ArtifactRef,
+    /// Where the contents are that the tree does not hold.
+    pub contents: Contents,
+    /// What earlier steps of the same dry run proposed; lies over the tree.
+    #[serde(default)]
+    pub overlay: Vec<Proposed>,
+    /// How many threads it may use.
+    pub threads: usize,
+}
+
+/// What the verifier found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// True if every check passed.
+    pub passed: bool,
+    /// The checks that were made.
+    pub checks: Vec<String>,
+    /// What is wrong, sorted; empty if and only if `passed`.
+    pub failures: Vec<Failure>,
+    /// What was counted.
+    pub counts: Counts,
+    /// How many links were tried over the network.
+    pub sample_size: u64,
+    /// New URLs that the host may try, sorted; the verifier itself reaches nothing.
+    #[serde(default)]
+    pub samples: Vec<String>,
+}
+
+impl Request {
+    /// What the verifier has to be able to read: the tree, what is ignored in it, the record.
+    pub fn readable(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.root.clone(), self.run_folder.clone()];
+        paths.extend(workspace::ignore_files_above(&self.root));
+        paths
+    }
+}
+
+impl Report {
+    /// The verifier's part of an adapter's output.
+    pub fn verdict(&self) -> Verdict {
+        Verdict {
+            passed: self.passed,
+            checks: self.checks.clone(),
+            sample_size: self.sample_size,
+            failures: self.failures.clone(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn new(checks: &[&str], mut failures: Vec<Failure>) -> Self {
+        failures.sort();
+        failures.dedup();
+        Report {
+            passed: failures.is_empty(),
+            checks: checks.iter().map(ToString::to_string).collect(),
+            failures,
+            ..Report::default()
+        }
+    }
+}
+
+/// Reads one [`Request`], writes one [`Report`]. Exit code 0 if it passed, 4 if not, 1 if it can't be told.
+///
+/// `confine` is called with the request before anything that it names is opened.
+pub fn main(
+    adapters: &Adapters,
+    mut input: impl Read,
+    mut output: impl Write,
+    confine: impl FnOnce(&Request),
+) -> ExitCode {
+    let mut text = String::new();
+    let request = input.read_to_string(&mut text).map_err(|error| error.to_string());
+    let request = request.and_then(|_| serde_json::from_str::<Request>(&text).map_err(|error| error.to_string()));
+    let report = match request {
+        Ok(request) => {
+            confine(&request);
+            answer(adapters, &request)
+        }
+        Err(error) => Report::new(&[], vec![Failure::new("request", format!("the request can't be read: {error}"))]),
+    };
+    let written = serde_json::to_vec(&report).map_err(std::io::Error::other).and_then(|mut line| {
+        line.push(b'\n');
+        output.write_all(&line)?;
+        output.flush()
+    });
+    match (written, report.passed) {
+        (Err(_), _) => ExitCode::FAILURE,
+        (Ok(()), true) => ExitCode::SUCCESS,
+        (Ok(()), false) => ExitCode::from(Code::VerificationFailed.exit_code()),
+    }
+}
+
+fn answer(adapters: &Adapters, request: &Request) -> Report {
+    match adapters.find(&request.tool) {
+        Ok(adapter) => verify(adapter, request),
+        Err(error) => {
+            let reason = format!("{} in the program that verifies; {EMBEDDERS}", error.message());
+            Report::new(&[], vec![Failure::new("request", reason)])
+        }
+    }
+}
+
+/// Verifies from the record and disk alone.
+pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
+    let (baseline, manifest) = match records(request) {
+        Ok(records) => records,
+        Err(failures) => return Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], failures),
+    };
+    let images = match &request.contents {
+        Contents::Before(folder) => Images::Applied(folder.clone()),
+        Contents::After(file) => Images::Preview(file.clone()),
+    };
+    let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, Overlay::read(&request.overlay)?)));
+    let report = opened.and_then(|(workspace, overlay)| {
+        let cancel = AtomicBool::new(false);
+        let view = View::new(&workspace, &overlay);
+        let ctx = Context { view, threads: request.threads, cancel: &cancel, progress: &|_, _| {} };
+        judge(&ctx, Evidence::new(adapter, (&baseline, &manifest), images))
+    });
+    report.unwrap_or_else(|error| {
+        Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", error.message())])
+    })
+}
+
+/// Makes every check on evidence whose records are intact.
+pub fn judge(ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error> {
+    let measured = evidence.adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
+    let mut failures = measured.failures;
+    failures.extend(evidence.into_failures(ctx));
+    let mut checks = vec![BASELINE_INTACT, MANIFEST_INTACT, HASHES_MATCH, NOTHING_ELSE_CHANGED];
+    checks.extend(measured.checks.iter().filter(|check| !checks.contains(check)).copied().collect::<Vec<_>>());
+    Ok(Report {
+        counts: measured.counts,
+        sample_size: measured.sample_size,
+        samples: measured.samples,
+        ..Report::new(&checks, failures)
+    })
+}
+
+fn records(request: &Request) -> Result<(BaselineRecord, ManifestRecord), Vec<Failure>> {
+    let baseline = artifact::<BaselineRecord>(&request.run_folder, &request.baseline, BASELINE_INTACT);
+    let manifest = artifact::<ManifestRecord>(&request.run_folder, &request.manifest, MANIFEST_INTACT);
+    let (baseline, manifest) = match (baseline, manifest) {
+        (Ok(baseline), Ok(manifest)) => (baseline, manifest),
+        (baseline, manifest) => return Err([baseline.err(), manifest.err()].into_iter().flatten().collect()),
+    };
+    let mut failures = Vec::new();
+    if baseline.input.tool != request.tool {
+        failures.push(Failure::new(BASELINE_INTACT, format!("it is of `{}`", baseline.input.tool)));
+    }
+    if manifest.tool != request.tool {
+        failures.push(Failure::new(MANIFEST_INTACT, format!("it is of `{}`", manifest.tool)));
+    }
+    let twice = |pair: &[_]| -> bool { pair[0] >= pair[1] };
+    if manifest.entries.iter().map(|entry| &entry.path).collect::<Vec<_>>().windows(2).any(twice) {
+        failures.push(Failure::new(MANIFEST_INTACT, "its entries are not sorted by path"));
+    }
+    if failures.is_empty() { Ok((baseline, manifest)) } else { Err(failures) }
+}
+
+fn artifact<T: DeserializeOwned>(folder: &Path, artifact: &ArtifactRef, check: &str) -> Result<T, Failure> {
+    let fail = |reason: String| Failure::at(check, &artifact.path, reason);
+    let path = RepoPath::parse(&artifact.path).map_err(|error| fail(error.message().to_owned()))?;
+    let bytes = record_files::read(&folder.join(path.as_str())).map_err(|error| fail(error.message().to_owned()))?;
+    let found = Sha256::of(&bytes);
+    if found != artifact.sha256 {
+        return Err(fail(format!("its hash is {found}, not {}", artifact.sha256)));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| fail(format!("it does not have the shape that it must have: {error}")))
+}

@@ -1,0 +1,128 @@
+//! What a person or a model proposes, turned into changes: diffs, plans of diffs, whole files.
+//!
+//! A [`Request`] is taken from a call and checked; [`propose`] carries it out on a private overlay and returns a change set
+//! with an outcome for each step. All steps succeed, or nothing comes of any of them. Nothing is written here.
+
+mod backup;
+mod draft;
+mod outcome;
+mod patch;
+mod request;
+mod step;
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use self::{
+    draft::Draft,
+    step::{Effect, Step},
+};
+pub use self::{
+    outcome::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy},
+    request::Request,
+};
+use crate::{
+    base::{
+        change::{ChangeSet, Content, Stamp},
+        diff::Stat,
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::workspace::{View, parallel_map},
+};
+
+/// What an application works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The tree, read only.
+    pub view: View<'a>,
+    /// How many threads it may use; the result does not depend on it.
+    pub threads: usize,
+    /// True as soon as it has to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+/// A file's part of a patch, with its size.
+pub type Part = (Vec<u8>, Stat);
+
+/// What an application would do.
+#[derive(Debug)]
+pub struct Proposed {
+    /// The change of all steps together.
+    pub changes: ChangeSet,
+    /// The pre-images of the changes, in their order.
+    pub before: Vec<Option<Content>>,
+    /// The changes as parts of a patch, in their order, where that is known already.
+    pub parts: Vec<Option<Part>>,
+    /// Files that were read and stay as they are, but decide what others become.
+    pub sources: Vec<(RepoPath, Option<Stamp>)>,
+    /// What came of each step, in their order. Nothing counts as written yet.
+    pub outcomes: Vec<ApplyOutcome>,
+}
+
+impl Proposed {
+    /// Marks the outcomes of the steps that a written change carries out.
+    pub fn mark_written(&mut self) {
+        let written: BTreeSet<&RepoPath> = self.changes.changes().iter().map(|change| &change.path).collect();
+        for outcome in &mut self.outcomes {
+            let paths = [Some(&outcome.path), outcome.from.as_ref()];
+            let touched = paths.into_iter().flatten().any(|path| written.contains(path));
+            outcome.written = touched && outcome.status == ApplyStatus::Applied;
+        }
+    }
+}
+
+/// Carries a request out on a private overlay. Steps come one after the other: each finds what those before it made.
+///
+/// An error of one step is an error of all, and names the step.
+pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> {
+    let mut draft = Draft::new(ctx.view);
+    let mut outcomes = Vec::with_capacity(request.steps().len());
+    for batch in batches(request.steps()) {
+        let effects = parallel_map(ctx.threads, batch, |step| {
+            if ctx.cancel.load(Ordering::Relaxed) {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+            }
+            step.carry_out(&draft)
+        });
+        if request.is_planned()
+            && let Some(error) = patch::stale_files(effects.iter().filter_map(|effect| effect.as_ref().err()))
+        {
+            return Err(error);
+        }
+        for (step, effect) in batch.iter().zip(effects) {
+            let Effect { seen, made, part, outcome } = effect?;
+            draft.merge(seen, made, part, step.patch());
+            outcomes.push(outcome);
+        }
+    }
+    draft.check_folders()?;
+    if let Some(suffix) = request.backup_suffix() {
+        let backups = backup::make(&mut draft, suffix)?;
+        for outcome in &mut outcomes {
+            outcome.backup = backups.get(outcome.from.as_ref().unwrap_or(&outcome.path)).cloned();
+        }
+    }
+    draft.into_proposed(outcomes)
+}
+
+/// Steps that may be carried out at once: within a batch, no file is named twice.
+fn batches(mut steps: &[Step]) -> impl Iterator<Item = &[Step]> {
+    std::iter::from_fn(move || {
+        let mut named = BTreeSet::new();
+        let mut length = 0;
+        for step in steps {
+            let paths = step.paths();
+            if paths.iter().any(|path| named.contains(path)) {
+                break;
+            }
+            named.extend(paths);
+            length += 1;
+        }
+        let (batch, rest) = steps.split_at(length);
+        steps = rest;
+        (!batch.is_empty()).then_some(batch)
+    })
+}

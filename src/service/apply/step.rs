@@ -1,0 +1,207 @@
+//! One step of a request: what it looks at, and what it makes of that.
+
+use super::{
+    ApplyOutcome, ApplyStatus, Part,
+    draft::{Draft, File},
+    patch::{DiffStep, PlannedStep},
+};
+use crate::base::{
+    change::Content,
+    diff::{self, Lines},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+};
+
+/// The mode of a file that nothing else gives a mode.
+const NEW_FILE: u32 = 0o644;
+
+/// One step.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A file appears.
+    Create { path: RepoPath, content: Content },
+    /// A file goes.
+    Remove { path: RepoPath, checksum: Sha256 },
+    /// A file gets another path.
+    Rename { from: RepoPath, to: RepoPath, checksum: Sha256 },
+    /// A file gets other bytes.
+    Write { path: RepoPath, bytes: Vec<u8>, checksum: Sha256 },
+    /// What a diff says of one file is done.
+    Diff(DiffStep),
+    /// A file becomes exactly what was planned.
+    Planned(PlannedStep),
+}
+
+/// What a step saw, what it made of that, and what is said of it.
+#[derive(Debug)]
+pub(super) struct Effect {
+    pub(super) seen: Vec<File>,
+    pub(super) made: Vec<File>,
+    /// The change as a patch, if it is known; of the one file that was made.
+    pub(super) part: Option<Part>,
+    pub(super) outcome: ApplyOutcome,
+}
+
+/// A file before and after a step.
+pub(super) struct Sides<'a> {
+    pub(super) from: &'a RepoPath,
+    pub(super) before: Option<Content>,
+    /// Another path, if the file is renamed or copied.
+    pub(super) to: &'a RepoPath,
+    pub(super) after: Option<Content>,
+    /// True if the first file stays although the path is another one.
+    pub(super) copies: bool,
+    pub(super) lines: Lines,
+}
+
+impl Step {
+    /// A step that makes a file of a text.
+    pub(super) fn create(path: RepoPath, text: &str) -> Self {
+        Step::Create { path, content: Content::new(text.into(), NEW_FILE) }
+    }
+
+    /// Every file that the step looks at or makes.
+    pub(super) fn paths(&self) -> Vec<&RepoPath> {
+        match self {
+            Step::Create { path, .. }
+            | Step::Remove { path, .. }
+            | Step::Write { path, .. }
+            | Step::Planned(PlannedStep { path, .. }) => vec![path],
+            Step::Rename { from, to, .. } => vec![from, to],
+            Step::Diff(step) => step.file.source().into_iter().chain(step.file.target()).collect(),
+        }
+    }
+
+    /// The files that the step changes.
+    pub(super) fn targets(&self) -> Vec<&RepoPath> {
+        match self {
+            Step::Diff(step) if step.copies() => step.file.target().into_iter().collect(),
+            step => step.paths(),
+        }
+    }
+
+    /// Which of several patches the step is from; none if it is from no patch.
+    pub(super) fn patch(&self) -> Option<usize> {
+        match self {
+            Step::Diff(step) => step.patch,
+            Step::Create { .. } | Step::Remove { .. } | Step::Rename { .. } | Step::Write { .. } | Step::Planned(_) => {
+                None
+            }
+        }
+    }
+
+    /// From which file to which other one contents go.
+    pub(super) fn moves(&self) -> Option<(&RepoPath, &RepoPath)> {
+        match self.paths()[..] {
+            [from, to] if from != to => Some((from, to)),
+            _ => None,
+        }
+    }
+
+    /// What becomes of the files that the step is about.
+    pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
+        match self {
+            Step::Create { path, content } => {
+                must_be_free(draft, path)?;
+                Ok(rewritten(path, None, Some(content.clone())))
+            }
+            Step::Remove { path, checksum } => Ok(rewritten(path, Some(checked(draft, path, *checksum)?), None)),
+            Step::Rename { from, to, checksum } => {
+                let before = checked(draft, from, *checksum)?;
+                must_be_free(draft, to)?;
+                let after = Some(before.clone());
+                let lines = Lines::default();
+                Ok(Effect::new(Sides { from, before: Some(before), to, after, copies: false, lines }))
+            }
+            Step::Write { path, bytes, checksum } => {
+                let before = checked(draft, path, *checksum)?;
+                let after = Content::new(bytes.clone(), before.mode);
+                Ok(rewritten(path, Some(before), Some(after)))
+            }
+            Step::Diff(step) => step.carry_out(draft),
+            Step::Planned(step) => step.carry_out(draft),
+        }
+    }
+}
+
+impl Effect {
+    pub(super) fn new(sides: Sides<'_>) -> Self {
+        let Sides { from, before, to, after, copies, lines } = sides;
+        let moved = from != to;
+        let same = !moved && before.as_ref().map(Content::stamp) == after.as_ref().map(Content::stamp);
+        let outcome = ApplyOutcome {
+            path: to.clone(),
+            from: moved.then(|| from.clone()),
+            copied: copies,
+            status: if same { ApplyStatus::Noop } else { ApplyStatus::Applied },
+            written: false,
+            hunks: Vec::new(),
+            added: lines.added,
+            removed: lines.removed,
+            pre_sha256: before.as_ref().map(|content| content.sha256),
+            post_sha256: after.as_ref().map(|content| content.sha256),
+            backup: None,
+            warnings: Vec::new(),
+        };
+        let mut seen = vec![(from.clone(), before)];
+        let mut made = vec![(to.clone(), after)];
+        if moved {
+            seen.push((to.clone(), None));
+        }
+        if moved && !copies {
+            made.push((from.clone(), None));
+        }
+        Effect { seen, made, part: None, outcome }
+    }
+}
+
+/// A file that stays where it is.
+fn rewritten(path: &RepoPath, before: Option<Content>, after: Option<Content>) -> Effect {
+    let lines = diff::count(bytes(before.as_ref()), bytes(after.as_ref()));
+    Effect::new(Sides { from: path, before, to: path, after, copies: false, lines })
+}
+
+fn bytes(content: Option<&Content>) -> &[u8] {
+    content.map_or(&[], |content| &content.bytes)
+}
+
+/// A file that has to be what the caller took it for.
+fn checked(draft: &Draft<'_>, path: &RepoPath, checksum: Sha256) -> Result<Content, Error> {
+    let found = draft.read(path)?;
+    if found.as_ref().is_some_and(Content::is_link) {
+        return Err(Error::new(Code::InvalidPath, format!("`{path}` is a symbolic link"))
+            .detail("path", path.as_str())
+            .hint("links are not followed; name the file itself, or give a git diff that changes the link"));
+    }
+    check(path, checksum, found.as_ref())?;
+    found.ok_or_else(|| Error::new(Code::Internal, format!("`{path}` was checked and is not there")))
+}
+
+/// Compares a checksum with what is there: before anything else is looked at.
+pub(super) fn check(path: &RepoPath, checksum: Sha256, found: Option<&Content>) -> Result<(), Error> {
+    let stale = |what: &str| {
+        Error::new(Code::StalePreimage, format!("`{path}` {what}"))
+            .detail("path", path.as_str())
+            .detail("expected", checksum.to_string())
+            .hint("read the file again, and make the change for what is there now")
+    };
+    match found {
+        None => Err(stale("does not exist, and the change was made for a file that does")),
+        Some(content) if content.sha256 != checksum => {
+            Err(stale("is not the file that the change was made for: its hash is not the checksum")
+                .detail("found", content.sha256.to_string()))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// An error if something stands where a file is to appear.
+pub(super) fn must_be_free(draft: &Draft<'_>, path: &RepoPath) -> Result<(), Error> {
+    if !draft.is_taken(path)? {
+        return Ok(());
+    }
+    Err(Error::new(Code::StalePreimage, format!("`{path}` exists already"))
+        .detail("path", path.as_str())
+        .hint("choose another path, or change the file that is there and give its checksum"))
+}

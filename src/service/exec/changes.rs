@@ -1,0 +1,198 @@
+//! From files that may have changed to a change set, or to the reason why the command may not have changed them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Context,
+    scope::{Scope, hint},
+    upper_layer::{special, standing},
+};
+use crate::{
+    base::{
+        change::{Change, ChangeSet, Content, LINK},
+        error::{Code, Error},
+        path::{RepoPath, protected},
+    },
+    system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map},
+};
+
+/// How many files an error names.
+const NAMED: usize = 10;
+
+/// Bits of a mode that make a program run as somebody else, and the one that guards a folder.
+const SPECIAL_BITS: u32 = 0o7000;
+
+/// How many bytes of files may change at once, before and after together: they are held in memory.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// Files that may have changed.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    /// The folder with what they are now.
+    pub(super) folder: Workspace,
+    /// Their paths.
+    pub(super) paths: BTreeSet<RepoPath>,
+    /// Those that exist now, maybe among others that did not change.
+    pub(super) present: BTreeMap<RepoPath, Metadata>,
+}
+
+/// What a command changed, in the order of the paths, with what was there.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) set: ChangeSet,
+    pub(super) before: Vec<Option<Content>>,
+}
+
+/// A file before and after, from outside: mode and length of each side.
+#[derive(Debug)]
+struct Candidate<'a> {
+    path: &'a RepoPath,
+    before: Option<(u32, u64)>,
+    after: Option<(u32, u64)>,
+}
+
+/// Compares candidates with the view in which the command was started.
+pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates) -> Result<Changes, Error> {
+    let paths: Vec<&RepoPath> = candidates.paths.iter().collect();
+    let looks = parallel_map(ctx.threads, &paths, |path| look(ctx, candidates, path));
+    let looks: Vec<Candidate<'_>> = looks.into_iter().collect::<Result<_, _>>()?;
+    let there = looks.into_iter().filter(|look| look.before.is_some() || look.after.is_some());
+    let (wanted, stray): (Vec<_>, Vec<_>) = there.partition(|look| scope.may_write(look.path));
+    let mut refused = Vec::new();
+    for (look, differs) in stray.iter().zip(parallel_map(ctx.threads, &stray, |look| differs(ctx, candidates, look))) {
+        if differs? {
+            refused.push(look.path.clone());
+        }
+    }
+    check_places(&refused, ctx.permitted)?;
+    check_length(&wanted)?;
+    let mut changes = Vec::new();
+    let mut contents = Vec::new();
+    for change in parallel_map(ctx.threads, &wanted, |look| compare(ctx, candidates, look)) {
+        let Some((change, before)) = change? else { continue };
+        check_mode(&change)?;
+        changes.push(change);
+        contents.push(before);
+    }
+    let is_protected = |path: &RepoPath| protected::write_refusal_unless(path, ctx.permitted).is_some();
+    let protected: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).filter(is_protected).collect();
+    check_places(&protected, ctx.permitted)?;
+    Ok(Changes { set: ChangeSet::new(changes)?, before: contents })
+}
+
+/// Looks at both sides of a file.
+fn look<'a>(ctx: &Context<'_>, candidates: &Candidates, path: &'a RepoPath) -> Result<Candidate<'a>, Error> {
+    let seen = |found: &Metadata| (if found.kind == Kind::Link { LINK } else { found.mode }, found.length);
+    let before = match ctx.view.overlay().get(path) {
+        Some(proposed) => proposed.map(|content| (content.mode, content.bytes.len() as u64)),
+        None => match standing(ctx.view.workspace(), path)? {
+            Some(found) if found.kind == Kind::Other => return Err(special(path)),
+            found => found.filter(|found| found.kind != Kind::Folder).as_ref().map(seen),
+        },
+    };
+    Ok(Candidate { path, before, after: candidates.present.get(path).map(seen) })
+}
+
+/// A file before and after, if it changed.
+fn compare(
+    ctx: &Context<'_>,
+    candidates: &Candidates,
+    look: &Candidate<'_>,
+) -> Result<Option<(Change, Option<Content>)>, Error> {
+    let path = look.path;
+    let before = look.before.map(|_| ctx.view.read_entry(path)).transpose()?;
+    let after = look.after.map(|_| candidates.folder.read_entry(path)).transpose()?;
+    if before == after {
+        return Ok(None);
+    }
+    let change = Change { path: path.clone(), before: before.as_ref().map(Content::stamp), after };
+    Ok(Some((change, before)))
+}
+
+/// True if a file changed that should not have. It may be of any length, so it is read only if nothing else tells, and is not
+/// held in memory.
+fn differs(ctx: &Context<'_>, candidates: &Candidates, look: &Candidate<'_>) -> Result<bool, Error> {
+    if look.before != look.after {
+        return Ok(true);
+    }
+    let before = match ctx.view.overlay().get(look.path).flatten() {
+        Some(proposed) => proposed.stamp(),
+        None => ctx.view.workspace().stamp_entry(look.path)?,
+    };
+    Ok(before != candidates.folder.stamp_entry(look.path)?)
+}
+
+/// Refuses what would not fit into memory.
+fn check_length(wanted: &[Candidate<'_>]) -> Result<(), Error> {
+    let sides = wanted.iter().flat_map(|look| [look.before, look.after]).flatten();
+    let bytes = sides.map(|(_, length)| length).fold(0, u64::saturating_add);
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("the command changed files of {bytes} bytes together, before and after, and that is too much");
+    Err(Error::new(Code::Unreadable, message)
+        .detail("bytes", bytes)
+        .detail("limit", MAX_BYTES)
+        .hint("name what is no part of the tree in `scratch` of `[exec]`, or change less at once"))
+}
+
+/// Refuses changes of files that the command may not change, if there are any.
+fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
+    let refused = |path| Some((path, protected::write_refusal_unless(path, permitted)?));
+    if let Some((path, reason)) = paths.iter().find_map(refused) {
+        return Err(Error::new(
+            Code::ProtectedPath,
+            format!("the command changed `{path}`, which is protected: {reason}"),
+        )
+        .detail("path", path.as_str())
+        .hint(format!("nothing of what it did is kept; {}", hint(path))));
+    }
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
+    let more = match paths.len() - named.len() {
+        0 => String::new(),
+        1 => " and one more file".to_owned(),
+        more => format!(" and {more} more files"),
+    };
+    let shown = named.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    let message = format!("the command changed {shown}{more}, which its `writes` do not name");
+    Err(Error::new(Code::PermissionDenied, message).detail("files", named).hint(
+        "nothing of what it did is kept; add a glob to the call's `writes`, or to `scratch` in `[exec]` if these files are no part \
+         of the tree",
+    ))
+}
+
+/// Refuses bits that no change should bring in unseen.
+fn check_mode(change: &Change) -> Result<(), Error> {
+    let special = |mode: u32| mode & SPECIAL_BITS;
+    let Some(after) = change.after.as_ref().filter(|after| !after.is_link()) else { return Ok(()) };
+    let before = change.before.filter(|before| !before.is_link()).map_or(0, |before| special(before.mode));
+    if special(after.mode) & !before == 0 {
+        return Ok(());
+    }
+    let message = format!("the command gave `{}` the mode {:o}", change.path, after.mode);
+    Err(Error::new(Code::Unwritable, message)
+        .detail("path", change.path.as_str())
+        .hint("setuid, setgid and sticky bits can't be set by a run"))
+}
+
+/// Refuses what no change set can name, and what was not seen.
+pub(super) fn check_survey(survey: &Survey) -> Result<(), Error> {
+    if let Some(name) = survey.unnameable.first() {
+        return Err(Error::new(Code::InvalidPath, format!("the command changed `{name}`, whose name is not UTF-8"))
+            .detail("path", name.as_str())
+            .hint("have it named otherwise, or name it in `scratch` of `[exec]` if it is no part of the tree"));
+    }
+    if let Some(folder) = survey.unreadable.first() {
+        return Err(Error::new(
+            Code::Unreadable,
+            format!("the command left the folder `{folder}`, which can't be read"),
+        )
+        .detail("path", folder.as_str())
+        .hint("have it leave its folders readable"));
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Files and folders of other users and groups. The kernel can't bring them up into the layer that takes what a command writes: it
+//! knows nrv's own user and group there, and no other. So what the command may write of them is laid there before it starts.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::Access;
+
+use super::{
+    Prepared,
+    copy::{copy, imitate, make_folder},
+};
+use crate::{
+    base::{
+        error::Error,
+        path::{RepoPath, protected},
+    },
+    system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map},
+};
+
+/// The bits by which the owner of a folder may list and enter it: what the command wrote there has to be found.
+const FOUND: u32 = 0o500;
+
+/// The user and the group that the kernel knows in a view.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own(u32, u32);
+
+impl Own {
+    pub(super) fn of_this_process() -> Self {
+        Own(rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    }
+
+    /// True if the kernel can't bring the file up.
+    pub(super) fn lacks(self, found: &Metadata) -> bool {
+        found.owner != (self.0, self.1)
+    }
+
+    /// May a command of this user read, write and enter it: the three bits of a mode. One of the system administrator's has no
+    /// privileges, so that this can't be asked of the kernel there.
+    pub(super) fn rights(self, place: &Path, found: &Metadata) -> u32 {
+        if self.0 != 0 {
+            let bit = |access, bit| if rustix::fs::access(place, access).is_ok() { bit } else { 0 };
+            return bit(Access::READ_OK, 4) | bit(Access::WRITE_OK, 2) | bit(Access::EXEC_OK, 1);
+        }
+        let (user, group) = found.owner;
+        let is_member = || rustix::process::getgroups().is_ok_and(|all| all.iter().any(|id| id.as_raw() == group));
+        let shift = if user == self.0 {
+            6
+        } else if group == self.1 || is_member() {
+            3
+        } else {
+            0
+        };
+        found.mode >> shift & 7
+    }
+}
+
+/// Lays what the command may write of others into the folder that takes what it writes; gives the files as they lie there.
+///
+/// A folder there covers none of what the tree has: the kernel shows the contents of both.
+pub(super) fn lay(prepared: &Prepared<'_>, upper: &Path) -> Result<Vec<Seen>, Error> {
+    let (own, tree, stock) = (Own::of_this_process(), prepared.ctx.view.workspace(), &prepared.stock);
+    let has_foreign = stock.has_foreign || stock.files.iter().any(|seen| own.lacks(&seen.metadata));
+    if !has_foreign {
+        return Ok(Vec::new());
+    }
+    let (mut files, folders) = parts(prepared, own)?;
+    files.extend(stock.files.iter().filter(|seen| own.lacks(&seen.metadata)).cloned());
+    let real = |path: &RepoPath| prepared.root.join(path.as_str());
+    let may = |seen: &Seen, wanted: u32| own.rights(&real(&seen.path), &seen.metadata) & wanted == wanted;
+    files.retain(|seen| seen.metadata.kind == Kind::File && may(seen, 6));
+    let mut wanted: BTreeSet<RepoPath> = BTreeSet::new();
+    let named = folders.into_iter().filter(|seen| may(seen, 2)).map(|seen| seen.path);
+    for path in named.chain(files.iter().filter_map(|seen| seen.path.parent())) {
+        wanted.extend(std::iter::successors(Some(path), RepoPath::parent));
+    }
+    let mut made: Vec<(PathBuf, Metadata)> = Vec::new();
+    for path in &wanted {
+        // What is gone since it was looked at was never there.
+        let Some(found) = tree.stat(path)?.filter(Metadata::is_folder) else { continue };
+        let place = upper.join(path.as_str());
+        if !is_possible(&place) {
+            continue;
+        }
+        make_folder(&place)?;
+        // There it is this user's own: its rights are those that this user has in the tree.
+        let rights = if own.lacks(&found) { own.rights(&real(path), &found) << 6 } else { found.mode & 0o700 };
+        made.push((place, Metadata { mode: found.mode & 0o7077 | rights | FOUND, ..found }));
+    }
+    let places: Vec<(PathBuf, Seen)> = files
+        .into_iter()
+        .map(|seen| (upper.join(seen.path.as_str()), seen))
+        .filter(|(place, _)| is_possible(place))
+        .collect();
+    for copied in parallel_map(prepared.ctx.threads, &places, |(place, seen)| copy(tree, place, seen)) {
+        copied?;
+    }
+    for (place, found) in made.iter().rev() {
+        imitate(place, found)?;
+    }
+    let laid = Workspace::open(upper)?.survey(prepared.ctx.threads, |_, kind| match kind {
+        Kind::Folder => Visit::Enter,
+        Kind::File | Kind::Link | Kind::Other => Visit::Take,
+    })?;
+    Ok(laid.seen)
+}
+
+/// True if the folder of a file was laid.
+fn is_possible(place: &Path) -> bool {
+    place.parent().is_some_and(Path::is_dir)
+}
+
+/// Files that are no part of the tree and not in a folder that is written as it is, and all folders, as far as they are of others.
+fn parts(prepared: &Prepared<'_>, own: Own) -> Result<(Vec<Seen>, Vec<Seen>), Error> {
+    let (ctx, scope) = (&prepared.ctx, &prepared.scope);
+    let survey = ctx.view.workspace().survey(ctx.threads, |path, kind| match kind {
+        _ if protected::is_hidden_folder(path.file_name()) => Visit::Skip,
+        Kind::Folder if scope.is_scratch_folder(path) && !ctx.dry_run => Visit::Skip,
+        Kind::Folder => Visit::TakeAndEnter,
+        Kind::File if scope.is_scratch(path) => Visit::Take,
+        Kind::File | Kind::Link | Kind::Other => Visit::Skip,
+    })?;
+    let foreign = survey.seen.into_iter().filter(|seen| own.lacks(&seen.metadata));
+    Ok(foreign.partition(|seen| seen.metadata.kind != Kind::Folder))
+}

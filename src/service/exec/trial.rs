@@ -1,0 +1,77 @@
+//! A trial of the view: can a command change this tree in it, whoever its files belong to?
+
+use std::collections::BTreeMap;
+
+use super::{Context, foreign::Own, prepare};
+use crate::{
+    base::{call::Run, error::Error, path::protected},
+    system::{
+        process::sandbox::Confinement,
+        workspace::{Kind, Visit},
+    },
+};
+
+/// Owners of which a file and a folder are tried at most.
+const OWNERS: usize = 16;
+
+/// Characters that mean something in a glob.
+const GLOB: &[char] = &['*', '?', '[', ']', '{', '}', '!', '\\'];
+
+/// Makes a file in each folder, whose name ends with `/`, and opens each file for writing; says where that fails.
+const SCRIPT: &str =
+    "for path; do case $path in */) path=${path}nrv-trial;; esac; true >> \"$path\" || echo \"$path\"; done";
+
+/// What a trial came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// How many files and folders were tried.
+    pub tried: usize,
+    /// Those that could not be changed.
+    pub refused: Vec<String>,
+    /// What the system said of the first.
+    pub reason: String,
+    /// What confined the command.
+    pub confinement: Confinement,
+}
+
+/// Has a command make and change files of each owner that there is in the tree, as far as this user may, in a view that is thrown away.
+pub fn trial(ctx: Context<'_>) -> Result<Trial, Error> {
+    let samples = samples(&ctx)?;
+    let is_file = |path: &&String| !path.ends_with('/');
+    let mut args = vec!["-c".to_owned(), SCRIPT.to_owned(), "sh".to_owned()];
+    args.extend(samples.iter().cloned());
+    let writes = samples.iter().filter(is_file).cloned().collect();
+    let run = Run { program: "/bin/sh".to_owned(), args, writes, ..Run::default() };
+    let ended = prepare(Context { discard: true, ..ctx }, &run)?.run(&mut |_| Ok(()))?.ended;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let refused = text(&ended.stdout.head).lines().map(str::to_owned).collect();
+    let reason = text(&ended.stderr.head).lines().next().unwrap_or_default().to_owned();
+    Ok(Trial { tried: samples.len(), refused, reason, confinement: ended.confinement })
+}
+
+/// The root, and a file and a folder of each owner, which this user may write.
+fn samples(ctx: &Context<'_>) -> Result<Vec<String>, Error> {
+    let tree = ctx.view.workspace();
+    let survey = tree.survey(ctx.threads, |path, kind| match kind {
+        _ if protected::write_refusal(path).is_some() || path.contains(GLOB) => Visit::Skip,
+        Kind::Folder => Visit::TakeAndEnter,
+        Kind::File => Visit::Take,
+        Kind::Link | Kind::Other => Visit::Skip,
+    })?;
+    let own = Own::of_this_process();
+    let mut samples: BTreeMap<(bool, (u32, u32)), String> = BTreeMap::new();
+    for seen in survey.seen {
+        let is_folder = seen.metadata.is_folder();
+        let key = (is_folder, seen.metadata.owner);
+        if samples.contains_key(&key) || samples.len() == 2 * OWNERS {
+            continue;
+        }
+        let wanted = if is_folder { 3 } else { 6 };
+        if own.rights(&tree.root().join(seen.path.as_str()), &seen.metadata) & wanted == wanted {
+            let slash = if is_folder { "/" } else { "" };
+            samples.insert(key, format!("{}{slash}", seen.path));
+        }
+    }
+    let root = std::iter::once("./".to_owned());
+    Ok(root.chain(samples.into_values()).collect())
+}

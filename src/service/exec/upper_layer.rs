@@ -1,0 +1,119 @@
+//! What a command wrote over the tree, read from the folder in which the kernel keeps it.
+//!
+//! A device 0/0 stands for something that was removed. A folder marked as opaque holds nothing of what was in it before. Neither
+//! folders that were made nor their modes are changes: like git, a change set knows files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::{FileTypeExt, MetadataExt},
+    path::Path,
+};
+
+use super::{
+    Context,
+    changes::{Candidates, check_survey},
+    scope::Scope,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::workspace::{Kind, Metadata, Seen, Visit, Workspace},
+};
+
+/// The mark of a folder that hides what was in it before.
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// What may have changed, with the folder that holds what it is now. What was laid there before and is as it was did not change.
+pub(super) fn read(ctx: &Context<'_>, scope: &Scope, (upper, laid): (&Path, &[Seen])) -> Result<Candidates, Error> {
+    let is_laid = |seen: &Seen| {
+        let at = laid.binary_search_by(|known| known.path.cmp(&seen.path));
+        at.is_ok_and(|at| laid[at] == *seen)
+    };
+    let folder = Workspace::open(upper)?;
+    let survey = folder.survey(ctx.threads, |path, kind| match kind {
+        Kind::Folder if scope.is_scratch_folder(path) => Visit::Skip,
+        Kind::Folder => Visit::TakeAndEnter,
+        Kind::File | Kind::Link | Kind::Other if scope.is_scratch(path) => Visit::Skip,
+        Kind::File | Kind::Link | Kind::Other => Visit::Take,
+    })?;
+    check_survey(&survey)?;
+    let tree = ctx.view.workspace();
+    let mut found = Candidates { folder, paths: BTreeSet::new(), present: BTreeMap::new() };
+    let mut emptied = Vec::new();
+    for seen in survey.seen {
+        let place = upper.join(seen.path.as_str());
+        let below = standing(tree, &seen.path)?;
+        let is_laid = is_laid(&seen);
+        let was_folder = below.is_some_and(|below| below.kind == Kind::Folder);
+        let is_gone = match seen.metadata.kind {
+            Kind::Folder => is_opaque(&place)? || !was_folder,
+            Kind::File | Kind::Link => {
+                found.present.insert(seen.path.clone(), seen.metadata);
+                true
+            }
+            Kind::Other if is_whiteout(&place) => true,
+            Kind::Other => return Err(special(&seen.path)),
+        };
+        if is_gone && was_folder {
+            emptied.push(seen.path.clone());
+        }
+        if is_laid {
+            continue;
+        }
+        if seen.metadata.kind != Kind::Folder || (below.is_some() && !was_folder) {
+            found.paths.insert(seen.path);
+        }
+    }
+    found.paths.extend(files_below(ctx, scope, emptied)?);
+    // A proposed file that the command removed leaves nothing behind if the tree has none there.
+    let proposed = ctx.view.overlay().iter().filter(|(path, content)| content.is_some() && !scope.is_scratch(path));
+    found.paths.extend(proposed.map(|(path, _)| path.clone()));
+    Ok(found)
+}
+
+/// The files of the tree in folders that were removed or emptied.
+fn files_below(ctx: &Context<'_>, scope: &Scope, mut folders: Vec<RepoPath>) -> Result<Vec<RepoPath>, Error> {
+    // A folder may stand for all those in it.
+    folders.sort();
+    folders.dedup_by(|below, above| below.strip_prefix(above.as_str()).is_some_and(|rest| rest.starts_with('/')));
+    let survey = ctx.view.workspace().survey_below(&folders, ctx.threads, |path, kind| match kind {
+        Kind::Folder if scope.is_scratch_folder(path) => Visit::Skip,
+        Kind::Folder => Visit::Enter,
+        Kind::File | Kind::Link | Kind::Other if scope.is_scratch(path) => Visit::Skip,
+        Kind::File | Kind::Link | Kind::Other => Visit::Take,
+    })?;
+    check_survey(&survey)?;
+    Ok(survey.seen.into_iter().map(|seen| seen.path).collect())
+}
+
+/// What stands in the tree at a path that another tree has; none also if it is no longer reached there.
+pub(super) fn standing(tree: &Workspace, path: &RepoPath) -> Result<Option<Metadata>, Error> {
+    match tree.stat(path) {
+        // What is a folder in the other tree is a link in this one.
+        Err(error) if error.code() == Code::InvalidPath => Ok(None),
+        result => result,
+    }
+}
+
+fn is_whiteout(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.file_type().is_char_device() && found.rdev() == 0)
+}
+
+fn is_opaque(place: &Path) -> Result<bool, Error> {
+    let mut value = [0; 8];
+    match rustix::fs::lgetxattr(place, OPAQUE, &mut value) {
+        Ok(length) => Ok(value.starts_with(b"y") && length == 1),
+        Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::RANGE) => Ok(false),
+        Err(errno) => Err(Error::io(format!("`{}` can't be read", place.display()), &errno.into())),
+    }
+}
+
+/// An error for what no change set can hold.
+pub(super) fn special(path: &RepoPath) -> Error {
+    Error::new(Code::Unwritable, format!("the command left `{path}`, which is neither a file nor a symbolic link"))
+        .detail("path", path.as_str())
+        .hint("devices, pipes and sockets can't be kept: have it removed, or name it in `scratch` of `[exec]`")
+}

@@ -1,0 +1,194 @@
+//! The gate `destructive-ops`: commands that destroy what can't be brought back.
+//!
+//! What can't be parsed needs a confirmation at least.
+
+use super::{
+    Decision, Finding, Gate, Rules, Subject,
+    destructive::{self, Hit, Severity},
+    secrets,
+};
+use crate::{
+    base::{error::Code, text::escape},
+    system::policy::Policy,
+};
+
+/// See the module's documentation.
+pub(super) struct Commands;
+
+/// Characters of a command that a reason shows.
+const SHOWN: usize = 80;
+
+impl Gate for Commands {
+    fn name(&self) -> &'static str {
+        "destructive-ops"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Commands that destroy what can't be brought back need a confirmation or are blocked; so do those that can't be parsed."
+    }
+
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Option<Vec<Finding>> {
+        let settings = &policy.settings().gates.destructive;
+        if !settings.enabled {
+            return None;
+        }
+        let usual = Decision::from(settings.decision);
+        let mut findings = Vec::new();
+        let commands = subject.commands()?;
+        let starts = if commands.is_empty() { Vec::new() } else { subject.starts() };
+        for words in commands {
+            let Some(command) = words.command() else {
+                findings.push(unparsed("the tool starts commands, and nothing in its params says which", usual));
+                continue;
+            };
+            for start in &starts {
+                let examined = destructive::examine_from(*start, command, rules.destructive());
+                findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, policy, rules)));
+                findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
+            }
+        }
+        Some(findings)
+    }
+}
+
+fn finding(hit: Hit, usual: Decision, policy: &Policy, rules: &Rules) -> Finding {
+    let decision = match hit.severity {
+        _ if hit.allowed.is_some() => Decision::Allow,
+        Severity::Warn => Decision::Warn,
+        Severity::Confirm => usual,
+        Severity::Block => Decision::Block,
+    };
+    let command = hit.argv.join(" ");
+    let command = escape(&secrets::redact(&command, rules.secrets()));
+    let shown = match command.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &command[..end]),
+        None => command,
+    };
+    let exception = hit.allowed.and_then(|at| Some((at, policy.settings().gates.destructive.allow.get(at)?)));
+    let why = match exception {
+        Some((at, allowed)) => {
+            let place = policy.origin(&format!("gates.destructive.allow.{at}"));
+            format!("{}, and {place} allows it: {}", hit.reason, allowed.reason)
+        }
+        None => hit.reason,
+    };
+    Finding {
+        decision,
+        code: Code::Blocked,
+        rule: hit.rule,
+        reason: if shown.is_empty() { why } else { format!("`{shown}`: {why}") },
+        remediation: hit.remediation,
+        place: None,
+    }
+}
+
+fn unparsed(why: &str, usual: Decision) -> Finding {
+    Finding {
+        decision: usual.max(Decision::RequireConfirmation),
+        code: Code::Blocked,
+        rule: "unparsed".to_owned(),
+        reason: format!("the command can't be parsed, so that nobody knows what it does: {}", escape(why)),
+        remediation: "write it in a simpler way, or as words instead of a shell line".to_owned(),
+        place: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{destructive::Command, evaluate_command},
+        *,
+    };
+    use crate::system::policy::FILE;
+
+    #[track_caller]
+    fn check(policy: &str, line: &str, expected: Decision) -> String {
+        let policy = Policy::parse(policy, FILE).unwrap();
+        let rules = Rules::of(&policy).unwrap();
+        let verdict = evaluate_command(Command::Line(line), &policy, &rules);
+        assert_eq!(verdict.decision, expected, "{line}");
+        verdict
+            .results
+            .into_iter()
+            .find(|one| one.gate_name == "destructive-ops")
+            .map_or(String::new(), |one| one.reason)
+    }
+
+    #[test]
+    fn the_policy_says_what_follows_unless_the_rule_blocks() {
+        let line = "git reset --hard";
+        check("", line, Decision::RequireConfirmation);
+        check("[gates.destructive]\ndecision = 'warn'", line, Decision::Warn);
+        check("[gates.destructive]\ndecision = 'block'", line, Decision::Block);
+        check("[gates.destructive]\nenabled = false", line, Decision::Allow);
+        check("[gates.destructive]\ndecision = 'warn'", "rm -rf /", Decision::Block);
+    }
+
+    #[test]
+    fn an_exception_allows_one_rule_for_one_command_and_is_told() {
+        let policy = "[[gates.destructive.allow]]\nrule = 'files.delete-tree'\ncommand = ['rm', '-rf', ['dist', 'out']]\n\
+                      reason = 'the build makes it again'\nmatch = ['rm -rf out']\nnot_match = ['rm -rf src']\n";
+        let reason = check(policy, "rm -rf dist", Decision::Allow);
+        assert!(reason.contains("line 1 of `nrv.toml` allows it: the build makes it again"), "{reason}");
+        check(policy, "rm -rf dist src", Decision::RequireConfirmation);
+        check(policy, "rm -rf dist && git reset --hard", Decision::RequireConfirmation);
+        check(policy, "sudo rm -rf dist", Decision::RequireConfirmation);
+        let locked = Policy::parse(policy, FILE).unwrap().locked().unwrap();
+        let rules = Rules::of(&locked).unwrap();
+        let decided = |line| evaluate_command(Command::Line(line), &locked, &rules).decision;
+        assert_eq!((decided("rm -rf dist"), decided("rm -rf src")), (Decision::Allow, Decision::Block));
+    }
+
+    #[test]
+    fn an_exception_that_can_not_be_used_is_refused_with_its_line() {
+        for (rest, why) in [
+            ("rule = 'guard.policy'\ncommand = ['rm', 'nrv.toml']\nreason = 'r'", "protects the guard itself"),
+            ("rule = 'files.nothing'\ncommand = ['rm', 'x']\nreason = 'r'", "no rule has that name"),
+            ("rule = 'files.delete-tree'\nreason = 'r'", "fits every command"),
+            ("rule = 'files.delete-tree'\nprefix = ['sudo']\nreason = 'r'", "runs whatever follows it"),
+            (
+                "rule = 'files.delete-tree'\nprefix = ['rm']\nreason = 'r'\nmatch = ['ls']",
+                "does not hold for its example `ls`",
+            ),
+        ] {
+            let policy = Policy::parse(&format!("\n[[gates.destructive.allow]]\n{rest}\n"), FILE).unwrap();
+            let error = Rules::of(&policy).unwrap_err();
+            assert!(error.message().contains(why) && error.details()["line"] == 2, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_policies_both_have_to_make_the_exception() {
+        let policy = |allowed: &str| {
+            let text = format!(
+                "[[gates.destructive.allow]]\nrule = 'files.delete-tree'\ncommand = ['rm', '-rf', '{allowed}']\nreason = 'r'\n"
+            );
+            Policy::parse(&text, FILE).unwrap()
+        };
+        let decided = |other: &Policy| {
+            let strictest = Policy::strictest(&policy("dist"), other).unwrap();
+            let rules = Rules::of(&strictest).unwrap();
+            evaluate_command(Command::Line("rm -rf dist"), &strictest, &rules).decision
+        };
+        assert_eq!(decided(&policy("dist")), Decision::Allow);
+        assert_eq!(decided(&policy("out")), Decision::RequireConfirmation);
+        assert_eq!(decided(&Policy::default()), Decision::RequireConfirmation);
+    }
+
+    #[test]
+    fn what_can_not_be_parsed_needs_a_confirmation_at_least() {
+        check("[gates.destructive]\ndecision = 'warn'", "echo 'open", Decision::RequireConfirmation);
+        check("[gates.destructive]\ndecision = 'block'", "echo 'open", Decision::Block);
+    }
+
+    #[test]
+    fn a_reason_shows_the_command_without_secrets_and_not_all_of_a_long_one() {
+        let token = ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat();
+        let policy = "[gates.secrets]\nenabled = false";
+        let reason =
+            check(policy, &format!("git push --force https://x:{token}@example.org"), Decision::RequireConfirmation);
+        assert!(reason.starts_with("`git push --force ") && !reason.contains(&token), "{reason}");
+        let reason = check("", &format!("rm -rf {}", "x".repeat(500)), Decision::RequireConfirmation);
+        assert!(reason.contains('…') && reason.len() < 300, "{reason}");
+    }
+}

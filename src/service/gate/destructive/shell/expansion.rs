@@ -1,0 +1,191 @@
+//! What becomes of a word: the arguments that a program would get, as far as the line alone tells.
+//!
+//! What the line does not tell stays as it was written, `$NAME` or `$(…)`: whoever judges an argument sees that.
+
+use super::{Operator, Part, Script, Word};
+
+/// The most arguments that braces may make of one word.
+const MOST: usize = 64;
+
+/// The longest text that is put together from values.
+const LONGEST: usize = 16 * 1024;
+
+/// What is known of variables and of what commands print.
+pub(in crate::service::gate::destructive) trait Values {
+    /// The value of a variable.
+    fn variable(&self, name: &str) -> Option<&str>;
+
+    /// The values of a list, or one of them, if the name says so: `@`, `a[@]`, `a[2]`.
+    fn list(&self, name: &str) -> Option<&[String]>;
+
+    /// What commands would print.
+    fn output(&self, script: &Script) -> Option<String>;
+}
+
+/// Characters that stand for quoted ones while braces are expanded.
+const HIDDEN: [(char, char); 3] = [('{', '\u{f0000}'), (',', '\u{f0001}'), ('}', '\u{f0002}')];
+
+/// Appends the arguments that a word becomes.
+pub(in crate::service::gate::destructive) fn expand(word: &Word, values: &dyn Values, fields: &mut Vec<String>) {
+    if let [Part::Text { text, quoted }] = word.parts.as_slice()
+        && (*quoted || !text.contains('{'))
+    {
+        fields.push(text.clone());
+        return;
+    }
+    let unquoted = |part: &Part, sign| matches!(part, Part::Text { text, quoted: false } if text.contains(sign));
+    let braces = word.parts.iter().any(|part| unquoted(part, '{')) && word.parts.iter().any(|part| unquoted(part, ','));
+    let mut current = Field::default();
+    for part in &word.parts {
+        match part {
+            Part::Text { text, quoted } => current.push(text, *quoted, braces),
+            Part::Variable { name, operator, raw, quoted } => {
+                match (values.list(name), variable(name, operator, values)) {
+                    (Some(list), _) => {
+                        let joined = *quoted && (name == "*" || name.ends_with("[*]"));
+                        current.list(from(name, list, operator), joined, fields);
+                    }
+                    (None, Some(value)) => current.value(&value, *quoted, fields),
+                    (None, None) => current.push(raw, true, braces),
+                }
+            }
+            Part::Command { script, raw, quoted } => match values.output(script) {
+                Some(value) => current.value(value.trim_end_matches('\n'), *quoted, fields),
+                None => current.push(raw, true, braces),
+            },
+            Part::Process { raw, .. } => current.push(raw, true, braces),
+            Part::Arithmetic(_) => current.push("$((…))", true, braces),
+        }
+    }
+    if !current.is_there {
+        return;
+    }
+    match braces {
+        true => alternatives(&current.text, 0, fields),
+        false => fields.push(current.text),
+    }
+}
+
+/// The one text that a word becomes where it is not split.
+pub(in crate::service::gate::destructive) fn joined(word: &Word, values: &dyn Values) -> String {
+    let mut fields = Vec::new();
+    expand(word, values, &mut fields);
+    fields.join(" ")
+}
+
+fn variable(name: &str, operator: &Operator, values: &dyn Values) -> Option<String> {
+    let value = values.variable(name);
+    match (operator, value) {
+        (Operator::Plain | Operator::Default(_), Some(value)) => Some(value.to_owned()),
+        (Operator::Alternative(word), _) => Some(joined(word, values)),
+        // Nobody points it at anything but a temporary folder.
+        (Operator::Default(word), None) if matches!(name, "TMPDIR" | "TMP" | "TEMP") => Some(joined(word, values)),
+        (Operator::Plain | Operator::Default(_) | Operator::Other(_), _) => None,
+    }
+}
+
+/// The values that are left of `${x[@]:2}`; whatever else is done to them, all of them.
+fn from<'a>(name: &str, list: &'a [String], operator: &Operator) -> &'a [String] {
+    let Operator::Other(word) = operator else { return list };
+    let skipped = word.bare().and_then(|text| text.strip_prefix(':')?.split(':').next()?.trim().parse::<usize>().ok());
+    // Those of the line itself are counted from 1.
+    let skipped = skipped.unwrap_or_default().saturating_sub(usize::from(matches!(name, "@" | "*")));
+    list.get(skipped..).unwrap_or_default()
+}
+
+#[derive(Default)]
+struct Field {
+    text: String,
+    is_there: bool,
+}
+
+impl Field {
+    fn push(&mut self, text: &str, quoted: bool, braces: bool) {
+        self.is_there = true;
+        match quoted && braces {
+            true => self.text.extend(text.chars().map(|character| swap(character, false))),
+            false => self.text.push_str(text),
+        }
+    }
+
+    /// Each value is an argument, unless they are joined.
+    fn list(&mut self, values: &[String], joined: bool, fields: &mut Vec<String>) {
+        if joined {
+            return self.value(&values.join(" "), true, fields);
+        }
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                fields.push(std::mem::take(&mut self.text));
+            }
+            self.value(value, true, fields);
+        }
+    }
+
+    fn value(&mut self, value: &str, quoted: bool, fields: &mut Vec<String>) {
+        if self.text.len() + value.len() > LONGEST {
+            self.push("$…", true, false);
+        } else if quoted {
+            self.push(value, true, false);
+        } else {
+            let mut pieces = value.split_ascii_whitespace();
+            if value.starts_with(|character: char| character.is_ascii_whitespace()) && self.is_there {
+                fields.push(std::mem::take(&mut self.text));
+            }
+            if let Some(first) = pieces.next() {
+                self.push(first, false, false);
+            }
+            for piece in pieces {
+                fields.push(std::mem::take(&mut self.text));
+                self.text.push_str(piece);
+            }
+        }
+    }
+}
+
+fn swap(character: char, back: bool) -> char {
+    let pair = HIDDEN.iter().find(|(shown, hidden)| character == if back { *hidden } else { *shown });
+    pair.map_or(character, |(shown, hidden)| if back { *shown } else { *hidden })
+}
+
+/// `a{b,c}d` as `abd` and `acd`. What is too much stays as it is.
+fn alternatives(text: &str, depth: u32, fields: &mut Vec<String>) {
+    let split = (depth < 8 && fields.len() < MOST).then(|| first_braces(text)).flatten();
+    let Some((start, commas, end)) = split else {
+        fields.push(text.chars().map(|character| swap(character, true)).collect());
+        return;
+    };
+    let mut from = start + 1;
+    for to in commas.into_iter().chain([end]) {
+        let one = format!("{}{}{}", &text[..start], &text[from..to], &text[end + 1..]);
+        alternatives(&one, depth + 1, fields);
+        from = to + 1;
+    }
+}
+
+/// The first braces with a comma between them: where they open, the commas, where they close.
+fn first_braces(text: &str) -> Option<(usize, Vec<usize>, usize)> {
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut found: Option<(usize, Vec<usize>, usize)> = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => open.push((at, Vec::new())),
+            b',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    commas.push(at);
+                }
+            }
+            b'}' => {
+                if let Some((start, commas)) = open.pop()
+                    && !commas.is_empty()
+                {
+                    found = Some((start, commas, at));
+                    if open.is_empty() {
+                        return found;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

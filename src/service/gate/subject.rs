@@ -1,0 +1,247 @@
+//! What is judged, and what of it concerns which gate: tools, commands, edits, texts.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{
+    destructive::{self, Start},
+    prompt_text, tool_use,
+};
+use crate::base::{call::Call, diff::Stat, hash::Sha256};
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject<'a> {
+    /// A call, before it is answered.
+    Call {
+        /// The call.
+        call: &'a Call,
+        /// The names of all adapters that exist.
+        adapters: &'a [&'a str],
+        /// The calls that the program adds to nrv's own.
+        calls: &'a [Offered<'a>],
+    },
+    /// A change, before it is applied.
+    Changes {
+        /// The files and how many lines of each change.
+        files: &'a [Stat],
+        /// What changes in each of them.
+        texts: &'a [Text<'a>],
+        /// Lines that the run has changed so far, added and removed together.
+        run_lines_so_far: u64,
+        /// The adapter that proposed it, if one did.
+        adapter: Option<&'a str>,
+        /// The files that only adapters may change, if the policy wants that.
+        #[serde(skip_serializing_if = "<[Domain]>::is_empty")]
+        domains: &'a [Domain],
+    },
+    /// A command that somebody wants to start.
+    Command {
+        /// The command.
+        #[serde(serialize_with = "words")]
+        command: destructive::Command<'a>,
+        /// Where it begins.
+        #[serde(flatten)]
+        start: Start<'a>,
+    },
+    /// A tool that somebody wants to use.
+    ToolUse {
+        /// The tool's name.
+        name: &'a str,
+        /// What it is given.
+        params: &'a Value,
+        /// Where its commands begin, unless the params say otherwise.
+        #[serde(flatten)]
+        start: Start<'a>,
+    },
+    /// A text of which nobody knows where it will stand.
+    Text {
+        /// The text.
+        text: &'a Text<'a>,
+    },
+    /// A file that somebody wants to edit.
+    Edit {
+        /// The edit.
+        edit: &'a Edit<'a>,
+        /// Lines that the run has changed so far, added and removed together.
+        run_lines_so_far: u64,
+    },
+}
+
+/// The files that one adapter may change under strict tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Domain {
+    /// The adapter.
+    pub adapter: String,
+    /// Globs of its files.
+    pub globs: Vec<String>,
+}
+
+/// A call that the program adds, as far as gates have to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Offered<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// True if a script's header has to permit it.
+    pub needs_permission: bool,
+}
+
+/// A text before and after. Only hashes of it stand in the hash of a subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Text<'a> {
+    /// The file or the parameter that it belongs to; none for a command.
+    pub place: Option<Cow<'a, str>>,
+    /// True if `place` is a file.
+    pub is_file: bool,
+    /// What it replaces.
+    #[serde(serialize_with = "hash")]
+    pub before: Cow<'a, [u8]>,
+    /// What it is to be.
+    #[serde(serialize_with = "hash")]
+    pub after: Cow<'a, [u8]>,
+}
+
+/// An edit of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edit<'a> {
+    /// The file, relative to the workspace.
+    pub path: Cow<'a, str>,
+    /// What it replaces; empty for a new file.
+    #[serde(serialize_with = "hash")]
+    pub before: Cow<'a, [u8]>,
+    /// What is written.
+    #[serde(serialize_with = "hash")]
+    pub after: Cow<'a, [u8]>,
+    /// Lines added and removed.
+    pub diff_lines: u64,
+}
+
+impl<'a> From<Edit<'a>> for Text<'a> {
+    fn from(edit: Edit<'a>) -> Self {
+        Text { place: Some(edit.path), is_file: true, before: edit.before, after: edit.after }
+    }
+}
+
+/// A command, owned where a tool's params do not hold it in one piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Words<'a> {
+    Argv(Cow<'a, [String]>),
+    Line(Cow<'a, str>),
+    /// A command is started, and nobody can tell which.
+    Untold,
+}
+
+impl Words<'_> {
+    pub(super) fn command(&self) -> Option<destructive::Command<'_>> {
+        match self {
+            Words::Argv(argv) => Some(destructive::Command::Argv(argv)),
+            Words::Line(line) => Some(destructive::Command::Line(line)),
+            Words::Untold => None,
+        }
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// The tool that is used.
+    pub(super) fn tool(&self) -> Option<&'a str> {
+        match *self {
+            Subject::Call { call, .. } => call.tool(),
+            Subject::ToolUse { name, .. } => Some(name),
+            Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
+        }
+    }
+
+    /// The commands that are to be started; none if the subject can't hold any.
+    pub(super) fn commands(&self) -> Option<Vec<Words<'a>>> {
+        match *self {
+            Subject::Command { command: destructive::Command::Argv(argv), .. } => {
+                Some(vec![Words::Argv(Cow::Borrowed(argv))])
+            }
+            Subject::Command { command: destructive::Command::Line(line), .. } => Some(vec![Words::Line(line.into())]),
+            Subject::ToolUse { name, params, .. } => Some(tool_use::commands(name, params)),
+            Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
+            Subject::Call { call: Call::ExecRun(run), .. } => Some(vec![Words::Argv(Cow::Owned(run.argv()))]),
+            Subject::Call { .. } | Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
+        }
+    }
+
+    /// Where the commands begin: in each of these folders.
+    pub(super) fn starts(&self) -> Vec<Start<'a>> {
+        let (params, start) = match *self {
+            Subject::Command { start, .. } => return vec![start],
+            Subject::ToolUse { params, start, .. } => (params, start),
+            Subject::Call { call: Call::Custom { params, .. }, .. } => (params, Start::default()),
+            _ => return vec![Start::default()],
+        };
+        let folders = tool_use::folders(params);
+        let own = (folders.len() != 1).then_some(start);
+        own.into_iter().chain(folders.into_iter().map(|folder| Start { folder: Some(folder), ..start })).collect()
+    }
+
+    /// The edits that are asked for; none if the subject can't hold any.
+    pub(super) fn edits(&self) -> Option<Vec<Cow<'a, Edit<'a>>>> {
+        match *self {
+            Subject::Edit { edit, .. } => Some(vec![Cow::Borrowed(edit)]),
+            Subject::ToolUse { name, params, .. } => {
+                Some(tool_use::edits(name, params).into_iter().map(Cow::Owned).collect())
+            }
+            Subject::Call { .. } | Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } => None,
+        }
+    }
+
+    /// The paths that are read; none if the subject can't name any.
+    pub(super) fn reads(&self) -> Option<Vec<&'a str>> {
+        match *self {
+            Subject::ToolUse { name, params, .. } => Some(tool_use::reads(name, params)),
+            Subject::Call { .. }
+            | Subject::Changes { .. }
+            | Subject::Command { .. }
+            | Subject::Text { .. }
+            | Subject::Edit { .. } => None,
+        }
+    }
+
+    /// The texts that must hold no secret; none if the subject can't hold any.
+    pub(super) fn texts(&self) -> Option<Vec<Cow<'a, Text<'a>>>> {
+        let owned = |texts: Vec<Text<'a>>| Some(texts.into_iter().map(Cow::Owned).collect());
+        match *self {
+            Subject::Changes { texts, .. } => Some(texts.iter().map(Cow::Borrowed).collect()),
+            Subject::Command { command, .. } => {
+                let after = match command {
+                    destructive::Command::Argv(argv) => Cow::Owned(argv.join(" ").into_bytes()),
+                    destructive::Command::Line(line) => Cow::Borrowed(line.as_bytes()),
+                };
+                owned(vec![Text { after, ..Text::default() }])
+            }
+            Subject::Text { text } => Some(vec![Cow::Borrowed(text)]),
+            Subject::Edit { edit, .. } => owned(vec![Text::from(edit.clone())]),
+            Subject::ToolUse { name, params, .. } => owned(tool_use::texts(name, params)),
+            Subject::Call { call: Call::Custom { name, params }, .. } => owned(tool_use::texts(name, params)),
+            Subject::Call { call: Call::ExecRun(run), .. } => {
+                let given = run.env.values().chain(&run.stdin).map(String::as_str);
+                let all = run.argv().join(" ");
+                let after = given.fold(all, |all, one| all + "\n" + one).into_bytes();
+                owned(vec![Text { after: after.into(), ..Text::default() }])
+            }
+            Subject::Call { call: Call::LlmComplete(ask) | Call::LlmStream(ask), .. } => owned(prompt_text::texts(ask)),
+            Subject::Call { call: Call::DtaPropose { tool, input } | Call::DtaRun { tool, input }, .. } => {
+                owned(tool_use::texts(tool, input))
+            }
+            Subject::Call { .. } => None,
+        }
+    }
+}
+
+fn hash<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    Sha256::of(bytes).serialize(serializer)
+}
+
+fn words<S: Serializer>(command: &destructive::Command<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    match command {
+        destructive::Command::Argv(argv) => argv.serialize(serializer),
+        destructive::Command::Line(line) => line.serialize(serializer),
+    }
+}

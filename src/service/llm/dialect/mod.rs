@@ -1,0 +1,143 @@
+//! The forms in which servers are asked and answer. A dialect only translates: it sends nothing and checks no reply.
+
+mod anthropic;
+mod draft;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+
+use serde_json::Value;
+
+pub use self::draft::Draft;
+use self::{anthropic::Anthropic, ollama::Ollama, openai_chat::OpenAiChat, openai_responses::OpenAiResponses};
+use super::{
+    capabilities::Capabilities,
+    error::{Kind, passing, quoted},
+    request::LlmRequest,
+};
+use crate::base::error::{self, Code, Error};
+
+/// Every dialect, sorted by name.
+pub const PROVIDERS: &[&dyn Dialect] = &[&Anthropic, &Ollama, &OpenAiChat, &OpenAiResponses];
+
+/// The form of one kind of server.
+pub trait Dialect: Send + Sync {
+    /// The name in configurations.
+    fn name(&self) -> &'static str;
+
+    /// What speaks it, and what its base URL is.
+    fn doc(&self) -> &'static str;
+
+    /// Where requests go, after the base URL.
+    fn path(&self) -> &'static str;
+
+    /// The header that the key goes into, and what stands before the key.
+    fn auth(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    /// Headers that every request has.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// How the events of a stream are told apart.
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    /// Fields of a request that it has no word for.
+    fn ignored(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The body of a request.
+    fn body(&self, request: &LlmRequest, stream: bool) -> Result<Value, Error>;
+
+    /// Takes a reply that came as a whole.
+    fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error>;
+
+    /// Takes one event of a stream.
+    fn event(&self, frame: &Frame, draft: &mut Draft) -> Result<(), Error>;
+
+    /// Asks a server what it can do.
+    fn discover(&self, ask: &Ask<'_>) -> Result<Capabilities, Error>;
+}
+
+/// Asks a server for something beside a reply: at a place, with a body if it is to be posted.
+pub type Ask<'a> = dyn Fn(Place<'_>, Option<&Value>) -> Result<Value, Error> + 'a;
+
+/// Where something is.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// After the base URL.
+    Base(&'a str),
+    /// After the base URL without its `/v1`.
+    Server(&'a str),
+}
+
+/// How the events of a stream are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Sse,
+    /// A line of JSON each.
+    Ndjson,
+}
+
+/// One event of a stream, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its name, if it has one.
+    pub event: Option<String>,
+    /// What it says.
+    pub data: String,
+}
+
+impl Frame {
+    /// What it says, as JSON.
+    pub fn json(&self) -> Result<Value, Error> {
+        serde_json::from_str(&self.data).map_err(|error| {
+            passing(Kind::MalformedJson, format!("the server sends an event that is not JSON: {error}"))
+                .detail("excerpt", quoted(&self.data))
+        })
+    }
+}
+
+/// The dialect of a name; `not_found` names the nearest.
+pub fn named(name: &str) -> Result<&'static dyn Dialect, Error> {
+    let names = || PROVIDERS.iter().map(|dialect| dialect.name());
+    PROVIDERS.iter().copied().find(|dialect| dialect.name() == name).ok_or_else(|| {
+        let error = Error::new(Code::NotFound, format!("there is no dialect `{}`", name.escape_debug()));
+        match error::nearest(name, names()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("dialects are {}", names().collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+/// A value with a field added, unless there is nothing to add.
+fn put(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
+    if let (Value::Object(map), Some(value)) = (body, value) {
+        map.insert(field.to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dialect_has_its_own_name_and_says_what_speaks_it() {
+        assert!(PROVIDERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
+        for dialect in PROVIDERS {
+            assert!(dialect.doc().ends_with('.') && dialect.path().starts_with('/'));
+            assert_eq!(named(dialect.name()).unwrap().name(), dialect.name());
+        }
+        let error = named("openai_chats").err().unwrap();
+        assert_eq!((error.code(), error.hint_text()), (Code::NotFound, Some("did you mean `openai_chat`?")));
+    }
+}

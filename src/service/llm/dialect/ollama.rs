@@ -1,0 +1,179 @@
+//! Ollama's own API. Its `/v1` passes over the size of the context and cuts prompts without a word.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        capabilities::Capabilities, discovery, error::of_event, event::Usage, message::Message, request::LlmRequest,
+    },
+    Ask, Dialect, Draft, Frame, Framing, put,
+};
+use crate::base::error::Error;
+
+/// The dialect.
+pub(super) struct Ollama;
+
+impl Dialect for Ollama {
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Ollama's own API; the base URL has no path."
+    }
+
+    fn path(&self) -> &'static str {
+        "/api/chat"
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Ndjson
+    }
+
+    fn ignored(&self) -> &'static [&'static str] {
+        &["tool_choice"]
+    }
+
+    fn body(&self, request: &LlmRequest, stream: bool) -> Result<Value, Error> {
+        let sampling = request.sampling();
+        let messages: Vec<Value> =
+            request.messages().iter().map(|message| written(message, request.messages())).collect();
+        let mut body = json!({"model": request.model(), "messages": messages, "stream": stream});
+        let mut options = json!({});
+        put(&mut options, "num_predict", sampling.max_tokens);
+        put(&mut options, "temperature", sampling.temperature);
+        put(&mut options, "seed", sampling.seed);
+        put(&mut options, "stop", (!sampling.stop.is_empty()).then(|| json!(sampling.stop)));
+        // Without it the server takes a small context and cuts what is longer.
+        put(&mut options, "num_ctx", request.known().context_tokens);
+        put(&mut body, "options", options.as_object().filter(|options| !options.is_empty()).cloned());
+        put(&mut body, "format", request.wire_schema().cloned());
+        if !request.tools().is_empty() {
+            let tools: Vec<Value> =
+                request.tools().iter().map(|tool| json!({"type": "function", "function": tool})).collect();
+            put(&mut body, "tools", Some(tools));
+        }
+        Ok(body)
+    }
+
+    fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error> {
+        if body.get("error").is_some() {
+            return Err(of_event(body));
+        }
+        draft.model(body.get("model"));
+        let message = &body["message"];
+        draft.text(message.get("content"))?;
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let function = &call["function"];
+            draft.whole_call(call.get("id"), function.get("name"), &function["arguments"])?;
+        }
+        if body["done"] == true {
+            draft.usage(Usage {
+                input_tokens: body["prompt_eval_count"].as_u64(),
+                cached_tokens: None,
+                output_tokens: body["eval_count"].as_u64(),
+            });
+            draft.finish(body["done_reason"].as_str().unwrap_or("stop"))?;
+            draft.end();
+        }
+        Ok(())
+    }
+
+    fn event(&self, frame: &Frame, draft: &mut Draft) -> Result<(), Error> {
+        self.whole(&frame.json()?, draft)
+    }
+
+    fn discover(&self, ask: &Ask<'_>) -> Result<Capabilities, Error> {
+        discovery::ollama(ask)
+    }
+}
+
+fn written(message: &Message, all: &[Message]) -> Value {
+    let mut value = json!({"role": message.role.as_str(), "content": message.content});
+    let calls: Vec<Value> = message
+        .tool_calls
+        .iter()
+        .map(|call| json!({"function": {"name": call.name, "arguments": call.arguments}}))
+        .collect();
+    put(&mut value, "tool_calls", (!calls.is_empty()).then_some(calls));
+    // A result refers to its tool by name.
+    let called = all.iter().flat_map(|message| &message.tool_calls);
+    let mut names = called.filter(|call| Some(&call.id) == message.tool_call_id.as_ref()).map(|call| call.name.clone());
+    put(&mut value, "tool_name", names.next_back());
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            super::{
+                error::{Kind, kind},
+                event::Finish,
+            },
+            fixture::{Case, request, tool},
+        },
+        *,
+    };
+
+    fn case() -> Case {
+        Case::of(&Ollama)
+    }
+
+    const STREAM: &str = concat!(
+        "{\"model\":\"llama\",\"message\":{\"role\":\"assistant\",\"content\":\"{\\\"a\\\":\"},\"done\":false}\n",
+        "{\"model\":\"llama\",\"message\":{\"role\":\"assistant\",\"content\":\"\\\"é\\\"}\"},\"done\":false}\n",
+        "{\"model\":\"llama\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":26,\"eval_count\":8}\n",
+    );
+
+    #[test]
+    fn a_stream_is_read_to_its_end() {
+        let (pieces, reply) = case().stream(STREAM).unwrap();
+        assert_eq!(pieces, ["{\"a\":", "\"é\"}"]);
+        assert_eq!(reply.usage, Usage { input_tokens: Some(26), cached_tokens: None, output_tokens: Some(8) });
+        case().cut_anywhere(STREAM);
+    }
+
+    #[test]
+    fn calls_come_whole_and_without_an_id() {
+        let body = json!({
+            "model": "llama", "done": true, "done_reason": "stop",
+            "message": {"content": "", "tool_calls": [{"function": {"name": "weather", "arguments": {"city": "Bern"}}}]},
+        });
+        let reply = case().whole(&body).unwrap();
+        assert_eq!(reply.finish, Finish::ToolCalls);
+        assert_eq!(
+            (reply.tool_calls[0].id.as_str(), &reply.tool_calls[0].arguments),
+            ("call_1", &json!({"city": "Bern"}))
+        );
+        // A choice of tools can't be asked for.
+        assert_eq!(reply.ignored, ["tool_choice"]);
+    }
+
+    #[test]
+    fn an_error_inside_a_stream_is_an_error() {
+        let stream =
+            format!("{}{{\"error\":\"an error was encountered\"}}\n", STREAM.lines().next().unwrap().to_owned() + "\n");
+        assert_eq!(kind(&case().stream(&stream).unwrap_err()), Some(Kind::Server));
+    }
+
+    #[test]
+    fn a_request_is_written_with_its_context() {
+        assert_eq!(
+            Ollama.body(&request(), true).unwrap(),
+            json!({
+                "model": "m", "stream": true,
+                "messages": [
+                    {"role": "system", "content": "be brief"}, {"role": "user", "content": "weather?"},
+                    {"role": "assistant", "content": "", "tool_calls": [
+                        {"function": {"name": "weather", "arguments": {"city": "Bern"}}}]},
+                    {"role": "tool", "content": "sunny", "tool_name": "weather"},
+                ],
+                "options": {"num_predict": 64, "temperature": 0.0, "seed": 7, "stop": ["END"], "num_ctx": 2048},
+                "format": {"type": "object", "required": ["a"], "properties": {"a": {"type": ["string", "null"]}},
+                           "additionalProperties": false},
+                "tools": [{"type": "function", "function": tool()}],
+            }),
+        );
+    }
+}

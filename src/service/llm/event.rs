@@ -1,0 +1,153 @@
+//! What a model answers: events in their order, and the reply that they come to.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::message::ToolCall;
+use crate::base::error::Error;
+
+/// More tokens than a request or a reply can have.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// One event of an answer: `started`, any number of `token`, `tool_call`, `metrics`, and one `completed` or `error` as the
+/// end. If the caller asked for retries, there may be several `started` before the first `token`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum LlmStreamEvent {
+    /// The request is on its way.
+    Started {
+        /// The model that was asked for.
+        model: String,
+        /// Which try it is, from 1.
+        attempt: u32,
+        /// Why the try before failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Box<Error>>,
+    },
+    /// A piece of the text.
+    Token {
+        /// The piece.
+        text: String,
+    },
+    /// The model wants a tool to be called.
+    ToolCall {
+        /// The call.
+        call: ToolCall,
+    },
+    /// What it took.
+    Metrics {
+        /// The tokens.
+        usage: Usage,
+        /// Milliseconds to the first piece of text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_token_ms: Option<u64>,
+        /// Milliseconds of this try.
+        total_ms: u64,
+    },
+    /// It ended well.
+    Completed {
+        /// The reply, checked.
+        reply: Box<Reply>,
+    },
+    /// It ended badly.
+    Error {
+        /// Why.
+        error: Box<Error>,
+    },
+}
+
+impl LlmStreamEvent {
+    /// True if nothing comes after it.
+    pub fn is_end(&self) -> bool {
+        matches!(self, LlmStreamEvent::Completed { .. } | LlmStreamEvent::Error { .. })
+    }
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It was done, or came to a text at which it had to stop.
+    Stop,
+    /// It had no more tokens.
+    Length,
+    /// It waits for tools.
+    ToolCalls,
+    /// It, or a filter, refused.
+    Refusal,
+}
+
+/// Tokens, counted alike for every server; none where it does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Of the request, those from a cache among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Of the request, those that the server had in a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// Of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Without numbers that no server has counted: records can't hold them, and sums would overflow.
+    pub(super) fn plausible(self) -> Self {
+        let plausible = |tokens: &u64| *tokens <= MOST_TOKENS;
+        Usage {
+            input_tokens: self.input_tokens.filter(plausible),
+            cached_tokens: self.cached_tokens.filter(plausible),
+            output_tokens: self.output_tokens.filter(plausible),
+        }
+    }
+}
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// The model that was asked for.
+    pub model_requested: String,
+    /// The model that answered, as the server says; it may be another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The text.
+    pub text: String,
+    /// The text as a value, if a schema was asked for: it fits the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The tools that are to be called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Why the model stopped.
+    pub finish: Finish,
+    /// What it took.
+    #[serde(default)]
+    pub usage: Usage,
+    /// What the request says and the dialect has no word for, such as `seed`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+}
+
+impl Reply {
+    /// A reply of one text, for programs that answer without a server.
+    pub fn of_text(model: &str, text: impl Into<String>) -> Self {
+        Reply {
+            model_requested: model.to_owned(),
+            model: Some(model.to_owned()),
+            text: text.into(),
+            value: None,
+            tool_calls: Vec::new(),
+            finish: Finish::Stop,
+            usage: Usage::default(),
+            ignored: Vec::new(),
+        }
+    }
+
+    /// True if another model answered than the one that was asked.
+    pub fn is_of_another_model(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| *model != self.model_requested)
+    }
+}

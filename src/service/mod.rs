@@ -1,0 +1,11 @@
+//! The services that answer calls: a typed request in, plain data or a change set out.
+//!
+//! No service performs a change, and none knows another.
+
+pub mod adapter;
+pub mod apply;
+pub mod assertion;
+pub mod exec;
+pub mod gate;
+pub mod llm;
+pub mod prompt;

@@ -1,0 +1,244 @@
+//! The state of a git repository: its commit, and which files are not as they were committed.
+//!
+//! It is read, never asked for: no program is started, git itself neither. Nothing of a repository's configuration is obeyed but how
+//! files compare (`settings`), no object is fetched, and a repository within the repository is not opened.
+
+mod filter;
+mod index;
+mod place;
+mod settings;
+mod sparse;
+mod status;
+mod tree;
+mod walk;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use self::{place::Place, settings::Settings};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::threads,
+};
+
+/// The stack of the thread that reads a repository, in bytes.
+const STACK: usize = 8 << 20;
+
+/// Threads that a comparison with the tree takes beside one for each processor: they give out the work, and look for new files.
+const BESIDE: usize = 4;
+
+/// How often that thread is waited for before the signal is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The files of a tree that differ from its commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The commit; none before the first one.
+    pub head: Option<String>,
+    /// Modified and untracked files, relative to the folder that was asked about, each with the reason if its content was not
+    /// compared.
+    pub changed: BTreeMap<RepoPath, Option<String>>,
+    /// Folders that are repositories of their own, as far as they were met.
+    pub nested: BTreeSet<RepoPath>,
+}
+
+/// The means by which a repository can be judged, and the limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// The commit; none before the first one.
+    pub head: Option<String>,
+    /// Files that are tracked.
+    pub tracked: usize,
+    /// Filters that configuration names programs for; none of them is run.
+    pub filters: BTreeSet<String>,
+    /// Repositories within the repository, which are not opened.
+    pub nested: BTreeSet<RepoPath>,
+    /// True if only a part of the files is checked out.
+    pub sparse: bool,
+    /// True if objects may be missing; none is fetched.
+    pub partial: bool,
+}
+
+/// The files below a folder that differ from the commit; none if it belongs to no repository.
+///
+/// Of the environment, `HOME` and `XDG_CONFIG_HOME` are used: they lead to the user's own settings.
+///
+/// A repository that somebody else made can keep its reader busy, and that looks at no signal. So it has a thread of its own, which is
+/// left behind once `stop` is set.
+pub fn state(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<State>, Error> {
+    let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
+    let read = move || {
+        let Some(mut opened) = Opened::at(&root, &environment)? else { return Ok(None) };
+        check_threads()?;
+        status::read(&mut opened, &until).map(Some)
+    };
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new()
+        .name("git".to_owned())
+        .stack_size(STACK)
+        .spawn(move || sender.send(read()))
+        .map_err(|error| Error::io("a thread that reads the repository can't be started", &error))?;
+    loop {
+        match receiver.recv_timeout(PAUSE) {
+            Ok(state) => return state,
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(unknown("the reader of the repository failed")),
+        }
+    }
+}
+
+/// An error if there are fewer threads than a comparison with the tree takes, which would end in the middle of it.
+fn check_threads() -> Result<(), Error> {
+    let wanted = thread::available_parallelism().map_or(1, NonZeroUsize::get) + BESIDE;
+    if threads::available(wanted)? < wanted { Err(threads::none_left()) } else { Ok(()) }
+}
+
+/// The commit alone; none without a repository, before the first commit, or if it can't be told.
+pub fn head(root: &Path, environment: &BTreeMap<String, String>) -> Option<String> {
+    Opened::at(root, environment).ok()??.head()
+}
+
+/// The means to judge the repository of a folder, and the limits; none if it belongs to none.
+pub fn outlook(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<Outlook>, Error> {
+    let Some(mut opened) = Opened::at(root, environment)? else { return Ok(None) };
+    let state = status::read(&mut opened, &AtomicBool::new(false))?;
+    let Settings { filters, sparse, partial, .. } = opened.settings;
+    let tracked = opened.tracked;
+    Ok(Some(Outlook { head: state.head, tracked, filters, nested: state.nested, sparse, partial }))
+}
+
+/// Where the hooks of a repository are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookPlace {
+    /// The folder of the repository, shared by its work trees, that holds `hooks`.
+    pub repository: PathBuf,
+    /// The folder that a setting names instead; git looks into no other then. It is told and never used.
+    pub elsewhere: Option<String>,
+    /// The folder that was asked about, below the work tree.
+    pub below: PathBuf,
+}
+
+/// Where the hooks of a folder's repository are; none if it belongs to none.
+pub fn hooks(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<HookPlace>, Error> {
+    let Some(place) = Place::find(root)? else { return Ok(None) };
+    let elsewhere = settings::read(&place, environment)?.hooks;
+    let repository = place.common.canonicalize().unwrap_or(place.common);
+    let below = root.strip_prefix(&place.work).unwrap_or(Path::new("")).to_owned();
+    Ok(Some(HookPlace { repository, elsewhere, below }))
+}
+
+/// The folder between a root and a file that is a repository of its own; none if there is none.
+///
+/// The root itself is not looked at. What stands in `.git` is not read.
+pub fn nested_above(root: &Path, path: &RepoPath, seen: &mut BTreeMap<RepoPath, bool>) -> Option<RepoPath> {
+    let folder = path.parent()?;
+    if let Some(above) = nested_above(root, &folder, seen) {
+        return Some(above);
+    }
+    let is_nested = *seen.entry(folder.clone()).or_insert_with(|| has_dot_git(&root.join(folder.as_str())));
+    is_nested.then_some(folder)
+}
+
+fn has_dot_git(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(".git")).is_ok()
+}
+
+/// A repository that can be read.
+struct Opened {
+    place: Place,
+    settings: Settings,
+    repository: gix::Repository,
+    index: gix::index::File,
+    /// How many files the index named before it was looked at closer.
+    tracked: usize,
+    /// The folder that was asked about, below the work tree; empty for the work tree itself.
+    prefix: PathBuf,
+}
+
+impl Opened {
+    fn at(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<Opened>, Error> {
+        let Some(place) = Place::find(root)? else { return Ok(None) };
+        let settings = settings::read(&place, environment)?;
+        // Of reduced trust: of the repository's configuration it takes its format alone. All else is in `settings`.
+        let repository = gix::open::Options::isolated()
+            .with(gix::sec::Trust::Reduced)
+            .filter_config_section(|section| section.source == gix::config::Source::Api)
+            .open_path_as_is(true)
+            .config_overrides(settings.overrides.iter().map(String::as_str))
+            .open(&place.dot_git)
+            .map_err(|error| unknown(&said(&error)))?
+            .to_thread_local();
+        if repository.workdir().is_none() {
+            return Err(unknown(&format!("`{}` has no work tree", place.dot_git.display())));
+        }
+        let prefix = root.strip_prefix(&place.work).unwrap_or(Path::new("")).to_owned();
+        check_index(&place)?;
+        index::check(&repository.index_path(), repository.object_hash().len_in_bytes())?;
+        let index = if repository.index_path().exists() {
+            repository.open_index().map_err(|error| unknown(&said(&error)))?
+        } else {
+            let empty = gix::index::State::new(repository.object_hash());
+            gix::index::File::from_state(empty, repository.index_path())
+        };
+        let tracked = index.entries().len();
+        Ok(Some(Opened { place, settings, repository, index, tracked, prefix }))
+    }
+
+    fn head(&self) -> Option<String> {
+        self.repository.head_id().ok().map(|id| id.to_hex().to_string())
+    }
+}
+
+/// An index that says only how it differs from a shared one is not read: the reader puts the two together wrongly.
+#[expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
+fn check_index(place: &Place) -> Result<(), Error> {
+    let entries = fs::read_dir(&place.own).into_iter().flatten().flatten();
+    let shared =
+        entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("sharedindex.").map(str::to_owned));
+    let shared: Vec<String> = shared.collect();
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let index = fs::read(place.own.join("index")).unwrap_or_default();
+    let names = |id: &gix::ObjectId| {
+        let length = id.as_slice().len();
+        index.windows(8 + length).any(|bytes| bytes.starts_with(b"link") && &bytes[8..] == id.as_slice())
+    };
+    if shared.iter().filter_map(|hash| gix::ObjectId::from_hex(hash.as_bytes()).ok()).any(|id| names(&id)) {
+        return Err(unknown("the index is split (`core.splitIndex`), and nrv doesn't read such a one")
+            .hint("`git update-index --no-split-index` makes it whole; or start with `--allow-dirty`"));
+    }
+    Ok(())
+}
+
+/// The first line of an error of git's reader.
+fn said(error: &gix::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or("it gave no reason").to_owned()
+}
+
+fn unknown(why: &str) -> Error {
+    Error::new(Code::DirtyTree, format!("nrv can't tell whether the tree is clean: {why}"))
+        .hint("make `git status` work here, or start with `--allow-dirty`")
+}

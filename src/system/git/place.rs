@@ -1,0 +1,186 @@
+//! Where a repository is, and the files of it that are read: none of them may be anything but a file.
+//!
+//! Reading a pipe would wait for ever, so that each of the files is looked at before git's own reader opens it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, Read},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use super::{settings::LONGEST_FILE, unknown, walk::check_patterns};
+use crate::base::error::Error;
+
+/// The longest `.git` file that is read.
+const LONGEST_LINK: u64 = 64 << 10;
+
+/// The longest list of references, in bytes.
+const LONGEST_REFERENCES: u64 = 256 << 20;
+
+/// How many folders of objects a repository may take objects from.
+const MOST_ALTERNATES: usize = 32;
+
+/// How many references may lead from one to the next.
+const LONGEST_CHAIN: usize = 8;
+
+/// A repository and its work tree.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The folder or file `.git` in the work tree.
+    pub(super) dot_git: PathBuf,
+    /// The folder that holds it.
+    pub(super) work: PathBuf,
+    /// The folder with `HEAD` and the index.
+    pub(super) own: PathBuf,
+    /// The folder with the configuration, references and objects; another one in a linked work tree.
+    pub(super) common: PathBuf,
+}
+
+impl Place {
+    /// The repository that a folder belongs to: the nearest one above, as git finds it. None if nothing there is called `.git`.
+    pub(super) fn find(root: &Path) -> Result<Option<Place>, Error> {
+        let mut odd = None;
+        for work in root.ancestors() {
+            let dot_git = work.join(".git");
+            let Ok(metadata) = fs::metadata(&dot_git) else { continue };
+            let own = if metadata.is_file() { linked(&dot_git, work)? } else { dot_git.clone() };
+            if !is_repository(&own)? {
+                odd.get_or_insert(dot_git);
+                continue;
+            }
+            let common = match named(&own.join("commondir"))? {
+                Some(name) => own.join(name),
+                None => own.clone(),
+            };
+            let place = Place { dot_git, work: work.to_owned(), own, common };
+            place.check_files()?;
+            return Ok(Some(place));
+        }
+        match odd {
+            Some(dot_git) => Err(unknown(&format!("`{}` is no repository", dot_git.display()))),
+            None => Ok(None),
+        }
+    }
+
+    fn check_files(&self) -> Result<(), Error> {
+        check_file(&self.own.join("index"))?;
+        check_short(&self.common.join("packed-refs"), LONGEST_REFERENCES)?;
+        check_alternates(&self.common.join("objects"))?;
+        let own = ["config.worktree", "info/sparse-checkout"].map(|name| self.own.join(name));
+        let common = ["config", "shallow", "info/exclude", "info/attributes", "objects/info/alternates"];
+        for path in own.into_iter().chain(common.map(|name| self.common.join(name))) {
+            check_short(&path, LONGEST_FILE)?;
+        }
+        for name in ["info/exclude", "info/attributes"] {
+            check_patterns(&self.common.join(name))?;
+        }
+        self.check_head()
+    }
+
+    /// The references to which `HEAD` leads are read, too.
+    fn check_head(&self) -> Result<(), Error> {
+        let mut said = text(&self.own.join("HEAD"))?;
+        for _ in 0..LONGEST_CHAIN {
+            let name = said.as_deref().and_then(|said| said.strip_prefix("ref:")).map(str::trim);
+            let Some(name) = name.filter(|name| !name.split('/').any(|part| part == "..")) else { return Ok(()) };
+            let places = [self.own.join(name), self.common.join(name)];
+            places.iter().try_for_each(|place| check_short(place, LONGEST_LINK))?;
+            said = places.iter().find(|place| place.is_file()).map_or(Ok(None), |place| text(place))?;
+        }
+        Err(unknown("`HEAD` leads from reference to reference"))
+    }
+}
+
+/// An error if one of the folders of objects that lead to each other has a list that can't be read.
+fn check_alternates(objects: &Path) -> Result<(), Error> {
+    let mut open = vec![objects.to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(folder) = open.pop() {
+        let path = folder.join("info/alternates");
+        check_short(&path, LONGEST_FILE)?;
+        // A circle is told by the reader.
+        if !path.is_file() || !seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
+            continue;
+        }
+        if seen.len() > MOST_ALTERNATES {
+            return Err(unknown("the repository takes objects from too many others"));
+        }
+        let named = gix::odb::alternate::parse(&whole(&path)?);
+        let named = named.map_err(|_| unknown(&format!("`{}` can't be read", path.display())))?;
+        open.extend(named.into_iter().map(|other| folder.join(other)));
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "these files are git's, not the user's")]
+fn whole(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| unknown(&format!("`{}` can't be read: {error}", path.display())))
+}
+
+/// An error if there is something that is not a file, or a file of more bytes.
+fn check_short(path: &Path, most: u64) -> Result<(), Error> {
+    check_file(path)?;
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() > most => {
+            Err(unknown(&format!("`{}` is too long to be read", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An error if there is something that is not a file, however it is reached.
+pub(super) fn check_file(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            Err(unknown(&format!("`{}` is neither file nor folder", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_repository(own: &Path) -> Result<bool, Error> {
+    let head = own.join("HEAD");
+    if fs::symlink_metadata(&head).is_err() {
+        return Ok(false);
+    }
+    check_file(&head)?;
+    check_file(&own.join("commondir"))?;
+    check_file(&own.join("gitdir"))?;
+    let is_linked = own.join("commondir").is_file();
+    Ok(is_linked || own.join("objects").is_dir() && own.join("refs").is_dir())
+}
+
+/// The folder that a `.git` file names.
+fn linked(dot_git: &Path, work: &Path) -> Result<PathBuf, Error> {
+    let said = text(dot_git)?.unwrap_or_default();
+    match said.strip_prefix("gitdir:").map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) => Ok(work.join(name)),
+        None => Err(unknown(&format!("`{}` names no repository", dot_git.display()))),
+    }
+}
+
+/// The one path that a file holds; none if there is no such file.
+fn named(path: &Path) -> Result<Option<String>, Error> {
+    Ok(text(path)?.map(|text| text.trim().to_owned()).filter(|name| !name.is_empty()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "these files are git's, not the user's")]
+fn text(path: &Path) -> Result<Option<String>, Error> {
+    let unread = |error: io::Error| unknown(&format!("`{}` can't be read: {error}", path.display()));
+    check_file(path)?;
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unread(error)),
+    };
+    let mut text = String::new();
+    file.take(LONGEST_LINK).read_to_string(&mut text).map_err(unread)?;
+    Ok(Some(text))
+}
+
+/// A path as git writes it in configuration.
+pub(super) fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}

@@ -1,0 +1,58 @@
+//! Files that are tracked and not checked out.
+//!
+//! A sparse checkout marks them in the index, or keeps one entry for a whole folder. One that is there nonetheless is compared like
+//! any other, as git does since 2.37.
+
+use std::{fs, path::Path, sync::atomic::AtomicBool};
+
+use gix::{
+    bstr::{BString, ByteSlice},
+    index::entry::{Flags, Stat},
+};
+
+use super::{Opened, tree};
+use crate::base::error::Error;
+
+/// Puts files in place of folders, and takes the mark from files that are there.
+///
+/// Folders that are not there stay as they are unless `whole` is asked for, because the index is compared with the commit.
+pub(super) fn unfold(opened: &mut Opened, whole: bool, stop: &AtomicBool) -> Result<(), Error> {
+    let folders: Vec<(BString, gix::ObjectId)> = opened
+        .index
+        .entries()
+        .iter()
+        .filter(|entry| entry.mode.is_sparse())
+        .map(|entry| (entry.path(&opened.index).to_owned(), entry.id))
+        .filter(|(path, _)| whole || exists(&opened.place.work, path.as_bstr()))
+        .collect();
+    for (folder, tree) in &folders {
+        for file in tree::files(&opened.repository, *tree, stop)? {
+            let mut path = folder.clone();
+            path.extend_from_slice(&file.path);
+            opened.index.dangerously_push_entry(
+                Stat::default(),
+                file.id,
+                Flags::SKIP_WORKTREE | Flags::EXTENDED,
+                file.mode,
+                path.as_bstr(),
+            );
+        }
+    }
+    if !folders.is_empty() {
+        let replaced = |path: &gix::bstr::BStr| folders.iter().any(|(folder, _)| folder == path);
+        opened.index.remove_entries(|_, path, entry| entry.mode.is_sparse() && replaced(path));
+        opened.index.sort_entries();
+    }
+    let work = opened.place.work.clone();
+    for (entry, path) in opened.index.entries_mut_with_paths() {
+        let is_hidden = entry.flags.contains(Flags::SKIP_WORKTREE) && !entry.mode.is_sparse();
+        if is_hidden && exists(&work, path) {
+            entry.flags.remove(Flags::SKIP_WORKTREE);
+        }
+    }
+    Ok(())
+}
+
+fn exists(work: &Path, path: &gix::bstr::BStr) -> bool {
+    gix::path::from_bstr(path).is_ok_and(|path| fs::symlink_metadata(work.join(path)).is_ok())
+}

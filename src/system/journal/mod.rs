@@ -1,0 +1,85 @@
+//! Transactions over the user's tree: all or nothing, at any instant. The only writer of the tree.
+//!
+//! `intent` → `prepare` (pre-images hashed, post-images staged in the pack) → one sync → `commit` (each target changes places
+//! with its successor, so that the pre-image is in the pack then) → a sync → commit mark. The caller appends the outcome to the
+//! run's record and then calls [`Journal::settle`]. A crash before the commit mark is undone by [`Journal::recover`], one
+//! after it is finished.
+
+mod attributes;
+mod case;
+mod entry;
+mod faults;
+mod place;
+mod probe;
+mod recovery;
+mod set_id;
+mod set_up;
+mod space;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod tree;
+
+use std::{path::Path, sync::atomic::AtomicBool};
+
+pub use case::check as check_case;
+pub use entry::{Manifest, is_committed, open_transactions, place, sweep};
+pub use faults::{Faults, NoFaults};
+pub use probe::{FileSystem, probe, try_writing};
+pub use recovery::Recovered;
+pub use set_id::{Cleared, clear_set_id};
+pub use set_up::{set_up, take_back};
+pub use transaction::{BeforeCommit, Target, Transaction, preflight};
+
+use crate::{
+    base::{error::Error, path::RepoPath},
+    system::workspace::Workspace,
+};
+
+/// Makes a folder whose contents are no part of the tree, with those above it. No transaction takes it back.
+pub fn make_scratch(workspace: &Workspace, path: &RepoPath) -> Result<(), Error> {
+    let above: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+    above.iter().rev().try_for_each(|folder| tree::make_folder(workspace, folder, &NoFaults))
+}
+
+/// The transactions of one run.
+#[derive(Clone, Copy)]
+pub struct Journal<'a> {
+    workspace: &'a Workspace,
+    run_folder: &'a Path,
+    faults: &'a dyn Faults,
+    /// True as soon as no more files are to be prepared.
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Journal<'a> {
+    /// The journal of a run in a workspace; the name of the run's folder is the run's id.
+    pub fn new(workspace: &'a Workspace, run_folder: &'a Path) -> Self {
+        Journal { workspace, run_folder, faults: &NoFaults, stop: None }
+    }
+
+    /// The same journal, whose transactions stop while they prepare files as soon as the flag is true; `cancelled`. Those that undo
+    /// others go on.
+    #[must_use]
+    pub fn with_stop(self, stop: &'a AtomicBool) -> Self {
+        Journal { stop: Some(stop), ..self }
+    }
+
+    /// The same journal, which fails where it is told to.
+    #[must_use]
+    pub fn with_faults(self, faults: &'a dyn Faults) -> Self {
+        Journal { faults, ..self }
+    }
+
+    /// Ends a committed transaction, after its outcome is in the run's record and synced.
+    pub fn settle(&self, transaction: &str) -> Result<(), Error> {
+        self.files(transaction).remove_entry()
+    }
+
+    fn files<'b>(&self, transaction: &'b str) -> entry::Files<'b>
+    where
+        'a: 'b,
+    {
+        entry::Files::new(self.run_folder, transaction, self.faults)
+    }
+}

@@ -1,0 +1,404 @@
+//! One transaction, from intent to commit mark; undone on any error.
+
+use std::{os::fd::OwnedFd, path::Path, sync::atomic::Ordering};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::{
+    Journal,
+    entry::{self, Files, Intent},
+    faults::Faults,
+    place::{Look, Place, place, stale},
+    tree::{self, Folders},
+};
+use crate::{
+    base::{
+        change::{Change, ChangeSet, Content, Entry, Stamp},
+        error::{Code, Error},
+        path::{RepoPath, link, protected},
+    },
+    system::workspace::{Workspace, parallel_map_with},
+};
+
+/// One file of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The file.
+    pub path: &'a RepoPath,
+    /// What it must be now; none if it must not exist.
+    pub before: Option<Stamp>,
+    /// What it is to be; none if it is to be removed.
+    pub after: Option<&'a Content>,
+}
+
+impl<'a> Target<'a> {
+    /// The targets of a change set, in its order.
+    pub fn of(changes: &'a ChangeSet) -> Vec<Target<'a>> {
+        let target =
+            |change: &'a Change| Target { path: &change.path, before: change.before, after: change.after.as_ref() };
+        changes.changes().iter().map(target).collect()
+    }
+}
+
+/// What a transaction is called and what belongs to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction<'a> {
+    /// A name that is unique in the run.
+    pub name: &'a str,
+    /// Where in the run.
+    pub position: &'a str,
+    /// The change as a unified diff, kept in the pack.
+    pub patch: &'a [u8],
+    /// True if it undoes other transactions; whoever recovers it has to know.
+    pub undoes: bool,
+    /// How many threads prepare its files.
+    pub threads: usize,
+}
+
+/// Asked just before the first file is replaced; an error stops the transaction.
+pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
+
+impl Journal<'_> {
+    /// Applies all targets or none. On success the commit mark is on the disk and [`Journal::settle`] is due.
+    ///
+    /// `stale_preimage` if a file is not what it should be, `unwritable` for read-only and hard-linked files,
+    /// `protected_path`, `io`. On any error the tree is as before; if undoing failed as well, the message says so and the
+    /// transaction stays open for [`Journal::recover`].
+    pub fn apply(
+        &self,
+        transaction: &Transaction<'_>,
+        targets: &[Target<'_>],
+        before_commit: BeforeCommit<'_>,
+    ) -> Result<(), Error> {
+        let devices = self.check_all(transaction, targets)?;
+        let own = entry::device(self.run_folder)?;
+        let mut apart = devices.into_iter().flatten().any(|device| device != own);
+        // What is brought back was paid for when it was replaced, and has to be tried in any case.
+        if !transaction.undoes {
+            super::space::check(self, transaction, targets, apart)?;
+        }
+        loop {
+            let intent = self.intend(transaction, targets, apart)?;
+            let files = self.files(transaction.name);
+            let work = Work { journal: self, transaction, targets, before_commit, files, intent: &intent };
+            match work.run() {
+                Ok(Exchange::Done) => return Ok(()),
+                // Only trying tells: two folders of one device may lie in different mounts.
+                Ok(Exchange::Impossible) if !apart => self.take_back(transaction.name).map(drop)?,
+                Ok(Exchange::Impossible) => {
+                    return Err(Error::new(Code::Internal, "files on one file system can't be exchanged"));
+                }
+                Err(error) => return Err(self.undo(transaction.name, error)),
+            }
+            apart = true;
+        }
+    }
+
+    /// Checks every target before anything is written; the devices of those that exist.
+    fn check_all(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Vec<Option<u64>>, Error> {
+        let check = |folders: &mut Folders<'_>, target: &Target<'_>| {
+            // What is brought back was there before, wherever it leads.
+            check_name(target, !transaction.undoes)?;
+            check_place(folders, target)
+        };
+        let folders = || Folders::of(self.workspace);
+        let devices: Vec<Option<u64>> =
+            parallel_map_with(transaction.threads, targets, folders, check).into_iter().collect::<Result<_, _>>()?;
+        super::case::check(self.workspace, targets)?;
+        Ok(devices)
+    }
+
+    fn undo(&self, name: &str, error: Error) -> Error {
+        match self.take_back(name) {
+            Ok(foreign) if foreign.is_empty() => error,
+            Ok(foreign) => {
+                let names: Vec<&str> = foreign.iter().map(RepoPath::as_str).collect();
+                error.detail("files", names).hint("somebody changed the named files meanwhile; they were left alone")
+            }
+            Err(second) => error
+                .detail("undo_error", second.message())
+                .hint("undoing failed as well; run `nrv recover` when the cause is gone"),
+        }
+    }
+
+    /// Undoes what there is of a transaction, commit mark or not; the files that somebody else changed meanwhile.
+    fn take_back(&self, name: &str) -> Result<Vec<RepoPath>, Error> {
+        // A mark that could not be synced must not turn undoing into finishing.
+        self.files(name).remove_mark()?;
+        let recovered = self.recover(name)?;
+        self.discard(name, &recovered)?;
+        self.settle(name).map(|()| recovered.foreign)
+    }
+
+    fn intend(&self, transaction: &Transaction<'_>, targets: &[Target<'_>], apart: bool) -> Result<Intent, Error> {
+        let mut folders: Vec<RepoPath> = Vec::new();
+        let mut last = None;
+        for target in targets.iter().filter(|target| target.before.is_none()) {
+            let parent = target.path.parent();
+            if last.as_ref() == Some(&parent) {
+                continue;
+            }
+            for missing in tree::missing_folders(self.workspace, target.path)? {
+                if !folders.contains(&missing) {
+                    folders.push(missing);
+                }
+            }
+            last = Some(parent);
+        }
+        let entry = |target: &Target<'_>| Entry {
+            path: target.path.clone(),
+            before: target.before,
+            after: target.after.map(Content::stamp),
+        };
+        Ok(Intent {
+            place: entry::place(self.workspace, self.run_folder)?,
+            undoes: transaction.undoes,
+            transaction: transaction.name.to_owned(),
+            position: transaction.position.to_owned(),
+            entries: targets.iter().map(entry).collect(),
+            folders,
+            prefix: entry::temporary_prefix(self.run_folder, transaction.name),
+            apart,
+        })
+    }
+}
+
+/// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
+pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
+    check_name(target, true)?;
+    check_place(&mut Folders::of(workspace), target).map(drop)
+}
+
+fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
+    if let Some(reason) = protected::lasting_refusal(target.path) {
+        return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
+    }
+    match target.after {
+        Some(made) if makes && made.is_link() => link::check_target(target.path, &made.bytes),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what stands at a target's place, whoever may write there; the device that it is on.
+pub(super) fn check_place(folders: &mut Folders<'_>, target: &Target<'_>) -> Result<Option<u64>, Error> {
+    folders.check_writable(target.path)?;
+    let Some(folder) = folders.find(target.path)? else {
+        // What stands in the way of its folders is told when they are to be made: a preview may have taken it away.
+        return tree::check_target(target.path, target.before.as_ref(), None).map(|()| None);
+    };
+    let at = place(folder, target.path.file_name(), target.path);
+    let found = at.look()?;
+    tree::check_target(target.path, target.before.as_ref(), found.as_ref().map(|found| &found.metadata))?;
+    // A link has no permissions of its own, and asking for them would ask for those of its target.
+    if target.before.is_some_and(|before| !before.is_link()) {
+        tree::check_access(at)?;
+    }
+    Ok(found.map(|found| found.metadata.identity.0))
+}
+
+/// Whether files could change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exchange {
+    Done,
+    /// Not between these folders, or not on this file system; nothing happened.
+    Impossible,
+}
+
+struct Work<'a> {
+    journal: &'a Journal<'a>,
+    transaction: &'a Transaction<'a>,
+    targets: &'a [Target<'a>],
+    before_commit: BeforeCommit<'a>,
+    files: Files<'a>,
+    intent: &'a Intent,
+}
+
+/// What a thread uses for one file after the other.
+struct Scratch<'a> {
+    folders: Folders<'a>,
+    buffer: Vec<u8>,
+}
+
+impl Work<'_> {
+    fn run(&self) -> Result<Exchange, Error> {
+        // What is staged beside its target is in the tree before everything is synced.
+        let touches = self.intent.apart || self.targets.iter().any(|target| target.before.is_none());
+        self.files.write_intent(self.intent, touches)?;
+        self.files.make_pack()?;
+        let pack = open_folder(&self.files.pre_images())?;
+        let looks = self.prepare_all(&pack)?;
+        self.files.write_pack(self.intent, self.transaction.patch)?;
+        self.sync(Some(&pack))?;
+        self.faults().before("before commit")?;
+        self.check_stop()?;
+        (self.before_commit)()?;
+        if self.replace_all(&looks, &pack)? == Exchange::Impossible {
+            return Ok(Exchange::Impossible);
+        }
+        self.sync(None)?;
+        self.files.write_mark().map(|()| Exchange::Done)
+    }
+
+    fn faults(&self) -> &dyn Faults {
+        self.journal.faults
+    }
+
+    /// An error if the transaction is to stop before it replaces anything.
+    fn check_stop(&self) -> Result<(), Error> {
+        match self.journal.stop.filter(|_| !self.transaction.undoes) {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn sync(&self, pack: Option<&OwnedFd>) -> Result<(), Error> {
+        let paths = self.targets.iter().map(|target| target.path);
+        tree::sync_around(self.journal.workspace, pack, paths, self.faults())
+    }
+
+    /// Reads every pre-image and stages every post-image; what each target looked like then.
+    fn prepare_all(&self, pack: &OwnedFd) -> Result<Vec<Option<Look>>, Error> {
+        for folder in &self.intent.folders {
+            tree::make_folder(self.journal.workspace, folder, self.faults())?;
+        }
+        let numbered: Vec<(usize, &Target<'_>)> = self.targets.iter().enumerate().collect();
+        let scratch = || Scratch { folders: Folders::of(self.journal.workspace), buffer: Vec::new() };
+        // What a file has open is closed before the next one's turn: there may be more files than a process can open.
+        let prepare = |scratch: &mut Scratch<'_>, (index, target): &(usize, &Target<'_>)| {
+            self.prepare(*index, target, pack, scratch)
+        };
+        parallel_map_with(self.transaction.threads, &numbered, scratch, prepare).into_iter().collect()
+    }
+
+    fn prepare(
+        &self,
+        index: usize,
+        target: &Target<'_>,
+        pack: &OwnedFd,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Option<Look>, Error> {
+        self.faults().before("prepare")?;
+        self.check_stop()?;
+        let folder = scratch.folders.get(target.path)?;
+        let temporary = self.intent.temporary(index);
+        let beside = place(folder, temporary.file_name(), target.path);
+        let Some(before) = target.before else {
+            let made = target.after.map(|after| beside.stage(after, None, self.faults()));
+            return made.transpose().map(|_| None);
+        };
+        let at = place(folder, target.path.file_name(), target.path);
+        let original = at.read(&mut scratch.buffer)?.ok_or_else(|| stale(target.path, "vanished"))?;
+        tree::check_target(target.path, Some(&before), Some(&original.look.metadata))?;
+        if original.sha256 != before.sha256 {
+            return Err(stale(target.path, "changed since the change was proposed")
+                .detail("expected", before.sha256.to_string())
+                .detail("found", original.sha256.to_string()));
+        }
+        let slot_name = index.to_string();
+        let slot = place(pack, &slot_name, target.path);
+        if self.intent.apart {
+            slot.copy_from(at, &original, self.faults())?;
+        }
+        if let Some(after) = target.after {
+            let staged = if self.intent.apart { beside } else { slot };
+            staged.stage(after, Some(&original), self.faults())?;
+        }
+        // Whoever writes or replaces it while it is read is noticed when it is to be replaced.
+        Ok(Some(original.look))
+    }
+
+    fn replace_all(&self, looks: &[Option<Look>], pack: &OwnedFd) -> Result<Exchange, Error> {
+        let mut folders = Folders::of(self.journal.workspace);
+        for (index, (target, look)) in self.targets.iter().zip(looks).enumerate() {
+            let folder = folders.get(target.path)?;
+            let (temporary, slot_name) = (self.intent.temporary(index), index.to_string());
+            let at = place(folder, target.path.file_name(), target.path);
+            let beside = place(folder, temporary.file_name(), target.path);
+            let aside = if self.intent.apart { beside } else { place(pack, &slot_name, target.path) };
+            match (look, target.after) {
+                (None, Some(_)) => drop(beside.move_to_free(at, self.faults())?),
+                (Some(look), Some(_)) => {
+                    if replace(at, aside, look, self.faults())? == Exchange::Impossible {
+                        if !self.intent.apart {
+                            return Ok(Exchange::Impossible);
+                        }
+                        // Some file systems can't; there the look has to do.
+                        aside.move_over(at, self.faults())?;
+                    }
+                }
+                (Some(look), None) => {
+                    if take_away(at, aside, look, self.faults())? == Exchange::Impossible {
+                        return Ok(Exchange::Impossible);
+                    }
+                }
+                (None, None) => {}
+            }
+            if self.intent.apart && look.is_some() {
+                aside.remove(self.faults())?;
+            }
+        }
+        let removed = self.targets.iter().filter(|target| target.after.is_none());
+        removed.map(|target| target.path).try_for_each(|path| self.remove_emptied(path)).map(|()| Exchange::Done)
+    }
+
+    /// Removes the folders that the removal of a file left empty, as git does.
+    fn remove_emptied(&self, path: &RepoPath) -> Result<(), Error> {
+        let mut folder = path.parent();
+        while let Some(path) = folder {
+            if !tree::remove_empty_folder(self.journal.workspace, &path, self.faults())? {
+                return Ok(());
+            }
+            folder = path.parent();
+        }
+        Ok(())
+    }
+}
+
+/// Lets a target and its successor change places, and takes it back if it was not the expected file that came out.
+///
+/// So whoever saved in the last moment is noticed and loses nothing. What came out stands aside then.
+pub(super) fn replace(
+    at: Place<'_>,
+    aside: Place<'_>,
+    expected: &Look,
+    faults: &dyn Faults,
+) -> Result<Exchange, Error> {
+    let changed = || stale(at.path, "changed just before the commit");
+    if at.look()?.as_ref() != Some(expected) {
+        return Err(changed());
+    }
+    if !aside.exchange(at, faults)? {
+        return Ok(Exchange::Impossible);
+    }
+    if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
+        return Ok(Exchange::Done);
+    }
+    aside.exchange(at, faults)?;
+    Err(changed())
+}
+
+/// Puts a file aside, and brings it back if it was not the expected one.
+pub(super) fn take_away(
+    at: Place<'_>,
+    aside: Place<'_>,
+    expected: &Look,
+    faults: &dyn Faults,
+) -> Result<Exchange, Error> {
+    let changed = || stale(at.path, "changed just before the commit");
+    if at.look()?.as_ref() != Some(expected) {
+        return Err(changed());
+    }
+    if !at.move_to_free(aside, faults)? {
+        return Ok(Exchange::Impossible);
+    }
+    if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
+        return Ok(Exchange::Done);
+    }
+    aside.move_to_free(at, faults)?;
+    Err(changed())
+}
+
+pub(super) fn open_folder(path: &Path) -> Result<OwnedFd, Error> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| Error::new(Code::Io, format!("the pack `{}` can't be opened: {errno}", path.display())))
+}

@@ -1,0 +1,16 @@
+//! The sole owners of one effect each: the tree, locks, processes, sockets, time, git, and the formats that they read.
+//!
+//! Nothing here knows a run, its record or a script.
+
+pub mod clock;
+pub mod git;
+pub mod journal;
+pub mod lock;
+pub mod net;
+pub mod plain_file;
+pub mod policy;
+pub mod process;
+pub mod schema;
+pub mod signature;
+pub mod threads;
+pub mod workspace;

@@ -1,0 +1,156 @@
+//! The JSON Schema of `nrv.toml` for editors, made from the keys and the defaults. `schemas/policy.schema.json` is a copy.
+
+use serde_json::{Map, Value, json};
+
+use super::{key, parse, provider::LlmProvider, settings::Adapter};
+use crate::base::error::Error;
+
+/// The JSON Schema (draft 2020-12) of `nrv.toml`: every key with its form, what it is for, and its default.
+pub fn json_schema() -> Result<Value, Error> {
+    let mut defaults = parse::defaults()?;
+    // The defaults of a chosen name stand under `*`, as its keys do.
+    defaults["adapters"]["*"] = json!(Adapter::default());
+    defaults["llm"]["providers"]["*"] = json!(LlmProvider::default());
+    defaults["llm"]["providers"]["*"]["dialect"] = Value::Null;
+    let mut schema = table("", &defaults);
+    schema["properties"]["llm"]["properties"]["providers"]["additionalProperties"]["required"] = json!(["dialect"]);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("nrv.toml");
+    schema["description"] =
+        json!("The policy of a repository: what runs of nrv may do. Defaults hold where it is silent.");
+    Ok(schema)
+}
+
+fn table(path: &str, defaults: &Value) -> Value {
+    let child = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let properties: Map<String, Value> =
+        key::children(path).map(|name| (name.to_owned(), entry(&child(name), &defaults[name]))).collect();
+    let chosen = child("*");
+    let others = if key::is_table(&chosen) { table(&chosen, &defaults["*"]) } else { json!(false) };
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": others});
+    if let Some((_, doc)) = key::TABLES.iter().find(|(known, _)| *known == path) {
+        schema["description"] = json!(doc);
+    }
+    schema
+}
+
+fn entry(path: &str, default: &Value) -> Value {
+    let Some(key) = key::find(path) else { return table(path, default) };
+    let mut schema = key.form.schema();
+    schema["description"] = json!(key.doc);
+    if !default.is_null() {
+        schema["default"] = key.form.written(default);
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::policy::{FILE, Policy};
+
+    const FILE_OF_SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/policy.schema.json");
+
+    #[expect(clippy::disallowed_methods, reason = "the shipped copy is compared with, or blessed from, the keys")]
+    fn shipped() -> Value {
+        let schema = serde_json::to_string_pretty(&json_schema().unwrap()).unwrap() + "\n";
+        if std::env::var_os("NRV_BLESS").is_some() {
+            std::fs::write(FILE_OF_SCHEMA, &schema).unwrap();
+        }
+        let text = std::fs::read_to_string(FILE_OF_SCHEMA).unwrap();
+        assert!(text == schema, "schemas/policy.schema.json is old; run the tests with NRV_BLESS=1");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Every key of the schema with its schema, chosen names written as `x`.
+    fn leaves(schema: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+        let Some(properties) = schema["properties"].as_object() else {
+            return found.push((path.to_owned(), schema.clone()));
+        };
+        let others = schema["additionalProperties"].is_object().then(|| ("x", &schema["additionalProperties"]));
+        for (name, inner) in properties.iter().map(|(name, inner)| (name.as_str(), inner)).chain(others) {
+            leaves(inner, format!("{path}.{name}").trim_start_matches('.'), found);
+        }
+    }
+
+    #[test]
+    fn schema_and_parser_know_the_same_keys() {
+        let mut found = Vec::new();
+        leaves(&shipped(), "", &mut found);
+        let mut paths: Vec<String> = found.iter().map(|(path, _)| path.replace(".x.", ".*.")).collect();
+        paths.sort();
+        assert_eq!(paths, key::KEYS.iter().map(|key| key.path).collect::<Vec<_>>());
+        assert!(found.iter().all(|(_, schema)| schema["description"].as_str().is_some_and(|doc| doc.ends_with('.'))));
+    }
+
+    #[test]
+    fn a_file_of_all_defaults_is_the_default_policy() {
+        let mut found = Vec::new();
+        leaves(&shipped(), "", &mut found);
+        let lines = found.iter().filter(|(_, schema)| !schema["default"].is_null());
+        let mut text: String = lines.map(|(path, schema)| format!("{path} = {}\n", schema["default"])).collect();
+        text.push_str("llm.providers.x.dialect = \"heuristic\"\n");
+        assert!(
+            text.contains("budget.bytes = \"256MiB\"\n") && text.contains("adapters.x.max_files = 5000\n"),
+            "{text}"
+        );
+        let mut settings = Policy::parse(&text, FILE).unwrap().settings().clone();
+        assert_eq!(settings.adapters.named.remove("x"), Some(Adapter::default()));
+        let provider = LlmProvider { dialect: "heuristic".to_owned(), ..LlmProvider::default() };
+        assert_eq!(settings.llm.providers.remove("x"), Some(provider));
+        assert_eq!(&settings, Policy::default().settings());
+    }
+
+    /// A key that the parser takes but no setting holds would be lost without a word.
+    #[test]
+    fn every_key_reaches_a_setting() {
+        for key in key::KEYS {
+            let path = key.path.replace('*', "x");
+            // A provider needs other keys beside each.
+            let beside = match path.strip_prefix("llm.providers.x.") {
+                Some("dialect" | "base_url") => {
+                    "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\""
+                }
+                Some("model_file") => "llm.providers.x.dialect = \"gguf\"\nllm.providers.x.model_file = \"/a\"",
+                Some("program") => "llm.providers.x.dialect = \"command\"\nllm.providers.x.program = [\"a\"]",
+                Some(_) => "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\"",
+                None => "",
+            };
+            let beside: Vec<&str> = beside.lines().collect();
+            let default = Policy::parse(&beside.join("\n"), FILE).unwrap();
+            let rest: Vec<&str> = beside.into_iter().filter(|line| !line.starts_with(&format!("{path} "))).collect();
+            let samples = [
+                "true",
+                "false",
+                "7",
+                "[\"sample\"]",
+                "[\"tests-pass\"]",
+                "\"keep\"",
+                "\"never\"",
+                "\"block\"",
+                "\"3h\"",
+                "[{id = \"a\", prefix = [\"b\"], reason = \"c\"}]",
+                "[{id = \"a\", regex = \"b\"}]",
+                "[{rule = \"a\", path = \"b\"}]",
+                "[{prefix = [\"make\"]}]",
+                "[{rule = \"a\", prefix = [\"b\"], reason = \"c\"}]",
+                "[{description = \"a\", assertion = {file_exists = \"b\"}}]",
+                "[\"~/.cargo\"]",
+                "\"require\"",
+                "\"heuristic\"",
+                "\"ask\"",
+                "\"record\"",
+                "\"replay\"",
+                "\"anthropic\"",
+                "\"http://b\"",
+                "\"A_KEY\"",
+                "\"/run/key\"",
+            ];
+            let changed = samples.iter().any(|sample| {
+                let policy = Policy::parse(&format!("{path} = {sample}\n{}", rest.join("\n")), FILE);
+                policy.is_ok_and(|policy| policy.settings() != default.settings())
+            });
+            assert!(changed, "{path}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The tables of a policy that a person has to trust before they are obeyed: those that start programs, and those that send requests, by
+//! their hash and in words.
+//!
+//! Only values that differ from the built-in ones count, so that neither comments and order nor a later version's keys change the hash.
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Exec, Sandbox, Settings,
+    exec::quoted,
+    provider::{COMMAND, LlmProvider},
+    settings::AllowedCommand,
+};
+use crate::base::{error::Error, hash::Sha256, json};
+
+/// What a person entrusts to a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entrusted {
+    /// The hash of the tables.
+    pub sha256: Sha256,
+    /// What they do, and what they loosen for it: sentences without period.
+    pub told: Vec<String>,
+    /// True if they start programs.
+    pub starts: bool,
+    /// True if they send requests, or keys, to a server.
+    pub sends: bool,
+}
+
+impl Entrusted {
+    /// The tables of these settings; none if they start nothing and send nothing.
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, Error> {
+        let providers: Map<String, Value> = (settings.llm.providers.iter())
+            .filter_map(|(name, provider)| Some((name.clone(), table(provider)?)))
+            .collect();
+        let commitments: Vec<Value> =
+            settings.commitments.iter().filter(|one| command(&one.assertion).is_some()).map(|one| json!(one)).collect();
+        let is_program = |provider: &LlmProvider| provider.dialect == COMMAND;
+        let starts = !settings.exec.allow.is_empty()
+            || !commitments.is_empty()
+            || settings.llm.providers.values().any(is_program);
+        let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send);
+        if !starts && !sends {
+            return Ok(None);
+        }
+        let rule = |rule: &AllowedCommand| differing(json!(rule), &json!(AllowedCommand::default()));
+        let mut exec = differing(json!(settings.exec), &json!(Exec::default()));
+        exec["allow"] = settings.exec.allow.iter().map(rule).collect();
+        let sha256 = json::sha256(&json!({"exec": exec, "commitments": commitments, "providers": providers}))?;
+        Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
+    }
+
+    /// What they do, in a few words, such as "starts programs".
+    pub fn verbs(&self) -> &'static str {
+        match (self.starts, self.sends) {
+            (true, true) => "starts programs and sends requests",
+            (false, true) => "sends requests",
+            (_, false) => "starts programs",
+        }
+    }
+}
+
+impl LlmProvider {
+    /// True if a person has to trust the policy before this provider is sent anything: it is a server elsewhere, or one that gets a key.
+    pub fn needs_trust_to_send(&self) -> bool {
+        let has_key = self.api_key_env.is_some() || self.api_key_file.is_some();
+        self.dialect != COMMAND && self.base_url.as_ref().is_some_and(|url| has_key || !is_of_this_machine(url))
+    }
+
+    /// The key that it gets, in words.
+    fn key(&self) -> Option<String> {
+        let file = || self.api_key_file.as_ref().map(|file| format!("the key in the file `{file}`"));
+        self.api_key_env.as_ref().map(|name| format!("the key in `{name}`")).or_else(file)
+    }
+}
+
+/// True if a URL surely leads to this machine. Every odd form of it does not count.
+fn is_of_this_machine(url: &str) -> bool {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if is_port(port) => host,
+        _ => authority,
+    };
+    matches!(host, "localhost" | "[::1]") || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The table of a provider as far as it counts; none if the provider needs no trust.
+fn table(provider: &LlmProvider) -> Option<Value> {
+    let LlmProvider { dialect, base_url, api_key_env, api_key_file, .. } = provider;
+    match provider.dialect == COMMAND {
+        true => Some(differing(json!(provider), &json!(LlmProvider::default()))),
+        // Whatever else it says does not change who gets what.
+        false => provider.needs_trust_to_send().then(|| {
+            json!({"dialect": dialect, "base_url": base_url, "api_key_env": api_key_env, "api_key_file": api_key_file})
+        }),
+    }
+}
+
+/// The keys of a map whose values are not the default ones.
+fn differing(value: Value, default: &Value) -> Value {
+    match value {
+        Value::Object(map) => map.into_iter().filter(|(key, value)| default.get(key) != Some(value)).collect(),
+        other => other,
+    }
+}
+
+/// The command of an assertion, if it is one.
+fn command(assertion: &Value) -> Option<&Value> {
+    assertion.get("command")
+}
+
+fn told(settings: &Settings) -> Vec<String> {
+    let mut told: Vec<String> = settings.exec.allow.iter().map(rule).collect();
+    for one in &settings.commitments {
+        let Some(command) = command(&one.assertion) else { continue };
+        let words = [&command["program"]].into_iter().chain(command["args"].as_array().into_iter().flatten());
+        let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+        told.push(format!("every run starts `{}` when it ends", words.join(" ")));
+    }
+    told.extend(settings.llm.providers.iter().filter_map(|(name, provider)| asked(name, provider)));
+    if !settings.exec.allow.is_empty() {
+        told.extend(loosened(&settings.exec));
+    }
+    told
+}
+
+/// What a request to a provider does; none if that needs no trust.
+fn asked(name: &str, provider: &LlmProvider) -> Option<String> {
+    if provider.dialect == COMMAND {
+        let key = provider.key().map(|key| format!(", and gets {key}")).unwrap_or_default();
+        return Some(format!(
+            "the provider `{name}` starts `{}`, which nothing confines{key}",
+            provider.program.join(" ")
+        ));
+    }
+    let url = provider.base_url.as_deref().filter(|_| provider.needs_trust_to_send())?;
+    let key = provider.key().map(|key| format!(", with {key}")).unwrap_or_default();
+    Some(format!("requests to the provider `{name}` go to `{url}`{key}"))
+}
+
+/// What commands may that they may not by default.
+fn loosened(exec: &Exec) -> Vec<String> {
+    let default = Exec::default();
+    let mut told = Vec::new();
+    if exec.sandbox == Sandbox::Off {
+        told.push("commands are not confined: they reach all that you reach".to_owned());
+    }
+    if exec.network {
+        told.push("commands may use the network".to_owned());
+    }
+    if !exec.read.is_empty() {
+        told.push(format!("commands may read {}", named(&exec.read)));
+    }
+    let more: Vec<String> = exec.env.iter().filter(|name| !default.env.contains(name)).cloned().collect();
+    if !more.is_empty() {
+        told.push(format!("commands get the variables {} of your environment", named(&more)));
+    }
+    if !exec.scratch.is_empty() {
+        told.push(format!("commands keep what they write to {}", named(&exec.scratch)));
+    }
+    told
+}
+
+fn named(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn rule(rule: &AllowedCommand) -> String {
+    let either = |words: &Vec<String>| match words.as_slice() {
+        [one] => one.clone(),
+        several => quoted(several),
+    };
+    let words: Vec<String> = rule.prefix.iter().map(either).collect();
+    let mut told = format!("runs may start `{} …`", words.join(" "));
+    if rule.from_workspace {
+        told.push_str(", also as a file of the workspace");
+    }
+    if !rule.env.is_empty() {
+        told.push_str(&format!(", with the variables {}", named(&rule.env)));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FILE, Policy};
+
+    fn entrusted(text: &str) -> Option<super::Entrusted> {
+        Policy::parse(text, FILE).unwrap().entrusted().cloned()
+    }
+
+    const RULE: &str = "[[exec.allow]]\nprefix = ['make', ['a', 'b']]\n";
+
+    #[test]
+    fn a_policy_that_starts_and_sends_nothing_needs_no_trust() {
+        for text in [
+            "",
+            "[exec]\nnetwork = true\nsandbox = 'off'",
+            "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://localhost'",
+            "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://127.0.0.1:11434'",
+            "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://[::1]:11434/v1'",
+            "[llm.providers.a]\ndialect = 'gguf'\nmodel_file = '~/m.gguf'",
+            "[[commitments]]\ndescription = 'a'\nassertion = { file_exists = 'b' }",
+        ] {
+            assert_eq!(entrusted(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_elsewhere_and_one_that_gets_a_key_need_trust() {
+        let told = |url: &str, key: &str| {
+            let text = format!("[llm.providers.a]\ndialect = 'openai_chat'\nbase_url = '{url}'\n{key}");
+            let entrusted = entrusted(&text).unwrap_or_else(|| panic!("{url}"));
+            assert_eq!((entrusted.starts, entrusted.sends, entrusted.verbs()), (false, true, "sends requests"));
+            entrusted.told.concat()
+        };
+        assert_eq!(
+            told("https://api.example.com/v1", "api_key_env = 'AWS_SECRET_ACCESS_KEY'"),
+            "requests to the provider `a` go to `https://api.example.com/v1`, with the key in `AWS_SECRET_ACCESS_KEY`"
+        );
+        assert_eq!(
+            told("http://127.0.0.1:8080", "api_key_file = '~/.netrc'"),
+            "requests to the provider `a` go to `http://127.0.0.1:8080`, with the key in the file `~/.netrc`"
+        );
+        for url in [
+            "https://api.example.com",
+            "http://localhost.api.example.com",
+            "http://127.0.0.1.api.example.com",
+            "http://0.0.0.0",
+            "http://192.168.0.7",
+            "HTTP://api.example.com",
+        ] {
+            assert_eq!(told(url, ""), format!("requests to the provider `a` go to `{url}`"));
+        }
+    }
+
+    #[test]
+    fn an_odd_address_is_none_of_this_machine() {
+        use super::is_of_this_machine as own;
+        assert!(own("http://localhost") && own("https://127.1.2.3:80/v1") && own("http://[::1]:80?x"));
+        for url in [
+            "",
+            "localhost",
+            "http://",
+            "http://localhost.",
+            "http://127.0.0.1@a.example",
+            "http://localhost:80@a.example",
+            "http://127.0.0.1\\@a.example",
+            "http://a.example/@localhost",
+            "http://[::ffff:1.2.3.4]",
+            "http://localhost:",
+        ] {
+            assert!(!own(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn of_a_server_the_hash_covers_its_address_and_its_key() {
+        const SERVER: &str = "[llm.providers.a]\ndialect = 'openai_chat'\nbase_url = 'https://a.example.com'\n";
+        let hash = |text: &str| entrusted(text).unwrap().sha256;
+        let of = |more: &str| hash(&format!("{SERVER}{more}"));
+        for same in ["model = 'm'", "rate_per_min = 3", "stream = false"] {
+            assert_eq!(of(same), of(""), "{same}");
+        }
+        assert_ne!(of("api_key_env = 'KEY'"), of(""));
+        assert_ne!(of("api_key_env = 'KEY'"), of("api_key_env = 'OTHER'"));
+        assert_ne!(hash(&SERVER.replace("a.example", "b.example")), of(""));
+        let local = "[llm.providers.local]\ndialect = 'ollama'\nbase_url = 'http://localhost:1'\n";
+        assert_eq!(hash(&format!("{local}{SERVER}")), of(""));
+        assert_eq!(hash(&format!("{local}{RULE}")), hash(RULE));
+    }
+
+    #[test]
+    fn the_hash_covers_what_starts_programs_and_nothing_else() {
+        let hash = |text: &str| entrusted(text).unwrap().sha256;
+        let rule = hash(RULE);
+        for same in ["# c\n[budget]\ncalls = 7\n", "[exec]\nsandbox = 'auto'\n", "[paths]\ndeny = ['a']\n", "[llm]\n"] {
+            assert_eq!(hash(&format!("{same}{RULE}")), rule, "{same}");
+        }
+        for other in [
+            "[exec]\nnetwork = true\n",
+            "[exec]\nread = ['~/.ssh']\n",
+            "[exec]\nmemory = '1GiB'\n",
+            "[[exec.allow]]\nprefix = ['c']\n",
+            "[llm.providers.a]\ndialect = 'command'\nprogram = ['/x']\n",
+            "[[commitments]]\ndescription = 'a'\nassertion = { command = { program = 'make' } }\n",
+        ] {
+            assert_ne!(hash(&format!("{other}{RULE}")), rule, "{other}");
+        }
+        assert_ne!(hash(&format!("{RULE}from_workspace = true")), rule);
+    }
+
+    #[test]
+    fn what_tightens_a_policy_does_not_change_what_it_starts() {
+        let policy = Policy::parse(&format!("[exec]\nnetwork = true\n{RULE}"), FILE).unwrap();
+        for other in [policy.for_cases().unwrap(), policy.in_ci().unwrap(), policy.locked().unwrap()] {
+            assert_eq!(other.entrusted(), policy.entrusted());
+        }
+    }
+
+    #[test]
+    fn it_is_told_in_words() {
+        let text = "[exec]\nnetwork = true\nenv = ['PATH', 'TOKEN']\nread = ['~']\n[[exec.allow]]\nprefix = ['make', ['a', 'b']]\n\
+                    from_workspace = true\n[llm.providers.own]\ndialect = 'command'\nprogram = ['sh', '-c', 'x']\n[[commitments]]\n\
+                    description = 'd'\nassertion = { command = { program = 'make', args = ['a'] } }";
+        assert_eq!(
+            entrusted(text).unwrap().told,
+            [
+                "runs may start `make [\"a\", \"b\"] …`, also as a file of the workspace",
+                "every run starts `make a` when it ends",
+                "the provider `own` starts `sh -c x`, which nothing confines",
+                "commands may use the network",
+                "commands may read `~`",
+                "commands get the variables `TOKEN` of your environment",
+            ]
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! How a process of nrv's own confines itself, before it reads anything that is not trusted.
+//!
+//! Nothing here fails: where the kernel lacks something, the process goes on and says what is missing and what that means.
+
+use std::{fs::File, io::Read, path::PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
+
+use crate::{
+    base::frame::{Isolation, Limits},
+    system::{process::system_calls, threads},
+};
+
+/// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
+pub(super) const COMPLETE: ABI = ABI::V6;
+
+/// From which version on it also denies sockets that lie in folders, but for those that the confined process made itself.
+pub(super) const PATH_SOCKETS: ABI = ABI::V9;
+
+/// Folders that a program needs to load its libraries from.
+const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
+
+/// The descriptor of stderr.
+const LAST_STANDARD: i32 = 2;
+
+/// Open files that a worker may have; it has stdin, stdout and stderr.
+const OPEN_FILES: u64 = 8;
+
+/// Paths, and what may be done beneath them.
+pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
+
+/// Confines the process of a script: no file, no network, no other process, bounded memory and processor time.
+///
+/// Files that the process was given beside stdin, stdout and stderr are closed: they are the user's shell's, not the
+/// script's. `start_threads` is called once, after files are denied and before system calls are; the filter then holds for all
+/// threads. Call it on the first thread, while there is no other, and before anything is opened.
+pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
+    let mut missing = Vec::new();
+    close_inherited(&mut missing);
+    tie_to_parent(&mut missing);
+    note(
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
+        &mut missing,
+        || "other processes of this user may read its memory",
+    );
+    let status = status();
+    let landlock = confine(&[], &mut missing);
+    start_threads();
+    limit_resources(limits, status, &mut missing);
+    let seccomp = match system_calls::allow_computation_only() {
+        Ok(()) => true,
+        Err(why) => {
+            missing.push(format!("seccomp is not available ({why}): the script's process may make any system call"));
+            false
+        }
+    };
+    Isolation { landlock, seccomp, missing }
+}
+
+/// Confines the process of a verifier: it reads and lists beneath the roots, writes nothing and has no network.
+///
+/// Inherited files are closed, as for a script. Call it on the first thread, while there is no other, and before anything
+/// is opened.
+pub fn read_only(roots: &[PathBuf]) -> Isolation {
+    let mut missing = Vec::new();
+    close_inherited(&mut missing);
+    tie_to_parent(&mut missing);
+    let landlock = confine(roots, &mut missing);
+    Isolation { landlock, seccomp: false, missing }
+}
+
+/// The version of Landlock's interface that the kernel has; none if there is no Landlock.
+///
+/// The kernel tells it to whoever confines itself, which a thread does that then ends.
+pub(super) fn landlock_abi() -> Option<i32> {
+    let status = threads::start(|| restrict(&[], false)).ok()?.join().ok()?.ok()?;
+    match status.landlock {
+        LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
+    }
+}
+
+/// Closes every file above stderr.
+///
+/// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not look at files that are
+/// open already. Here nothing of the process's own is open yet, so nothing is closed under anybody's hands; that is also why
+/// it is done here and not in the host, where other threads have files.
+pub(super) fn close_inherited(missing: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+        missing.push("`/proc` is not readable: files that the caller had open stay open".to_owned());
+        return;
+    };
+    // Collected first: the listing has a descriptor of its own, which is closed when it ends.
+    let open: Vec<i32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > LAST_STANDARD) {
+        // One that is not open any more, such as the listing's, is what is wanted.
+        let _ = nix::unistd::close(descriptor);
+    }
+}
+
+/// Asks the kernel to end this process with its parent, and gives up what it could gain by `exec`.
+fn tie_to_parent(missing: &mut Vec<String>) {
+    note(
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)),
+        missing,
+        || "the process goes on when the host is killed",
+    );
+    note(rustix::thread::set_no_new_privs(true), missing, || "a set-user-id program could gain privileges");
+}
+
+/// Denies all files but those beneath the roots, which may be read; all TCP ports; signals to others.
+fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
+    if roots.is_empty() {
+        return enforce(&[], false, missing).is_some();
+    }
+    let readable = AccessFs::ReadFile | AccessFs::ReadDir;
+    let libraries = SYSTEM_LIBRARIES.iter().map(PathBuf::from).collect();
+    enforce(&[(roots.to_vec(), readable), (libraries, readable | AccessFs::Execute)], false, missing).is_some()
+}
+
+/// Denies everything that is done to files but these accesses beneath these paths; all TCP ports, unless the network is
+/// permitted; signals to others. A path that does not exist permits nothing. Gives the version that denies it; none if nothing does.
+pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) -> Option<ABI> {
+    let (enforced, abi) = match restrict(rules, network) {
+        Ok(RestrictionStatus { ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, .. }) => {
+            (ruleset != RulesetStatus::NotEnforced, effective_abi)
+        }
+        Ok(_) | Err(_) => (false, ABI::Unsupported),
+    };
+    if !enforced {
+        missing.push("Landlock is not available: the kernel does not deny files to the process".to_owned());
+        return None;
+    }
+    if abi < ABI::V4 && !network {
+        missing.push("this kernel's Landlock is too old to deny TCP connections".to_owned());
+    }
+    if abi < COMPLETE {
+        missing.push("this kernel's Landlock is too old to deny signals to other processes".to_owned());
+    }
+    Some(abi)
+}
+
+fn restrict(rules: &[Rule], network: bool) -> Result<RestrictionStatus, RulesetError> {
+    // A kernel that does not know a right leaves it out.
+    let mut ruleset =
+        Ruleset::default().handle_access(AccessFs::from_all(PATH_SOCKETS))?.scope(Scope::from_all(COMPLETE))?;
+    if !network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(COMPLETE))?;
+    }
+    let mut ruleset: RulesetCreated = ruleset.create()?;
+    for (paths, access) in rules {
+        ruleset = ruleset.add_rules(path_beneath_rules(paths, *access))?;
+    }
+    ruleset.restrict_self()
+}
+
+/// The file that says how large the process is, to be read when no file can be opened any more.
+#[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about this process, not of the workspace")]
+fn status() -> Option<File> {
+    File::open("/proc/self/status").ok()
+}
+
+fn limit_resources(limits: &Limits, status: Option<File>, missing: &mut Vec<String>) {
+    let set = |resource, soft: u64, hard: u64| {
+        rustix::process::setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })
+    };
+    match status.and_then(address_space) {
+        Some(now) => {
+            let most = now.saturating_add(limits.memory);
+            note(set(Resource::As, most, most), missing, || "its memory is not bounded");
+        }
+        None => missing.push("`/proc` is not readable: its memory is not bounded".to_owned()),
+    }
+    // The first limit ends it by a signal that says why, the second one for good.
+    note(
+        set(Resource::Cpu, limits.cpu_s, limits.cpu_s.saturating_add(1)),
+        missing,
+        || "its processor time is not bounded",
+    );
+    note(set(Resource::Nofile, OPEN_FILES, OPEN_FILES), missing, || "it may open many files");
+    note(set(Resource::Core, 0, 0), missing, || "a crash may write a core file");
+    note(set(Resource::Fsize, 0, 0), missing, || "it may write to files that it was given");
+}
+
+/// Bytes of address space in use.
+fn address_space(mut status: File) -> Option<u64> {
+    let mut text = String::new();
+    status.read_to_string(&mut text).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+fn note(result: rustix::io::Result<()>, missing: &mut Vec<String>, meaning: impl Fn() -> &'static str) {
+    if let Err(error) = result {
+        missing.push(format!("the kernel refuses a limit ({error}): {}", meaning()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Confinement holds for the calling thread and what it starts, so a thread stands for a process here.
+    #[test]
+    fn a_verifier_reads_beneath_its_roots_only() {
+        let inside = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let (root, other) = (inside.path().to_owned(), outside.path().to_owned());
+        let tried = std::thread::spawn(move || {
+            let mut missing = Vec::new();
+            let confined = confine(std::slice::from_ref(&root), &mut missing);
+            let list = |path: &std::path::Path| std::fs::read_dir(path).is_ok();
+            let write = tempfile::tempfile_in(&root).is_ok();
+            (confined, missing, list(&root), list(&other), write)
+        });
+        assert_eq!(tried.join().unwrap(), (true, Vec::new(), true, false, false));
+    }
+}

@@ -1,0 +1,175 @@
+//! How a process confines itself just before a program takes its place or is started by it: files, system calls, privileges, limits.
+
+use std::{fs, os::unix::fs::FileTypeExt, path::PathBuf};
+
+use landlock::{Access, AccessFs, BitFlags};
+use rustix::{
+    process::{DumpableBehavior, Resource, Rlimit},
+    thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets},
+};
+
+use super::{Bound, Confine, Confinement, Hold, Launch, refused};
+use crate::system::process::{kernel, lockdown};
+
+/// What every program may read and run.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/proc",
+    "/sys/devices/system",
+];
+
+/// What every program may read and write.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Where it says which servers know the names of machines.
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Processes of nrv's own that count as the program's: those that supervise.
+const OWN_PROCESSES: u64 = 2;
+
+/// The first release of the kernel whose user namespaces count the processes of their users apart.
+const OWN_COUNT: (u32, u32) = (5, 14);
+
+/// Confines this process, which has no other thread. What the kernel lacks is told in `missing`. True if system calls are filtered.
+pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) -> bool {
+    let mut note = |result: rustix::io::Result<()>, what: &str| {
+        if let Err(error) = result {
+            missing.push(format!("the kernel refuses a limit ({error}): {what}"));
+        }
+    };
+    if launch.confine == Confine::Off {
+        return false;
+    }
+    note(rustix::thread::set_no_new_privs(true), "a set-user-id program can gain privileges");
+    note(drop_capabilities(), "the program has privileges");
+    if namespaces {
+        // It is the parent of the program, which shall not look into its memory.
+        note(
+            rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
+            "the program can read the memory of who supervises it",
+        );
+    }
+    let landlock = lockdown::enforce(&rules(launch, namespaces), launch.network, missing);
+    if launch.network && landlock.is_none_or(|version| version < lockdown::PATH_SOCKETS) {
+        missing.push(
+            "the network is permitted: services of this machine can be reached by sockets that lie in folders"
+                .to_owned(),
+        );
+    }
+    let filtered = refused::refuse(launch.network, namespaces);
+    if let Err(why) = &filtered {
+        missing.push(format!("seccomp is not available ({why}): the program may make any system call"));
+    }
+    filtered.is_ok()
+}
+
+/// Sets the limits that the program inherits; says by what each bound holds, and what can't be limited.
+pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confinement) {
+    let Confinement { missing, bounds, .. } = confinement;
+    let mut set = |resource, most: u64, what: &str| {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        let done = rustix::process::setrlimit(resource, limit);
+        if let Err(error) = &done {
+            missing.push(format!("the kernel refuses a limit ({error}): {what}"));
+        }
+        done.is_ok()
+    };
+    set(Resource::Core, 0, "a crash may write a core file");
+    if let Some(most) = launch.limits.file_size {
+        set(Resource::Fsize, most, "the size of files is not bounded");
+    }
+    if let Some(most) = launch.limits.memory.filter(|_| !launch.limits.unasked.memory) {
+        // What is written to alone: address space is reserved by the terabyte by what runs JavaScript, Java or WebAssembly.
+        set(Resource::Data, most, "the memory of each process is not bounded at once");
+    }
+    if let Some(most) = launch.limits.processes {
+        // In an older kernel it is the number of all that the user has, of which a default knows nothing.
+        let counts_others = kernel::release() < Some(OWN_COUNT);
+        if namespaces && !rustix::process::getuid().is_root() {
+            if launch.limits.unasked.processes && counts_others {
+                missing.push(
+                    "processes: this kernel counts those of the user elsewhere too: their number is only looked at"
+                        .to_owned(),
+                );
+            } else if set(Resource::Nproc, most.saturating_add(OWN_PROCESSES), "processes: their number is not bounded")
+            {
+                bounds.insert(Bound::Processes, Hold::Limit);
+            }
+        } else if !namespaces {
+            // The administrator has no limit. The user's other processes count as well, of which there are no more than all.
+            let hard = rustix::process::getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
+            let most = threads_of_the_machine().saturating_add(most).min(hard);
+            set(Resource::Nproc, most, "processes: many may be there before they are counted");
+            missing.push("processes: without namespaces and control groups their number is only counted".to_owned());
+        }
+    }
+}
+
+/// All processes and threads of this machine; as many as can be if that can't be told.
+#[expect(clippy::disallowed_methods, reason = "it is a file of the kernel")]
+fn threads_of_the_machine() -> u64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let all = text.split(' ').nth(3).and_then(|running| running.split('/').nth(1));
+    all.and_then(|all| all.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Gives up everything that the administrator, or the owner of a namespace, may do, also for programs that are started.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    let now = rustix::thread::capabilities(None)?;
+    if now.permitted.contains(CapabilitySet::SETPCAP) {
+        for capability in CapabilitySet::all().iter() {
+            match rustix::thread::remove_capability_from_bounding_set(capability) {
+                // One that the kernel does not know.
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        rustix::thread::set_capabilities_secure_bits(
+            CapabilitiesSecureBits::NO_ROOT
+                | CapabilitiesSecureBits::NO_ROOT_LOCKED
+                | CapabilitiesSecureBits::NO_SETUID_FIXUP
+                | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+                | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+                | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED,
+        )?;
+    }
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+}
+
+/// What the program may do with which files.
+fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<AccessFs>)> {
+    let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let read = AccessFs::from_read(lockdown::COMPLETE);
+    let write = AccessFs::from_all(lockdown::COMPLETE) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let mut readable = paths(SYSTEM);
+    readable.extend(launch.read.iter().chain([&launch.program]).cloned());
+    if launch.network {
+        readable.push(RESOLVER.into());
+    }
+    let mut writable = launch.write.clone();
+    writable.extend(launch.stage.as_ref().map(|stage| stage.root.clone()));
+    if namespaces {
+        writable.extend(super::mounts::temporary());
+    } else {
+        writable.push(launch.temporary.clone());
+    }
+    // Of sockets that lie in folders, it reaches those that are named themselves.
+    let is_socket = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    let sockets: Vec<PathBuf> = launch.read.iter().filter(is_socket).cloned().collect();
+    vec![
+        (readable, read),
+        (writable, write),
+        (paths(DEVICES), AccessFs::ReadFile | AccessFs::WriteFile),
+        (sockets, AccessFs::ResolveUnix.into()),
+    ]
+}

@@ -1,0 +1,136 @@
+//! Looking after a program that runs: taking what ends, doing what the host says, and ending all of it.
+
+use std::{
+    os::{fd::AsFd, unix::net::UnixStream},
+    process::ExitCode,
+};
+
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    signal::{SigSet, Signal},
+    signalfd::{SfdFlags, SignalFd},
+    time::TimeValLike,
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus},
+};
+
+use super::{
+    Bound,
+    order::{self, End, Report},
+    termination::Tree,
+    usage::Tally,
+};
+
+/// Wakes up when a child ends. It has to be there before the first one is started.
+pub(super) struct Bell(SignalFd);
+
+impl Bell {
+    /// Asks the kernel to tell of children that end.
+    pub(super) fn new() -> nix::Result<Self> {
+        let set = children();
+        set.thread_block()?;
+        SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map(Bell)
+    }
+
+    /// Starts a child to which the signal is not blocked, as it is here: it would inherit that, and a shell waits for it in vain.
+    ///
+    /// For one that ends meanwhile it does not ring: look first, then wait.
+    pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> nix::Result<T> {
+        children().thread_unblock()?;
+        let started = start();
+        children().thread_block()?;
+        Ok(started)
+    }
+}
+
+/// The signal that tells of children that end.
+fn children() -> SigSet {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGCHLD);
+    set
+}
+
+/// Waits until a program ends, ends what it left behind, and tells the host.
+pub(super) fn until_end(
+    control: &UnixStream,
+    bell: &Bell,
+    program: Pid,
+    (tree, tally): (Tree, Option<Tally>),
+) -> ExitCode {
+    let status = watch(control, bell, program, (tree, tally));
+    tree.end();
+    let Some((status, exceeded)) = status else { return ExitCode::FAILURE };
+    let (cpu_ms, peak_bytes) = used();
+    let end = End { status: status.exit_status(), signal: status.terminating_signal(), cpu_ms, peak_bytes, exceeded };
+    match order::send(control, &Report::Ended(end)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// How the program ended, and for what bound; none if the host is gone.
+fn watch(
+    control: &UnixStream,
+    bell: &Bell,
+    program: Pid,
+    (tree, mut tally): (Tree, Option<Tally>),
+) -> Option<(WaitStatus, Option<Bound>)> {
+    loop {
+        if tree == Tree::Descendants && has_ended(program) {
+            // What it left in its group ends at one blow. The number is that of the group as long as the program was not taken.
+            let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+        }
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if pid == program {
+                return Some((status, None));
+            }
+        }
+        if let Some(bound) = tally.as_mut().and_then(Tally::exceeded) {
+            return end_and_find(program, tree).map(|status| (status, Some(bound)));
+        }
+        let patience = tally.as_ref().and_then(|tally| Timespec::try_from(tally.next()).ok());
+        let mut ready = [PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN), PollFd::new(control, PollFlags::IN)];
+        match rustix::event::poll(&mut ready, patience.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return None,
+        }
+        let (rings, speaks) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
+        if rings {
+            while let Ok(Some(_)) = bell.0.read_signal() {}
+        }
+        if speaks {
+            match order::byte(control)? {
+                order::TERM => tree.terminate(),
+                order::KILL => return end_and_find(program, tree).map(|status| (status, None)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// True if a child has ended that was not taken yet.
+fn has_ended(child: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::Pid(child), look), Ok(Some(_)))
+}
+
+/// Ends the program first, so that its status is found, whatever else there is to be ended.
+fn end_and_find(program: Pid, tree: Tree) -> Option<WaitStatus> {
+    tree.stop();
+    if tree == Tree::Descendants {
+        let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+    }
+    let _ = rustix::process::kill_process(program, rustix::process::Signal::KILL);
+    rustix::process::waitpid(Some(program), WaitOptions::empty()).ok().flatten().map(|(_, status)| status)
+}
+
+/// Milliseconds of processor time of all children that were taken, and bytes of memory of the largest.
+fn used() -> (u64, u64) {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return (0, 0) };
+    let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    let peak = u64::try_from(usage.max_rss()).unwrap_or(0);
+    (u64::try_from(time).unwrap_or(0).div_ceil(1000), peak << 10)
+}

@@ -1,0 +1,72 @@
+//! Threads: started, or an error that says that the machine has no more of them. `std::thread::spawn` would end the program then.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, mpsc},
+    thread::{Builder, JoinHandle, Scope, ScopedJoinHandle},
+};
+
+use crate::base::error::Error;
+
+/// Starts a thread; `io` if the user or the machine has no more of them.
+pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, Error> {
+    Builder::new().spawn(work).map_err(|error| refused(&error))
+}
+
+/// Starts up to so many threads that help whoever waits for them; fewer if there are no more. Who asks has to work too.
+pub fn helpers<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    most: usize,
+    work: impl Fn() -> T + Clone + Send + 'scope,
+) -> Vec<ScopedJoinHandle<'scope, T>> {
+    (0..most).map_while(|_| Builder::new().spawn_scoped(scope, work.clone()).ok()).collect()
+}
+
+/// How many of so many threads could be started now; `io` if none could. For what starts threads and does not look whether there are any.
+pub fn available(most: usize) -> Result<usize, Error> {
+    let count = std::thread::scope(|scope| {
+        let (held, end) = mpsc::channel::<()>();
+        let end = Arc::new(Mutex::new(end));
+        // All of them wait until the last one was tried.
+        let started = helpers(scope, most.max(1), move || drop(end.lock().map(|end| end.recv()))).len();
+        drop(held);
+        started
+    });
+    if count == 0 { Err(none_left()) } else { Ok(count) }
+}
+
+/// The error where not one helper could be started.
+pub fn none_left() -> Error {
+    refused(&io::Error::from(io::ErrorKind::WouldBlock))
+}
+
+/// The error for a thread that could not be started.
+fn refused(error: &io::Error) -> Error {
+    Error::io("a thread can't be started", error)
+        .hint("end other programs, or permit more processes (`ulimit -u`, `TasksMax`, `pids.max`)")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_is_started_runs() {
+        assert_eq!(start(|| 7).unwrap().join().unwrap(), 7);
+        let count = AtomicUsize::new(0);
+        let counted = std::thread::scope(|scope| {
+            let helpers = helpers(scope, 3, || count.fetch_add(1, Ordering::Relaxed));
+            helpers.into_iter().map(|helper| helper.join().unwrap()).collect::<Vec<_>>().len()
+        });
+        assert_eq!((counted, count.into_inner()), (3, 3));
+        assert_eq!(available(4).unwrap(), 4);
+    }
+
+    #[test]
+    fn a_refusal_says_what_can_be_done() {
+        let error = none_left();
+        assert!(error.message().starts_with("a thread can't be started") && error.hint_text().is_some());
+    }
+}

@@ -1,0 +1,134 @@
+//! Does git leave a path alone? Asked of the ignore files, without git.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+
+use super::{
+    Workspace,
+    walk::{IGNORE, exclude_file, is_link, repository_of, unfit},
+};
+use crate::base::path::RepoPath;
+
+impl Workspace {
+    /// True if the ignore files of the workspace, and those of the repository that it lies in, exclude a folder.
+    ///
+    /// A user's own ignore file does not count: others don't have it.
+    pub fn ignores(&self, folder: &RepoPath) -> bool {
+        let (real, repository) = match repository_of(self.root()) {
+            Some(places) => places,
+            None => (self.root().to_owned(), self.root().to_owned()),
+        };
+        let target = real.join(folder.as_str());
+        // The nearest file that says anything has the last word.
+        let nearest_first = real.ancestors().take_while(|folder| folder.starts_with(&repository));
+        let files = nearest_first.map(of_folder);
+        let exclude = rules(&repository, &exclude_file(&repository));
+        for rules in files.chain([exclude]) {
+            match rules.matched_path_or_any_parents(&target, true) {
+                Match::None => {}
+                found => return found.is_ignore(),
+            }
+        }
+        false
+    }
+}
+
+/// The ignore files of a tree, each read once. A walk asks here where one of them is a link, which it would follow and git does not.
+pub(super) struct IgnoreFiles {
+    root: PathBuf,
+    repository: PathBuf,
+    exclude: Gitignore,
+    known: Mutex<BTreeMap<PathBuf, Arc<Gitignore>>>,
+}
+
+impl IgnoreFiles {
+    /// Those of the tree at `root`, and of the repository that it lies in.
+    pub(super) fn of(root: &Path) -> Self {
+        let (root, repository) = repository_of(root).unwrap_or_else(|| (root.to_owned(), root.to_owned()));
+        let exclude = rules(&repository, &exclude_file(&repository));
+        IgnoreFiles { root, repository, exclude, known: Mutex::default() }
+    }
+
+    /// True if git leaves what has this path in the tree alone. That none of the folders above is left alone was asked before.
+    pub(super) fn exclude(&self, relative: &Path, is_folder: bool) -> bool {
+        let path = self.root.join(relative);
+        let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.repository));
+        for folder in folders {
+            match self.of_folder(folder).matched(&path, is_folder) {
+                Match::None => {}
+                found => return found.is_ignore(),
+            }
+            // What stands above a repository within says nothing of it.
+            if folder.join(".git").symlink_metadata().is_ok() {
+                break;
+            }
+        }
+        self.exclude.matched(&path, is_folder).is_ignore()
+    }
+
+    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(folder.to_owned()).or_insert_with(|| Arc::new(of_folder(folder))))
+    }
+}
+
+/// What the ignore file of a folder says; a link says nothing, as for git.
+fn of_folder(folder: &Path) -> Gitignore {
+    let file = folder.join(IGNORE);
+    if is_link(&file) { Gitignore::empty() } else { rules(folder, &file) }
+}
+
+/// What a file says; one that is missing or can't be read says nothing.
+fn rules(base: &Path, file: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(base);
+    if unfit(file).is_none() {
+        let _ = builder.add(file);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(above: &str, own: &str, expected: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("sub");
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        fs::write(folder.path().join(".gitignore"), above).unwrap();
+        fs::write(root.join(".gitignore"), own).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        assert_eq!(workspace.ignores(&RepoPath::parse(".runs").unwrap()), expected, "{above:?} {own:?}");
+    }
+
+    #[test]
+    fn any_pattern_that_excludes_the_folder_counts() {
+        for own in [".runs", ".runs/", "/.runs/\r\n", "x\n.r*/", ".*", "*", "**/.runs"] {
+            check("", own, true);
+            assert!(
+                own.starts_with('/') || {
+                    check(own, "", true);
+                    true
+                }
+            );
+        }
+        for own in ["", "# .runs", "runs/", "sub/.runs", ".runs/*.json", ".runs\n!.runs/"] {
+            check("", own, false);
+        }
+        check("sub/.runs", "", true);
+        check(".runs", "!.runs", false);
+    }
+}

@@ -1,0 +1,111 @@
+//! Set-id files: programs that run with the rights of their owner or their group, whoever starts them.
+
+use std::{
+    ffi::{CStr, CString},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir},
+    io::Errno,
+};
+
+use super::{Kind, Metadata, Workspace, open_beneath};
+use crate::base::path::RepoPath;
+
+/// The bits of a mode that make a file one.
+pub const SET_ID: u32 = 0o6000;
+
+/// Bytes of names that are asked for at once.
+const NAMES: usize = 32 << 10;
+
+/// Folders in folders that are looked into: each is open meanwhile.
+const DEPTH: usize = 200;
+
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NONBLOCK);
+
+/// A set-id file that was met.
+#[derive(Debug)]
+pub struct SetId<'a> {
+    /// Its path; a name that is not UTF-8 is shown with replacements.
+    pub path: String,
+    /// The file itself, whatever stands at its path by now. Nothing can be read from it.
+    pub file: BorrowedFd<'a>,
+    /// Its permission bits.
+    pub mode: u32,
+}
+
+impl Workspace {
+    /// Tells each set-id file below some folders, also those that no path can name. Links are not followed.
+    ///
+    /// Gives the folders that can't be looked into.
+    pub fn each_set_id(&self, folders: &[RepoPath], tell: &mut dyn FnMut(SetId<'_>)) -> Vec<String> {
+        let mut search = Search { tell, closed: Vec::new() };
+        for folder in folders {
+            match open_beneath(self.handle(), folder, FOLDER) {
+                Ok(handle) => search.look_into(&handle, folder, DEPTH),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(_) => search.closed.push(folder.to_string()),
+            }
+        }
+        search.closed
+    }
+}
+
+struct Search<'a> {
+    tell: &'a mut dyn FnMut(SetId<'_>),
+    closed: Vec<String>,
+}
+
+impl Search<'_> {
+    fn look_into(&mut self, folder: &OwnedFd, shown: &str, left: usize) {
+        let mut below: Vec<CString> = Vec::new();
+        let mut names = Vec::with_capacity(NAMES);
+        let mut entries = RawDir::new(folder, names.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let Ok(entry) = entry else {
+                self.closed.push(shown.to_owned());
+                break;
+            };
+            let name = entry.file_name();
+            let kind = match entry.file_type() {
+                // Some file systems don't tell it with the name.
+                FileType::Unknown => look(folder, name).map(|found| found.kind),
+                kind => Some(Kind::of(kind)),
+            };
+            match kind {
+                Some(Kind::File) => self.look_at(folder, name, shown),
+                Some(Kind::Folder) if !matches!(name.to_bytes(), b"." | b"..") => below.push(name.to_owned()),
+                Some(Kind::Folder | Kind::Link | Kind::Other) | None => {}
+            }
+        }
+        for name in below {
+            let shown = format!("{shown}/{}", name.to_string_lossy());
+            let flags = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match rustix::fs::openat(folder, &name, flags, Mode::empty()) {
+                Ok(handle) if left > 0 => self.look_into(&handle, &shown, left - 1),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Ok(_) | Err(_) => self.closed.push(shown),
+            }
+        }
+    }
+
+    fn look_at(&mut self, folder: &OwnedFd, name: &CStr, shown: &str) {
+        if look(folder, name).is_none_or(|found| found.mode & SET_ID == 0) {
+            return;
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return };
+        // Another file may stand there by now: what is told of is the one that is open.
+        let Ok(found) = rustix::fs::fstat(&file).map(|stat| Metadata::of(&stat)) else { return };
+        if found.kind == Kind::File && found.mode & SET_ID != 0 {
+            let path = format!("{shown}/{}", name.to_string_lossy());
+            (self.tell)(SetId { path, file: file.as_fd(), mode: found.mode });
+        }
+    }
+}
+
+fn look(folder: &OwnedFd, name: &CStr) -> Option<Metadata> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Metadata::of(&stat))
+}
