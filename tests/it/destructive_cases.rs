@@ -1,9 +1,11 @@
-//! Judges what is said about destructive commands by the cases of other projects, if their folder is there.
+//! Judges the gate for destructive commands by the cases of other projects.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use nrv::service::gate::destructive::{Command, Rules, examine};
 use serde::Deserialize;
+
+use crate::support::corpora;
 
 #[derive(Deserialize)]
 struct Case {
@@ -49,15 +51,9 @@ impl Tally {
 
 #[test]
 fn what_other_projects_agree_upon_is_found_and_what_they_let_pass_passes() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/destructive-commands/commands.jsonl");
-    let Some(text) = read(&path) else {
-        say(&format!("skipped: `{}` is not there", path.display()));
-        return;
-    };
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut wrong = BTreeMap::new();
-    for line in text.lines() {
-        let case: Case = serde_json::from_str(line).expect("a case is a line of JSON");
+    for case in corpora::require::<Case>("destructive-commands/commands") {
         let wanted = match case.expected.as_str() {
             "flag" => true,
             "allow" => false,
@@ -112,11 +108,6 @@ fn is_kept_aside(id: &str) -> bool {
     let mixed = (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0x94d0_49bb_1331_11eb);
     (hash >> 32) & (mixed ^ mixed >> 31) & 1 == 1
-}
-
-#[expect(clippy::disallowed_methods, reason = "the cases lie outside every workspace")]
-fn read(path: &std::path::Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()
 }
 
 #[expect(clippy::print_stderr, reason = "shown with --nocapture")]

@@ -1,7 +1,7 @@
-//! Judges the diff engine by cases from other projects' histories, if their folder is there, with the rules that each case
-//! brings: no wrong contents, nothing accepted that must be refused.
+//! Judges the diff engine by cases from other projects' histories, with the rules that each case brings: no wrong contents,
+//! nothing accepted that must be refused.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use nrv::base::{
     diff::{self, FilePatch, Kind, Operation, ParseOptions, Patch, Placement, Prose, Side, Strip},
@@ -9,22 +9,18 @@ use nrv::base::{
 };
 use serde_json::Value;
 
+use crate::support::corpora;
+
 /// Files by path: mode and bytes.
 type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// How often each verdict was given.
 type Counts = BTreeMap<String, usize>;
 
-/// The cases of a file, or none with a message.
-#[expect(clippy::disallowed_methods, reason = "the cases lie outside every workspace")]
-#[expect(clippy::print_stderr, reason = "a test that skips says so")]
-fn cases(name: &str) -> Option<Vec<Value>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/unified-diff").join(name);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: `{}` is not there", path.display());
-        return None;
-    };
-    Some(text.lines().map(|line| serde_json::from_str(line).expect("the cases are JSON")).collect())
+/// The cases of a corpus.
+#[track_caller]
+fn cases(name: &str) -> Vec<Value> {
+    corpora::require(&format!("unified-diff/{name}"))
 }
 
 #[expect(clippy::print_stderr, reason = "shown with --nocapture")]
@@ -152,7 +148,7 @@ fn judge(case: &Value, key: &str, placement: Placement) -> (String, String) {
 fn judge_all(name: &str, key: &str, placement: Placement) -> Counts {
     let mut counts = Counts::new();
     let mut notes = Vec::new();
-    for case in cases(name).unwrap_or_default() {
+    for case in cases(name) {
         let (verdict, said) = judge(&case, key, placement);
         if !verdict.ends_with("pass") && verdict != "skipped" {
             let id = string(&case["id"]);
@@ -170,38 +166,38 @@ fn judge_all(name: &str, key: &str, placement: Placement) -> Counts {
 
 #[test]
 fn every_commit_of_a_history_applies() {
-    let counts = judge_all("history.jsonl", "oracle", Placement::Exact);
+    let counts = judge_all("history", "oracle", Placement::Exact);
     assert_eq!(counts.get("apply missed"), None);
 }
 
 #[test]
 fn whole_commits_apply_and_broken_ones_change_nothing() {
-    let counts = judge_all("multifile.jsonl", "oracle", Placement::Exact);
+    let counts = judge_all("multifile", "oracle", Placement::Exact);
     assert_eq!(counts.get("apply missed"), None);
 }
 
 #[test]
 fn damaged_diffs_apply_as_they_are_meant_or_not_at_all() {
-    let counts = judge_all("mutated.jsonl", "oracle", Placement::Unique);
+    let counts = judge_all("mutated", "oracle", Placement::Unique);
     let number = |verdict: &str| counts.get(verdict).copied().unwrap_or_default();
     assert!(100 * number("apply missed") <= 5 * (number("apply missed") + number("apply pass")), "{counts:?}");
 }
 
 #[test]
 fn stale_diffs_apply_where_git_applies_them_or_not_at_all() {
-    judge_all("stale.jsonl", "oracle_no_checksum", Placement::Unique);
+    judge_all("stale", "oracle_no_checksum", Placement::Unique);
 }
 
 #[test]
 fn diffs_of_other_suites_come_out_as_they_say() {
-    judge_all("suites.jsonl", "oracle", Placement::Unique);
+    judge_all("suites", "oracle", Placement::Unique);
 }
 
 /// What git counts in a file of other parsers' tests, we count.
 #[test]
 fn diffs_of_other_parsers_are_read_as_git_reads_them() {
     let (mut counts, mut notes, mut wrong) = (Counts::new(), Vec::new(), Vec::new());
-    for case in cases("parse.jsonl").unwrap_or_default() {
+    for case in cases("parse") {
         // Where `-p1` leaves no name, git takes nothing off.
         let is_plain = |error: &Error| case["git_exit"] == 0 && error.message().contains("leading folders");
         let parse = |strip: Strip| {
@@ -234,7 +230,7 @@ fn diffs_of_other_parsers_are_read_as_git_reads_them() {
         }
         *counts.entry(verdict.to_owned()).or_default() += 1;
     }
-    report("parse.jsonl", &counts, &notes);
+    report("parse", &counts, &notes);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -242,7 +238,7 @@ fn diffs_of_other_parsers_are_read_as_git_reads_them() {
 #[test]
 fn diffs_in_answers_are_found() {
     let (mut counts, mut notes, mut wrong) = (Counts::new(), Vec::new(), Vec::new());
-    for case in cases("llm_text.jsonl").unwrap_or_default().iter().filter(|case| case["format"] == "unified") {
+    for case in cases("answers") {
         let text = string(&case["text"]);
         let Some(theirs) = case["patches"].as_array().filter(|_| !text.contains("<<<<")) else { continue };
         let options = ParseOptions { strip: Strip::Guess, recount: false, prose: Prose::Skip };
@@ -266,7 +262,7 @@ fn diffs_in_answers_are_found() {
         };
         *counts.entry(verdict.to_owned()).or_default() += 1;
     }
-    report("llm_text.jsonl", &counts, &notes);
+    report("answers", &counts, &notes);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -1,7 +1,4 @@
-//! Cases on the allow-list of tools, the size of changes and aggregation, from a folder beside the repository.
-//!
-//! Where the folder does not exist, the test says so and passes.
-#![expect(clippy::disallowed_methods, reason = "cases lie outside of the repository")]
+//! Judges the gates for tools and sizes, and the aggregation of verdicts, by the cases of another project.
 
 use nrv::{
     base::hash::Sha256,
@@ -12,6 +9,8 @@ use nrv::{
     system::policy::Policy,
 };
 use serde_json::{Value, json};
+
+use crate::support::corpora;
 
 fn decided(gate: &str, input: &Value) -> Decision {
     let (policy, request) = match gate {
@@ -45,14 +44,8 @@ fn aggregate(decisions: &Value) -> Decision {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn cases_on_tools_sizes_and_aggregation_are_decided_as_they_say() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/gates-policy/policy.jsonl");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        return println!("`{}` does not exist: skipped", path.display());
-    };
-    for line in text.lines() {
-        let case: Value = serde_json::from_str(line).expect("a case");
+    for case in corpora::require::<Value>("gates/decisions") {
         let decision = decided(case["gate"].as_str().unwrap_or_default(), &case["input"]);
         assert_eq!(decision.as_str(), case["expected"], "{case}");
     }

@@ -1,7 +1,7 @@
-//! Judges `link_updater` by the cases of other projects, if their folder is there: no wrong change, no byte outside, no
-//! link missed, and the verifier agrees each time.
+//! Judges `link_updater` by the cases of other projects: no wrong change, no byte outside, no link missed, and the verifier
+//! agrees each time.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use nrv::{
@@ -12,6 +12,8 @@ use nrv::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
+
+use crate::support::corpora;
 
 #[derive(Deserialize)]
 struct Case {
@@ -38,16 +40,10 @@ struct Expected {
 
 #[test]
 fn other_projects_cases_come_out_right() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/html-links");
     let mut results = BTreeMap::new();
     let mut wrong = Vec::new();
-    for name in ["rewrite.jsonl", "traps.jsonl"] {
-        let Some(cases) = read(&folder.join(name)) else {
-            skip(&folder.join(name));
-            return;
-        };
-        for line in cases.lines() {
-            let case: Case = serde_json::from_str(line).unwrap();
+    for name in ["rewrite", "traps"] {
+        for case in corpora::require::<Case>(&format!("html-links/{name}")) {
             let result = judge(&case);
             *results.entry((name, result.split(':').next().unwrap().to_owned())).or_insert(0) += 1;
             if !result.starts_with("right") {
@@ -57,16 +53,6 @@ fn other_projects_cases_come_out_right() {
     }
     assert!(wrong.is_empty(), "{results:?}\n{}", wrong.join("\n"));
     report(&results);
-}
-
-#[expect(clippy::disallowed_methods, reason = "the cases lie outside every workspace")]
-fn read(path: &std::path::Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()
-}
-
-#[expect(clippy::print_stderr, reason = "a test that skips says so")]
-fn skip(path: &std::path::Path) {
-    eprintln!("skipped: `{}` is not there", path.display());
 }
 
 #[expect(clippy::print_stderr, reason = "shown with --nocapture")]

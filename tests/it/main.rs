@@ -17,6 +17,7 @@ mod command_line;
 mod commitments;
 mod concurrency;
 mod confirm;
+mod corpora;
 mod crash;
 mod destructive_cases;
 mod determinism;

@@ -1,14 +1,11 @@
-//! Judges the search for secrets by the cases of other projects, if their folder is there: how many secrets are found,
-//! and how many of what is none.
+//! Judges the search for secrets by the cases of other projects: the share of secrets that it finds, and of false alarms.
 
-use std::{
-    collections::BTreeMap,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
 use nrv::service::gate::secrets::{Rules, redact, scan};
 use serde::Deserialize;
+
+use crate::support::corpora;
 
 #[derive(Deserialize)]
 struct Case {
@@ -53,11 +50,7 @@ impl Score {
 
 #[test]
 fn other_projects_secrets_are_found_and_little_else() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/cases/secrets/secrets.jsonl.gz");
-    let Some(cases) = read(&path) else {
-        skip(&path);
-        return;
-    };
+    let cases: Vec<Case> = corpora::require("secrets/secrets");
     // What one case calls a secret can't be clean in another: such cases were written about one rule and not about the text.
     let secrets: Vec<&str> =
         cases.iter().filter(|case| case.is_secret()).filter_map(|case| case.text.as_deref()).collect();
@@ -80,19 +73,6 @@ fn other_projects_secrets_are_found_and_little_else() {
     tell(&scores);
     scores["consensus"].reaches(0.97, 0.02);
     scores["core"].reaches(0.90, 0.05);
-}
-
-#[expect(clippy::disallowed_methods, reason = "the cases lie outside every workspace")]
-fn read(path: &Path) -> Option<Vec<Case>> {
-    let file = std::fs::File::open(path).ok()?;
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the cases are UTF-8");
-    Some(text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect())
-}
-
-#[expect(clippy::print_stderr, reason = "a test that skips says so")]
-fn skip(path: &Path) {
-    eprintln!("skipped: `{}` is not there", path.display());
 }
 
 #[expect(clippy::print_stderr, reason = "shown with --nocapture")]

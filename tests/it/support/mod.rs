@@ -2,6 +2,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod chance;
+pub(crate) mod corpora;
 pub(crate) mod hold;
 pub(crate) mod keys;
 pub(crate) mod model;
