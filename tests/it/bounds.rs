@@ -1,7 +1,6 @@
 //! What a run takes of memory and of the disk has a bound, and is left when the user wants it.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::{
     fs::{self, File},
@@ -11,7 +10,10 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::site::{Site, wait_until};
+use crate::support::{
+    need,
+    site::{Site, wait_until},
+};
 
 /// Text that does not become smaller, and another one for each number.
 fn noise(number: u64, length: usize) -> Vec<u8> {
@@ -195,8 +197,7 @@ fn a_change_for_which_there_is_no_room_is_refused_before_it_is_written() {
     let small = site.path("small");
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m", "none"]).arg(&small).output();
     if !mounted.is_ok_and(|mounted| mounted.status.success()) {
-        println!("skipped: no file system can be mounted here");
-        return;
+        return need::skip("mounts");
     }
     let root = small.to_str().unwrap().to_owned();
     fs::write(small.join("old.txt"), "old\n").unwrap();
@@ -227,8 +228,7 @@ fn where_threads_run_out_a_command_says_so_and_ends() {
     site.script("w.rhai", script);
     for entry in walkdir::WalkDir::new(site.root().parent().unwrap()) {
         if std::os::unix::fs::lchown(entry.unwrap().path(), Some(LONELY), Some(LONELY)).is_err() {
-            println!("skipped: only the system administrator can be another user");
-            return;
+            return need::skip("users");
         }
     }
     let mut refused = 0;
@@ -238,8 +238,7 @@ fn where_threads_run_out_a_command_says_so_and_ends() {
         command.args(["--clear-groups", "prlimit", &format!("--nproc={most}"), env!("CARGO_BIN_EXE_nrv")]);
         command.args(["--threads", "4", "run", "w.rhai", "--dry-run"]);
         let Ok(output) = site.tame(&mut command).output() else {
-            println!("skipped: there is no `timeout`");
-            return;
+            return need::skip("users");
         };
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(

@@ -1,6 +1,5 @@
 //! The workflow files of `examples/ci`: they fit the schemas of their services, and their commands do what the page says.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{collections::BTreeSet, process::Command};
@@ -9,7 +8,10 @@ use serde_json::Value;
 
 use crate::{
     repository,
-    support::site::{Ran, Site},
+    support::{
+        need,
+        site::{Ran, Site},
+    },
 };
 
 /// Each file with the schema of its service, as `check-jsonschema` names it, and the form of its notes.
@@ -26,9 +28,7 @@ const FILES: &[(&str, &str, &str)] = &[
 fn workflow_files_fit_the_schemas_of_their_services() {
     let program = repository::root().join("target/ci/bin/check-jsonschema");
     if !program.exists() {
-        assert!(std::env::var_os("CI").is_none(), "`tests/ci/install` was not run");
-        eprintln!("skipped: it is not installed, `tests/ci/install` brings it");
-        return;
+        return need::skip("ci-schemas");
     }
     let check = |path: &str, schema: &str| {
         let mut command = Command::new(&program);

@@ -1,7 +1,6 @@
 //! Commands in trees that are shared: files of a secondary group, of a group that the user is not in, and of other users.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 use std::{
     fs,
@@ -9,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::support::site::Site;
+use crate::support::{need, site::Site};
 
 /// A user, a group that they are in beside their own, and others that they have nothing to do with.
 const USER: u32 = 12345;
@@ -30,7 +29,7 @@ fn shared(policy: &str) -> Option<Site> {
     site.write("nrv.toml", format!("{policy}\n[[exec.allow]]\nprefix = [\"sh\"]\n"));
     let made = own(&site, USER, TEAM) && lchown(site.path("team"), Some(OTHER), Some(TEAM)).is_ok();
     if !made || as_user(&site, &["--version"]).is_none() {
-        println!("skipped: only the system administrator can be several users, and needs `setpriv`");
+        need::skip("users");
         return None;
     }
     lchown(site.path("team/t.txt"), Some(OTHER), Some(TEAM)).unwrap();
@@ -150,8 +149,7 @@ fn the_administrator_changes_files_of_others_that_everybody_may_change() {
     site.write("nrv.toml", "[exec]\nscratch = [\"*.log\"]\n[[exec.allow]]\nprefix = [\"sh\"]\n");
     site.write("w.rhai", workflow(&format!("{CHANGES}; echo x > keep/k"), "[\"**/*.txt\", \"sub/**\", \"keep/**\"]"));
     if !rustix::process::geteuid().is_root() || !own(&site, USER, TEAM) {
-        println!("skipped: only the system administrator has files of others");
-        return;
+        return need::skip("users");
     }
     for entry in walkdir::WalkDir::new(site.root()) {
         let entry = entry.unwrap();

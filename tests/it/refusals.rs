@@ -1,6 +1,5 @@
 //! What can't be changed safely is not changed at all, and its name is told.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
-#![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 
 use std::{
     fs,
@@ -13,6 +12,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     hold::{PATIENT, held_script, stopped_in_transaction},
+    need,
     site::{MIGRATE, NEW, OLD, Ran, SECOND, Site, invocation, page, wait_until},
     terminal::on_a_terminal,
 };
@@ -77,8 +77,7 @@ fn an_immutable_page_stops_everything() {
     let site = Site::new(12);
     let flag = Immutable(&site);
     if !flag.set("+i") {
-        eprintln!("skipped: this user or file system has no immutable files");
-        return;
+        return need::skip("immutable");
     }
     refused(&site, 1, VICTIM);
     drop(flag);
@@ -92,7 +91,6 @@ fn a_folder_that_the_user_may_not_write_stops_everything() {
     site.commit();
     site.mode("site/closed", 0o555);
     if !site.become_plain_user() {
-        eprintln!("skipped: only root can become another user");
         return;
     }
     let ran = refused(&site, 1, "site/closed/");
@@ -107,7 +105,6 @@ fn a_folder_that_the_user_may_not_read_stops_everything() {
     site.write("site/closed/x.html", page("x", "old.example.com", "second.example.com"));
     site.commit();
     if !site.become_plain_user() {
-        eprintln!("skipped: only root can become another user");
         return;
     }
     site.mode("site/closed", 0o000);
@@ -248,7 +245,6 @@ fn what_a_person_confirmed_is_checked_again() {
     let arguments = ["dta", "run", "link_updater", "--input", file.to_str().unwrap()];
     for (answer, meddle, code) in [("n\n", false, 3), ("y\n", true, 5), ("y\n", false, 0)] {
         let Some(mut asked) = on_a_terminal(&site, &arguments) else {
-            eprintln!("skipped: there is no `script` that makes a terminal");
             return;
         };
         wait_until("a person is asked", || !site.recorded("*/confirmations/c1.json").is_empty() || asked.has_ended());

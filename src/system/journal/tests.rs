@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 
 mod edges;
+#[path = "../../../tests/it/support/need.rs"]
+mod need;
 
 use std::{
     collections::BTreeMap,

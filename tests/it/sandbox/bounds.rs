@@ -1,5 +1,4 @@
 //! What a program may take of the machine: whoever takes it, by whatever means, it is ended beyond the bound, and that is told.
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::{fs, path::Path, time::Duration};
 
@@ -10,6 +9,7 @@ use nrv::system::{
 use serde_json::{Value, json};
 
 use super::Cage;
+use crate::support::need;
 
 /// A bound of memory that programs of a few processes keep.
 const MEMORY: u64 = 96 << 20;
@@ -67,7 +67,7 @@ fn plain(change: fn(&mut Launch)) -> Option<Cage> {
 fn has_group(ended: &Ended, bound: Bound) -> bool {
     let has = json!(ended.confinement.bounds)[json!(bound).as_str().unwrap()] == "group";
     if !has {
-        eprintln!("skipped: no control group can be made here");
+        need::skip("control-groups");
     }
     has
 }

@@ -25,6 +25,8 @@ use nrv::system::process::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::need;
+
 /// A user without privileges.
 const NOBODY: u32 = 65534;
 
@@ -97,11 +99,17 @@ impl Cage {
         for entry in walkdir::WalkDir::new(self.folder.path()) {
             let path = entry.unwrap().into_path();
             if !path.is_symlink() && chown(path, Some(NOBODY), Some(NOBODY)).is_err() {
+                need::skip("users");
                 return false;
             }
         }
         self.plain_user = true;
-        Command::new(launcher()).uid(NOBODY).gid(NOBODY).status().is_ok_and(|status| status.code() == Some(1))
+        let status = Command::new(launcher()).uid(NOBODY).gid(NOBODY).status();
+        let is_able = status.is_ok_and(|status| status.code() == Some(1));
+        if !is_able {
+            need::skip("users");
+        }
+        is_able
     }
 
     /// What runs a line of the shell.

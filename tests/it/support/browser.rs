@@ -1,12 +1,13 @@
 //! Chromium without a window, for pages that nrv writes.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
+
+use super::need;
 
 /// What keeps it from doing anything but showing one page.
 const QUIET: &[&str] = &[
@@ -36,15 +37,14 @@ pub(crate) struct Seen {
 }
 
 impl Browser {
-    /// Finds Chromium. Where it is missing the test is skipped and says so, but not where `CI` is set.
+    /// Finds Chromium. Where it is missing, the test needs `browser` and is skipped.
     pub(crate) fn find() -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let found = std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
         let program = found.into_iter().find(|program| program.is_file());
         if program.is_none() {
-            assert!(std::env::var_os("CI").is_none(), "no Chromium: `.ci/run` installs it");
-            eprintln!("skipped: there is no Chromium, `apt-get install chromium` brings it");
+            need::skip("browser");
         }
         program.map(|program| Browser { program })
     }

@@ -1,6 +1,5 @@
 //! SSH keys of people who sign.
 #![expect(clippy::disallowed_methods, reason = "tests make keys")]
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
@@ -8,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
+
+use super::need;
 
 /// A folder with keys that `ssh-keygen` made. None if there is no such program.
 pub(crate) struct Keys(tempfile::TempDir);
@@ -32,7 +33,7 @@ impl Keys {
         command.args(["-q", "-t", kind, "-N", "", "-C", name, "-f"]).arg(self.path(name));
         let made = command.stdin(Stdio::null()).status();
         if made.is_err() {
-            eprintln!("skipped: there is no `ssh-keygen`");
+            need::skip("keys");
         }
         made.ok().map(|status| assert!(status.success()))
     }

@@ -6,6 +6,7 @@ pub(crate) mod corpora;
 pub(crate) mod hold;
 pub(crate) mod keys;
 pub(crate) mod model;
+pub(crate) mod need;
 pub(crate) mod record;
 pub(crate) mod script;
 pub(crate) mod site;

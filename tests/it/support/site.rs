@@ -18,6 +18,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::need;
+
 /// What stands at each path but `.git` and `.runs`: kind, permission bits, and bytes or a link's target.
 pub(crate) type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
 
@@ -141,11 +143,16 @@ impl Site {
         for entry in walkdir::WalkDir::new(self.folder.path()) {
             let entry = entry.unwrap();
             if std::os::unix::fs::lchown(entry.path(), Some(NOBODY), Some(NOBODY)).is_err() {
+                need::skip("users");
                 return false;
             }
         }
         self.uid = Some(NOBODY);
-        self.command(&["--version"]).output().is_ok_and(|output| output.status.success())
+        let is_able = self.command(&["--version"]).output().is_ok_and(|output| output.status.success());
+        if !is_able {
+            need::skip("users");
+        }
+        is_able
     }
 
     /// The binary in the workspace, not started yet.

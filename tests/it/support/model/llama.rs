@@ -1,7 +1,6 @@
 //! A real server: llama.cpp's, with a model of half a megabyte that `tests/llm/install` makes.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,7 +9,10 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::{repository, support::site::Running};
+use crate::{
+    repository,
+    support::{need, site::Running},
+};
 
 /// A server, which ends with this.
 pub(crate) struct Llama {
@@ -18,15 +20,12 @@ pub(crate) struct Llama {
     _process: Running,
 }
 
-/// Where `tests/llm/install` puts a server. Where it is missing the test is skipped and says so, but not where `CI` is set.
+/// The folder where `tests/llm/install` puts a server. Where it is missing, the test is skipped.
 pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let folder = repository::root().join("target/llm");
     let there = folder.join(format!("{name}.installed")).is_file();
     if !there {
-        // Only one of them is installed without being named.
-        assert!(name != "llama" || std::env::var_os("CI").is_none(), "no model server: `.ci/run` installs it");
-        let named = if name == "llama" { String::new() } else { format!(" {name}") };
-        eprintln!("skipped: it is not installed, `tests/llm/install{named}` brings it");
+        need::skip(if name == "llama" { "model-server" } else { name });
     }
     there.then_some(folder)
 }
