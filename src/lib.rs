@@ -18,8 +18,28 @@
 //! The example `embed` adds an adapter and a call, runs a script that uses both, and makes a call without a script. Its
 //! adapter and its script are the other files of `examples/embed`; `docs/embedding.md` says what a project needs.
 //!
-//! ```ignore
-#![doc = include_str!("../examples/embed/main.rs")]
+//! ```no_run
+//! use std::{path::Path, process::ExitCode};
+//!
+//! use nrv::{Context, Error, Invocation, Options, Silent, Workspace};
+//!
+//! fn main() -> ExitCode {
+//!     // Scripts and verifiers run in processes of their own, which are this very program: it becomes one here.
+//!     if let Some(code) = nrv::entry::main_if_requested() {
+//!         return code;
+//!     }
+//!     run().unwrap_or_else(|error| {
+//!         eprintln!("{error}");
+//!         ExitCode::from(error.code().exit_code())
+//!     })
+//! }
+//!
+//! fn run() -> Result<ExitCode, Error> {
+//!     let context = Context::new(Workspace::open(Path::new("."))?, Options::default())?;
+//!     let finished = nrv::run_file(&context, "scripts/tidy.rhai", Invocation::default(), &mut Silent)?;
+//!     println!("{}", finished.sentence());
+//!     Ok(ExitCode::from(finished.exit_code()))
+//! }
 //! ```
 
 pub mod base;

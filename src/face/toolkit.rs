@@ -142,6 +142,23 @@ pub fn parse_plan<T: DeserializeOwned>(json: &str) -> Result<T, PlanError> {
 }
 
 /// Applies diffs to a workspace.
+///
+/// ```
+/// use nrv::{
+///     Toolkit, Workspace,
+///     apply::ApplyStrategy,
+///     toolkit::{ApplyPlan, ScaffoldDiff},
+/// };
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.md"), "old\n")?;
+/// let diff = "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-old\n+new\n".to_owned();
+/// let plan = ApplyPlan { diffs: vec![ScaffoldDiff { path: "a.md".into(), checksum: None, diff }] };
+/// let toolkit = Toolkit::new(&Workspace::open(folder.path())?)?;
+/// assert_eq!(toolkit.apply_plan(&plan, ApplyStrategy::Write)?.len(), 1);
+/// assert_eq!(std::fs::read(folder.path().join("a.md"))?, b"new\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Toolkit {
     context: Context,

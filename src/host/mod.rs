@@ -86,6 +86,21 @@ use crate::{
 };
 
 /// A run that is going on.
+///
+/// ```
+/// use nrv::{Call, Context, Host, Options, Position, Request, Silent, Workspace};
+/// use serde_json::json;
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.md"), "# A\n")?;
+/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
+/// let mut host = Host::start(&context, Request::program(&context, "list pages"), &mut Silent)?;
+/// let call = Call::FilesGlob { patterns: vec!["**/*.md".to_owned()] };
+/// let outcome = host.perform(&Position::nth(1), call, &mut Silent);
+/// let finished = host.finish(outcome, &mut Silent)?;
+/// assert_eq!(finished.result, json!(["a.md"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Host<'a> {
     context: &'a Context,
     /// The policy, tightened by the script's header.

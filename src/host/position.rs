@@ -5,6 +5,12 @@ use std::fmt;
 use crate::base::call::Call;
 
 /// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
+///
+/// ```
+/// use nrv::Position;
+///
+/// assert_eq!(Position::nth(3).as_str(), "3");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position(String);
 
@@ -37,6 +43,15 @@ impl fmt::Display for Position {
 ///
 /// An attempt has a branch of its own: if it begins at `2`, its calls are `2.1`, `2.2`, …, the last of them is its end, and the
 /// call after it is `3`.
+///
+/// ```
+/// use nrv::{Call, Positions};
+///
+/// let mut positions = Positions::default();
+/// assert_eq!(positions.take().as_str(), "1");
+/// let mut within = positions.after(&Call::AttemptBegin {});
+/// assert_eq!(within.take().as_str(), "1.1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
     /// How many calls each open branch has had, the run's own first.

@@ -23,6 +23,18 @@ use crate::{
 ///
 /// A run of a program that embeds nrv is `invalid_input`: the program makes its calls and has to go on itself. An error means
 /// that the run did not go on; how it ended then is in [`Finished`].
+///
+/// ```no_run
+/// use nrv::{Context, Options, Resumption, Ruling, Silent, Workspace};
+///
+/// let workspace = Workspace::open(std::path::Path::new("."))?;
+/// let context = Context::new(workspace, Options::default())?;
+/// let approve = Some(Ruling { id: "c1".to_owned(), ..Ruling::default() });
+/// let resumption = Resumption { approve, ..Resumption::default() };
+/// let finished = nrv::resume(&context, "20260101-000000-1-a", resumption, &mut Silent)?;
+/// println!("{}", finished.sentence());
+/// # Ok::<(), nrv::Error>(())
+/// ```
 pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let folder = context.runs.open(run)?;
     let started = Started::load(&folder)?;

@@ -53,6 +53,7 @@ mod patches;
 mod plan;
 mod planted;
 mod prompts;
+mod public_face;
 mod reference;
 mod refusals;
 mod repl;

@@ -72,6 +72,18 @@ pub(super) struct Spent {
 }
 
 /// What a call needs of the budgets that nrv can't measure by itself: before it the most that it may take, after it what it took.
+///
+/// ```
+/// use nrv::{CustomCall, Demand};
+/// use serde_json::json;
+///
+/// let call = CustomCall::new("oracle.ask", "asks a model", json!({}), |_, ctx| {
+///     ctx.spent.set(Demand { tokens: 80, ..Demand::default() });
+///     Ok(json!("yes"))
+/// })
+/// .demands(|_| Demand { tokens: 100, ..Demand::default() });
+/// # let _ = call;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Milliseconds that programs run; of `budget.exec_s`.

@@ -18,6 +18,12 @@ use crate::{
 };
 
 /// How a run ended.
+///
+/// ```
+/// use nrv::State;
+///
+/// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -50,6 +56,17 @@ impl State {
 }
 
 /// What a run came to.
+///
+/// ```no_run
+/// use nrv::{Context, Invocation, Options, Silent, State, Workspace};
+///
+/// let workspace = Workspace::open(std::path::Path::new("."))?;
+/// let context = Context::new(workspace, Options::default())?;
+/// let finished = nrv::run_file(&context, "scripts/tidy.rhai", Invocation::default(), &mut Silent)?;
+/// println!("{}", finished.sentence());
+/// assert!(finished.state == State::Done || finished.error.is_some());
+/// # Ok::<(), nrv::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Finished {
     /// The run.

@@ -41,6 +41,14 @@ use crate::{
 };
 
 /// How a run is to go on.
+///
+/// ```
+/// use nrv::{Resumption, Ruling};
+///
+/// let approve = Ruling { id: "c1".to_owned(), by: Some("alice".to_owned()), reason: None };
+/// let resumption = Resumption { approve: Some(approve), ..Resumption::default() };
+/// assert!(!resumption.yes);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resumption {
     /// What a person grants of what the run waits for.
@@ -60,6 +68,13 @@ pub struct Resumption {
 }
 
 /// What a person decides of a confirmation.
+///
+/// ```
+/// use nrv::Ruling;
+///
+/// let ruling = Ruling { id: "c1".to_owned(), reason: Some("reviewed".to_owned()), ..Ruling::default() };
+/// assert_eq!(ruling.by, None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ruling {
     /// The confirmation, such as `c1`.

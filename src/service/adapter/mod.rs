@@ -29,6 +29,52 @@ use crate::{
 pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 
 /// A tool that changes files the same way every time, and can prove it.
+///
+/// ```
+/// use nrv::{
+///     Adapter, Adapters, ChangeSet, Error,
+///     service::adapter::{
+///         Context,
+///         contract::{Baseline, Counts, Invocation, Proposal},
+///         evidence::{Evidence, Measured},
+///     },
+/// };
+///
+/// /// Changes nothing; `examples/embed` has one that does.
+/// struct Idle;
+///
+/// impl Adapter for Idle {
+///     fn name(&self) -> &str {
+///         "idle"
+///     }
+///     fn version(&self) -> &str {
+///         "1.0"
+///     }
+///     fn summary(&self) -> &str {
+///         "change nothing"
+///     }
+///     fn input_schema(&self) -> &str {
+///         r#"{"type": "object"}"#
+///     }
+///     fn output_schema(&self) -> &str {
+///         r#"{"type": "object"}"#
+///     }
+///     fn domain(&self) -> Vec<&str> {
+///         vec!["**/*.md"]
+///     }
+///     fn propose(&self, _: &Context<'_>, _: &Invocation) -> Result<Proposal, Error> {
+///         let baseline = Baseline { counts: Counts::new(), files: Vec::new(), skipped: Vec::new() };
+///         Ok(Proposal { baseline, counts: Counts::new(), changes: ChangeSet::default() })
+///     }
+///     fn measure(&self, _: &Context<'_>, _: &Invocation, _: &Evidence<'_>) -> Result<Measured, Error> {
+///         Ok(Measured::default())
+///     }
+/// }
+///
+/// let adapters = Adapters::default().with(Idle)?;
+/// assert_eq!(adapters.find("idle")?.summary(), "change nothing");
+/// # Ok::<(), nrv::Error>(())
+/// ```
 pub trait Adapter: Send + Sync {
     /// The name in invocations.
     fn name(&self) -> &str;

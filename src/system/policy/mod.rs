@@ -57,6 +57,14 @@ const LATER: &[(&str, &str)] =
     &[("/budget", "record"), ("/exec", "disk"), ("/gates/destructive", "allow"), ("/script/limits", "reply_bytes")];
 
 /// Settings with their compiled globs, and where each setting comes from.
+///
+/// ```
+/// use nrv::Policy;
+///
+/// let policy = Policy::parse("[budget]\nfiles = 10\n", "nrv.toml")?;
+/// assert_eq!(policy.settings().budget.files, 10);
+/// # Ok::<(), nrv::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Policy {
     settings: Settings,

@@ -37,6 +37,14 @@ pub use self::{
 };
 
 /// Which program a child runs.
+///
+/// ```
+/// use nrv::{Options, Program};
+///
+/// // A program that does not call `nrv::entry::main_if_requested` names a binary that does.
+/// let options = Options { program: Program::Path("/usr/bin/nrv".into()), ..Options::default() };
+/// assert_ne!(options.program, Program::ReExec);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Program {
     /// This very binary, also after its file was replaced: for the hidden subcommands.
@@ -47,6 +55,13 @@ pub enum Program {
 }
 
 /// What keeps a script from the rest of the program.
+///
+/// ```
+/// use nrv::{Isolation, Options};
+///
+/// let options = Options { isolation: nrv::entry::THREAD, ..Options::default() };
+/// assert!(matches!(options.isolation, Isolation::Thread(_)));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Isolation {
     /// A process of its own, which confines itself before it reads the script.
