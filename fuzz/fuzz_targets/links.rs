@@ -5,8 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use libfuzzer_sys::fuzz_target;
 use nrv::{
+    Adapter,
     change::Content,
-    dta::{self, evidence::{Evidence, Images}},
+    dta::{
+        self,
+        evidence::{Evidence, Images},
+    },
     path::RepoPath,
     workspace::{Overlay, View, Workspace},
 };
@@ -24,8 +28,7 @@ fuzz_target!(|input: &[u8]| {
     let mut overlay = Overlay::new();
     overlay.insert(RepoPath::parse(name).expect("a plain name"), Some(Content::new(file.to_vec(), 0o644)));
     let cancel = AtomicBool::new(false);
-    let ctx =
-        dta::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx = dta::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
     let input = json!({
         "tool": "link_updater", "version": "1.0", "mode": "dry-run",
         "target": {"repo_path": ".", "glob": "*"},
