@@ -1,8 +1,11 @@
 //! The documentation is run: every command of the pages below, in a copy of this repository, with what it says it prints.
 #![expect(clippy::disallowed_methods, reason = "pages are run as a person would, with programs and files")]
 
+mod book;
 mod expected;
+mod glossary;
 mod page;
+mod picture;
 
 use std::{
     collections::BTreeSet,
@@ -13,42 +16,60 @@ use std::{
 
 use crate::{docs::page::Step, repository, support::toolchain};
 
-/// The pages that are run, each from top to bottom.
-const PAGES: &[&str] = &["README.md", "docs/repl.md"];
-
-/// How a page starts nrv from a checkout. The binary that cargo has built for the tests takes its place.
-const FROM_CHECKOUT: &[&str] = &["cargo run -q --release -- ", "cargo run -q -- "];
+/// How a page starts a program from a checkout, and the binary that cargo has built for the tests in its place.
+const FROM_CHECKOUT: &[(&str, &str)] = &[("cargo run --example embed -- ", "embed "), ("cargo run -- ", "nrv ")];
 
 /// Commands that fetch, build or test: not run, since the tests can't run themselves and have no network.
 const NOT_RUN: &[&str] = &["cargo build", "cargo install", "cargo test", "git clone"];
 
-#[test]
-fn pages_do_what_they_say() {
-    for page in PAGES {
-        let text = repository::text(page).expect("pages are UTF-8");
-        let copies = page::parse(&text).unwrap_or_else(|error| panic!("{page}: {error}"));
-        assert!(!copies.is_empty(), "{page} has no command");
-        for steps in copies {
-            let folder = tempfile::tempdir().expect("a folder");
-            let copy = copy_of_repository(folder.path());
-            run(page, &steps, &copy, folder.path()).unwrap_or_else(|report| panic!("{report}"));
-        }
+/// Pages with commands that are only shown, since they stand for repositories of the readers.
+const SHOWN: &[&str] = &["docs/gates.md", "docs/testing.md"];
+
+/// One test a page, so that pages run side by side and one that fails has a name.
+macro_rules! pages_that_run {
+    ($($name:ident: $page:literal,)*) => {
+        /// The pages that are run, each from top to bottom.
+        const PAGES: &[&str] = &[$($page),*];
+        $(#[test]
+        fn $name() {
+            does_what_it_says($page);
+        })*
+    };
+}
+
+pages_that_run! {
+    the_readme_does_what_it_says: "README.md",
+    changing_links_does_what_it_says: "docs/change-links.md",
+    ci_does_what_it_says: "docs/ci.md",
+    codemods_do_what_the_page_says: "docs/codemods.md",
+    embedding_does_what_it_says: "docs/embedding.md",
+    model_proposals_do_what_the_page_says: "docs/model-proposals.md",
+    the_repl_does_what_its_page_says: "docs/repl.md",
+    the_tour_does_what_it_says: "docs/tour.md",
+    writing_a_workflow_does_what_it_says: "docs/write-a-workflow.md",
+}
+
+#[track_caller]
+fn does_what_it_says(page: &str) {
+    let text = repository::text(page).expect("pages are UTF-8");
+    let copies = page::parse(&text).unwrap_or_else(|error| panic!("{page}: {error}"));
+    assert!(!copies.is_empty(), "{page} has no command");
+    for steps in copies {
+        let folder = tempfile::tempdir().expect("a folder");
+        let copy = copy_of_repository(folder.path());
+        run(page, &steps, &copy, folder.path()).unwrap_or_else(|report| panic!("{report}"));
     }
 }
 
-/// Links from page to page, to files and to folders of the repository.
 #[test]
-fn links_between_pages_lead_somewhere() {
-    let link = regex::Regex::new(r"\]\(([^)#\s]+)").expect("a pattern");
-    let is_page = |path: &&String| path.ends_with(".md") && !path.starts_with("tests/") && !path.contains(".test/");
-    for page in repository::files().iter().filter(is_page) {
-        let folder = repository::root().join(page).parent().expect("a file has a folder").to_owned();
-        let text = repository::text(page).expect("pages are UTF-8");
-        for target in link.captures_iter(&text).map(|found| found[1].to_owned()).filter(|target| !target.contains(':'))
-        {
-            assert!(folder.join(&target).exists(), "{page} links to `{target}`, which does not exist");
-        }
-    }
+fn every_page_with_commands_is_run_or_only_shown() {
+    let with_commands: BTreeSet<String> = book::pages().filter(|page| has_commands(page)).collect();
+    let known: BTreeSet<String> = PAGES.iter().chain(SHOWN).map(ToString::to_string).collect();
+    assert_eq!(with_commands, known);
+}
+
+fn has_commands(page: &str) -> bool {
+    repository::text(page).is_some_and(|text| text.contains("```console"))
 }
 
 #[test]
@@ -77,7 +98,7 @@ fn run(page: &str, steps: &[Step], folder: &Path, outputs: &Path) -> Result<(), 
     let is_run = |step: &&Step| !NOT_RUN.iter().any(|start| step.command.starts_with(start));
     let steps: Vec<&Step> = steps.iter().filter(is_run).collect();
     for (index, step) in steps.iter().enumerate() {
-        let command = FROM_CHECKOUT.iter().fold(step.command.clone(), |text, start| text.replace(start, "nrv "));
+        let command = FROM_CHECKOUT.iter().fold(step.command.clone(), |text, (from, to)| text.replace(from, to));
         let out = outputs.join(format!("{index}.out"));
         let status = outputs.join(format!("{index}.status"));
         script.push_str(&format!("{{\n{command}\n}} >'{}' 2>&1 </dev/null\n", out.display()));
@@ -117,10 +138,14 @@ fn report(page: &str, step: &Step, status: Option<i32>, actual: &str, shell: &st
 fn shell(folder: &Path, home: &Path) -> Command {
     let binary = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("a file has a folder");
     let path = std::env::var("PATH").unwrap_or_default();
+    let examples = binary.join("examples");
     toolchain::link(home);
     let mut command = Command::new("sh");
     command.current_dir(folder).env_clear();
-    command.env("PATH", format!("{}:{path}", binary.display())).env("HOME", home).env("LANG", "C.UTF-8");
+    command
+        .env("PATH", format!("{}:{}:{path}", binary.display(), examples.display()))
+        .env("HOME", home)
+        .env("LANG", "C.UTF-8");
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
     for role in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{role}_NAME"), "A Reader").env(format!("GIT_{role}_EMAIL"), "reader@example.com");
@@ -162,7 +187,7 @@ fn what_is_built_elsewhere_is_not_run() {
 
 #[test]
 fn nrv_is_the_binary_that_was_built() {
-    assert_eq!(check("```console\n$ cargo run -q -- --version >/dev/null; command -v nrv\n/…/nrv\n```"), Ok(()));
+    assert_eq!(check("```console\n$ cargo run -- --version >/dev/null; command -v nrv\n/…/nrv\n```"), Ok(()));
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub(super) struct Step {
 /// The commands of a page, in lists that each start with a fresh copy of the repository.
 ///
 /// In a block, lines with `$ ` are commands, the lines below one are what it prints, and `# exit 3` below these is its exit
-/// code. A command that ends with `\` goes on in the next line. In a `sh` block without `$ ` every line is a command. `fresh`
-/// in the info string begins a new copy.
+/// code. A command that ends with `\` goes on in the next line, and lines with `> ` right below a command belong to it, as in a shell.
+/// In a `sh` block without `$ ` every line is a command. `fresh` in the info string begins a new copy.
 pub(super) fn parse(text: &str) -> Result<Vec<Vec<Step>>, String> {
     let mut copies = vec![Vec::new()];
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
@@ -55,6 +55,9 @@ fn steps(body: &[(usize, &str)], bare: bool) -> Result<Vec<Step>, String> {
     for (number, line) in body {
         let command = if bare { Some(*line).filter(|line| !line.trim().is_empty()) } else { line.strip_prefix("$ ") };
         match (steps.last_mut(), exit(line), command) {
+            (Some(step), _, _) if step.expected.is_empty() && (line.starts_with("> ") || *line == ">") => {
+                step.command.push_str(&format!("\n{}", line.strip_prefix("> ").unwrap_or_default()));
+            }
             (Some(step), _, _) if goes_on => step.command.push_str(&format!("\n{line}")),
             (Some(step), Some(status), _) => step.status = status,
             (_, _, Some(command)) => {
@@ -91,6 +94,14 @@ mod tests {
     fn commands_outputs_and_exit_codes_are_told_apart() {
         let page = "text\n```console\n$ a \\\n  b\none\n\n$ c\n# exit 3\n```\n```json\n$ no\n```\n";
         let expected = vec![vec![step(3, "a \\\n  b", &["one"], 0), step(7, "c", &[], 3)]];
+        assert_eq!(parse(page), Ok(expected));
+    }
+
+    #[test]
+    fn a_text_for_a_command_stands_behind_angles() {
+        let page = "```console\n$ cat > a <<'E'\n> one\n>\n> two\n> E\n$ cat a\none\n> two\n```\n";
+        let expected =
+            vec![vec![step(2, "cat > a <<'E'\none\n\ntwo\nE", &[], 0), step(7, "cat a", &["one", "> two"], 0)]];
         assert_eq!(parse(page), Ok(expected));
     }
 
