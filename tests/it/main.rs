@@ -54,6 +54,7 @@ mod plan;
 mod planted;
 mod prompts;
 mod public_face;
+mod prose;
 mod reference;
 mod refusals;
 mod repl;
