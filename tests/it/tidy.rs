@@ -2,6 +2,8 @@
 //!
 //! A new edge in the tables below is a design change: the commit that makes it says why.
 
+mod circles;
+mod figures;
 mod source;
 
 use std::{collections::BTreeSet, sync::LazyLock};

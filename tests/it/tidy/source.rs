@@ -1,6 +1,6 @@
 //! Rust sources, read just well enough for the rules: comments and strings out of the way, modules, paths, functions.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range, sync::Mutex};
 
 use regex::Regex;
 
@@ -65,6 +65,15 @@ impl Source {
         self.tests.iter().any(|range| range.contains(&at))
     }
 
+    /// True if the path that begins there is exported again.
+    pub(super) fn is_re_export(&self, at: usize) -> bool {
+        let before = self.code[..at].trim_end();
+        let Some(before) = before.strip_suffix("use").map(str::trim_end) else { return false };
+        let visible =
+            before.strip_suffix(')').and_then(|scoped| scoped.rfind('(')).map_or(before, |open| &before[..open]);
+        visible.ends_with("pub")
+    }
+
     /// The line of an offset, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         self.code[..at].matches('\n').count() + 1
@@ -90,6 +99,11 @@ impl Source {
             all.extend(paths.into_iter().map(|path| (start, path)));
         }
         all
+    }
+
+    /// The end of the block whose brace stands at `open`.
+    pub(super) fn end_of_block(&self, open: usize) -> usize {
+        block_end(&self.code, open)
     }
 
     /// The functions outside tests that have a body.
@@ -120,8 +134,10 @@ pub(super) fn room_of<'a>(mut path: impl Iterator<Item = &'a str>) -> &'a str {
     room.strip_suffix(".rs").unwrap_or(room)
 }
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is right")
+fn pattern(text: &'static str) -> Regex {
+    static COMPILED: Mutex<BTreeMap<&str, Regex>> = Mutex::new(BTreeMap::new());
+    let mut compiled = COMPILED.lock().expect("no pattern panics");
+    compiled.entry(text).or_insert_with(|| Regex::new(text).expect("the pattern is right")).clone()
 }
 
 /// Takes a use tree or a path apart, from `at`; returns where it ends.
