@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, process::Command};
 
 use crate::repository;
 
-/// A row: the term, its meaning, and its names in Rust, JSON, the command line and Rhai.
+/// A row: the term, and its names in Rust, JSON, the command line and Rhai.
 struct Row {
     term: String,
+    rust: Vec<String>,
     json: Vec<String>,
     commands: Vec<String>,
     rhai: Vec<String>,
@@ -18,8 +19,14 @@ fn rows() -> Vec<Row> {
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
     let row = |line: &str| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [term, _, _, json, commands, rhai] = cells[..] else { panic!("a row has six cells: {line}") };
-        Row { term: term.to_owned(), json: names(json), commands: names(commands), rhai: names(rhai) }
+        let [term, _, rust, json, commands, rhai] = cells[..] else { panic!("a row has six cells: {line}") };
+        Row {
+            term: term.to_owned(),
+            rust: names(rust),
+            json: names(json),
+            commands: names(commands),
+            rhai: names(rhai),
+        }
     };
     page.lines().filter(|line| line.starts_with("| ")).skip(1).map(row).collect()
 }
@@ -30,6 +37,26 @@ fn terms_are_sorted_and_stand_once() {
     assert!(terms.len() >= 60);
     let wrong = terms.windows(2).find(|pair| pair[0] >= pair[1]);
     assert_eq!(wrong, None);
+}
+
+#[test]
+fn names_in_rust_are_modules_or_items() {
+    let files = repository::files();
+    let sources: Vec<&String> = files.iter().filter(|path| path.starts_with("src/") && path.ends_with(".rs")).collect();
+    let code: String = sources.iter().filter_map(|path| repository::text(path)).collect();
+    let is_there = |name: &str| {
+        let path = format!("src/{}", name.replace("::", "/"));
+        let is_module = |file: &&String| **file == format!("{path}.rs") || **file == format!("{path}/mod.rs");
+        let item = regex::Regex::new(&format!(
+            r"\b(struct|enum|trait) {}\b",
+            name.split("::").next().expect("a name has a first part")
+        ))
+        .expect("a pattern");
+        let last = name.rsplit("::").next().expect("a name has a last part");
+        sources.iter().any(is_module) || item.is_match(&code) && code.contains(last)
+    };
+    let missing: Vec<String> = rows().into_iter().flat_map(|row| row.rust).filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "no source has {missing:?}");
 }
 
 #[test]
