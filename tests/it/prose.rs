@@ -25,9 +25,10 @@ const NOT_YET: &[&str] = &["docs/architecture.md"];
 const REMAINING: &[(&str, usize)] =
     &[("base", 105), ("face", 174), ("host", 297), ("record", 24), ("script", 149), ("service", 432), ("system", 193)];
 
-/// The pages of the root and of `docs`; of the changelog, the part that is not released yet.
+/// The pages of the root and of `docs`, and every README; of the changelog, the part that is not released yet.
 fn pages() -> BTreeMap<String, String> {
-    let is_page = |path: &String| path.ends_with(".md") && (path.starts_with("docs/") || !path.contains('/'));
+    let is_read = |path: &str| path.starts_with("docs/") || !path.contains('/') || path.ends_with("/README.md");
+    let is_page = |path: &String| path.ends_with(".md") && is_read(path) && !path.contains(".test/");
     let mut pages = BTreeMap::new();
     for path in repository::files().into_iter().filter(is_page).filter(|path| !WITHOUT_PROSE.contains(&path.as_str())) {
         let text = repository::text(&path).expect("pages are UTF-8");

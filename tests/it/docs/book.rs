@@ -67,7 +67,7 @@ fn resolve(page: &str, target: &str) -> String {
 
 #[test]
 fn links_lead_to_files_and_headings() {
-    let is_data = |path: &str| path.starts_with("tests/") || path.starts_with("src/") || path.contains(".test/");
+    let is_data = |path: &str| path.starts_with("src/") || path.contains(".test/");
     let is_page = |path: &&String| path.ends_with(".md") && !is_data(path);
     let files = repository::files();
     let pages: BTreeMap<&String, Page> = files.iter().filter(is_page).map(|path| (path, read(path))).collect();
