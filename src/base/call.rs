@@ -1,4 +1,4 @@
-//! What a workflow can ask of the world: every host call with its arguments, as it travels and as it is recorded.
+//! Host calls with their arguments: the wire form, and the form in records.
 //!
 //! Scripts, the command line and embedders make calls; `Host::perform` answers them. A new call is a variant here, a
 //! service, a binding and a row of tests.
@@ -24,7 +24,7 @@ use crate::base::{
 /// The calls that are tools by the first word of their names.
 const TOOLS: &[&str] = &["apply", "exec", "llm"];
 
-/// A command as it is asked about: its words, or a line for a shell.
+/// The command that a gate evaluates: its words, or a line for a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Command {
@@ -100,7 +100,7 @@ pub enum Call {
         /// The hash of the file as it is now. With it the hunks apply exactly where they say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checksum: Option<String>,
-        /// Whether anything is written.
+        /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
         strategy: Strategy,
     },
@@ -109,14 +109,14 @@ pub enum Call {
     ApplyPlan {
         /// `{"diffs": [{"path", "checksum"?, "unified_diff" | "unified_diff_b64"}], "post"?}`.
         plan: Value,
-        /// Whether anything is written.
+        /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
         strategy: Strategy,
-        /// True if every hunk has to apply exactly where it says.
+        /// True if every hunk must apply exactly at the position in its header.
         #[serde(default)]
         strict: bool,
     },
-    /// Makes a file where none is.
+    /// Creates a file where none exists.
     #[serde(rename = "apply.create")]
     ApplyCreate {
         /// The new file.
@@ -135,7 +135,7 @@ pub enum Call {
     /// Gives a file another path.
     #[serde(rename = "apply.rename")]
     ApplyRename {
-        /// The file.
+        /// Its new path, where no file may exist.
         from: String,
         /// Its path to be, where no file is.
         to: String,
@@ -157,19 +157,19 @@ pub enum Call {
     ApplyPatch {
         /// The patches in their order.
         patches: Vec<NamedPatch>,
-        /// How many leading components of paths are taken off; none: `a/` and `b/` if both sides have them.
+        /// The number of leading path components to remove; if none, `a/` and `b/` if both sides have them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strip: Option<usize>,
-        /// True if the patches are taken back, each from its last file to its first.
+        /// True if the patches are reversed, each from its last file to its first.
         #[serde(default)]
         reverse: bool,
-        /// True if the numbers of lines in hunk headers are counted anew.
+        /// True if the line counts of hunk headers are computed again.
         #[serde(default)]
         recount: bool,
-        /// True if every hunk has to apply exactly where it says, and nothing but diffs may stand in a patch.
+        /// True if every hunk must apply exactly at the position in its header, and a patch may hold diffs only.
         #[serde(default)]
         strict: bool,
-        /// Whether anything is written.
+        /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
         strategy: Strategy,
     },
@@ -179,43 +179,43 @@ pub enum Call {
         /// The files, each once.
         files: Vec<PlannedFile>,
     },
-    /// Begins an attempt: what is changed until its end is kept or undone as one.
+    /// Begins an attempt: its changes are kept or undone together at its end.
     #[serde(rename = "attempt.begin")]
     AttemptBegin {},
     /// Ends the innermost attempt.
     #[serde(rename = "attempt.end")]
     AttemptEnd {
-        /// True if what it changed stays.
+        /// True if its changes stay.
         keep: bool,
     },
-    /// Makes a commitment of the run: it is done only if all of them hold.
+    /// Adds a commitment: the run succeeds only if all its commitments hold.
     #[serde(rename = "commit.add")]
     CommitAdd {
-        /// What holds, in words.
+        /// The promise, in words.
         description: String,
-        /// How that is seen.
+        /// The assertion that proves it.
         assertion: Value,
-        /// How long seeing it may take, in milliseconds.
+        /// The time limit of the check, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
-    /// Runs a program on a view of the tree; what it changes there is judged and committed like any other change.
+    /// Runs a program on a view of the tree. Its changes there are checked and committed like any other change.
     #[serde(rename = "exec.run")]
     ExecRun(Box<Run>),
-    /// What a provider of language models can do.
+    /// The capabilities of a provider of language models.
     #[serde(rename = "llm.capabilities")]
     LlmCapabilities {
-        /// The provider; none: the one that requests go to which name none.
+        /// The provider; if none, the default provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     },
-    /// Asks a model, and waits for its reply.
+    /// Sends a request to a model, and waits for its reply.
     #[serde(rename = "llm.complete")]
     LlmComplete(Box<Ask>),
-    /// Asks a model; the events of its reply can be taken as they come.
+    /// Sends a request to a model. The events of its reply can be read as they arrive.
     #[serde(rename = "llm.stream")]
     LlmStream(Box<Ask>),
-    /// Makes a prompt of its parts.
+    /// Composes a prompt from its parts.
     #[serde(rename = "prompt.compose")]
     PromptCompose(Box<Parts>),
     /// The approved adapters.
@@ -240,7 +240,7 @@ pub enum Call {
     DtaApply {
         /// The adapter's name.
         tool: String,
-        /// What `dta.propose` returned, unaltered.
+        /// The reply of `dta.propose`, unaltered.
         proposal: Value,
     },
     /// Discover to verify in one call, by the invocation's `mode`.
@@ -251,47 +251,47 @@ pub enum Call {
         /// The full invocation.
         input: Value,
     },
-    /// What the gates say of a command.
+    /// The verdict of the gates on a command.
     #[serde(rename = "gate.evaluate_command")]
     GateEvaluateCommand {
         /// The command.
         command: Command,
     },
-    /// What the gates say of the use of a tool.
+    /// The verdict of the gates on the use of a tool.
     #[serde(rename = "gate.evaluate_tool_use")]
     GateEvaluateToolUse {
         /// The tool.
         tool: String,
-        /// What it is given.
+        /// The tool's arguments.
         params: Value,
     },
-    /// What the gates say of an edit.
+    /// The verdict of the gates on an edit.
     #[serde(rename = "gate.evaluate_edit")]
     GateEvaluateEdit {
         /// The file.
         path: String,
-        /// What it is to hold.
+        /// The new content of the file.
         content: String,
-        /// How many lines it changes; the host counts them itself and takes the larger number.
+        /// The number of lines that it changes; the host counts them itself and takes the larger number.
         diff_lines: u64,
     },
     /// Approval of a subject by a person or by policy.
     #[serde(rename = "gate.confirm")]
     GateConfirm {
-        /// What is asked.
+        /// The question.
         label: String,
-        /// What it is about: a proposal, or any value.
+        /// The subject of the question: a proposal, or any value.
         subject: Value,
     },
     /// A policy assertion: the run is blocked if the condition is false.
     #[serde(rename = "gate.require")]
     GateRequire {
-        /// What must hold.
+        /// The condition.
         condition: bool,
-        /// What to say if it does not.
+        /// The message if the condition is false.
         message: String,
     },
-    /// Says which step begins.
+    /// Announces the next step.
     #[serde(rename = "ui.step")]
     UiStep {
         /// The step's name.
@@ -300,9 +300,9 @@ pub enum Call {
     /// Starts a progress bar of `total` steps under a label.
     #[serde(rename = "ui.progress")]
     UiProgress {
-        /// What is counted.
+        /// The name of the items counted.
         label: String,
-        /// How many there will be.
+        /// The total.
         total: u64,
     },
     /// Shows rows as a table.
@@ -314,7 +314,7 @@ pub enum Call {
     /// Shows a value, a proposal or an adapter's output.
     #[serde(rename = "ui.show")]
     UiShow {
-        /// What to show.
+        /// The value.
         value: Value,
     },
     /// Budgets, used and left.
@@ -339,79 +339,79 @@ pub enum Call {
     Custom {
         /// The name that the program gave it, such as `tickets.create`.
         name: String,
-        /// What its schema asks for.
+        /// The parameters, by the call's schema.
         params: Value,
     },
 }
 
-/// A program that is to be run, with its arguments. No shell takes part.
+/// A program to run, with its arguments, without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Its name, which is looked for in `PATH`, or a path.
+    /// Its name, which is looked up in `PATH`, or a path.
     pub program: String,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The folder of the workspace to run it in; none: the root.
+    /// The folder of the workspace to run it in; if none, the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Variables beside those that the policy passes on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// How long it may take, in milliseconds; none: as long as the policy says.
+    /// The time limit in milliseconds; if none, the limit of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// What it reads; none: nothing.
+    /// Standard input; empty if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     /// Globs of the files that it may change; `!` excludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// True if it has failed unless it ends with status 0: then nothing of what it changed stays.
+    /// True if any exit status but 0 is a failure, after which none of its changes stay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check: bool,
-    /// True if it is a test: a run whose tests did not all pass is told of.
+    /// True if it is a test: the run reports failed tests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
 }
 
-/// Whether an application writes. On the wire `"dry-run"`, `"write"` or `{"write_backup": ".bak"}`.
+/// The mode of an application. On the wire `"dry-run"`, `"write"` or `{"write_backup": ".bak"}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
-    /// Nothing is written; what would be refused is refused.
+    /// Writes nothing; reports the refusals that a write would meet.
     #[default]
     #[serde(rename = "dry-run")]
     DryRun,
     /// The files are written.
     #[serde(rename = "write")]
     Write,
-    /// The files are written, and what was there before stands beside them, under their names with this suffix.
+    /// The files are written, and their former contents are kept beside them, under their names with this suffix.
     #[serde(rename = "write_backup")]
     WriteBackup(String),
 }
 
-/// A patch and where it came from.
+/// A patch and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedPatch {
-    /// What messages call it, such as the name of its file.
+    /// Its name in messages, such as the name of its file.
     pub name: String,
     /// Its bytes.
     pub diff: Blob,
 }
 
-/// A file of a change that was planned.
+/// A file of a planned change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedFile {
     /// The file.
     pub path: String,
-    /// What it must be; null if it must not exist.
+    /// The content that it must have; null if it must not exist.
     pub before: Option<Stamp>,
-    /// What it is to be; null if it is removed.
+    /// Its new content; null if it is removed.
     pub after: Option<Stamp>,
-    /// The change as a git diff of this file alone; empty if it only changes bits of the mode that git does not keep.
+    /// The change as a git diff of this file alone; empty if it changes only mode bits that git does not keep.
     pub diff: Blob,
 }
 
@@ -465,7 +465,7 @@ impl Call {
         self.name().starts_with("files.")
     }
 
-    /// The tool that the call uses, by which lists of tools and ledgers know it; none if it only reads, asks or tells.
+    /// The tool that the call uses, as lists of tools and ledgers name it; none if it only reads, asks or reports.
     pub fn tool(&self) -> Option<&str> {
         match self {
             Call::DtaDescribe { tool }

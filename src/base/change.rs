@@ -1,4 +1,4 @@
-//! What is to become of files, as plain data: proposers return a [`ChangeSet`], the host performs it.
+//! Changes of files, as plain data: proposers return a [`ChangeSet`], the host performs it.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Content {
         Arc::unwrap_or_clone(self.bytes)
     }
 
-    /// What a record keeps of it.
+    /// Its hash, mode and length, which a record keeps.
     pub fn stamp(&self) -> Stamp {
         Stamp { sha256: self.sha256, mode: self.mode, length: self.bytes.len() as u64 }
     }
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Content {
     }
 }
 
-/// What identifies a file's content: hash, permission bits, length.
+/// The identity of a file's content: hash, permission bits, length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
@@ -102,9 +102,9 @@ impl Stamp {
 pub struct Change {
     /// The file.
     pub path: RepoPath,
-    /// What it was when the change was proposed; none if it did not exist. Its bytes are on the disk.
+    /// The content at the time of the proposal; none if the file did not exist. Its bytes are on the disk.
     pub before: Option<Stamp>,
-    /// Its content to be; none if it is to be removed.
+    /// Its new content; none if it is to be removed.
     pub after: Option<Content>,
 }
 
@@ -114,9 +114,9 @@ pub struct Change {
 pub struct Entry {
     /// The file.
     pub path: RepoPath,
-    /// What it was; null if it did not exist.
+    /// The content before; null if the file did not exist.
     pub before: Option<Stamp>,
-    /// What it is to be; null if it is removed.
+    /// The content after; null if the file is removed.
     pub after: Option<Stamp>,
 }
 

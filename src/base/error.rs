@@ -12,7 +12,7 @@ use serde_json::Value;
 
 macro_rules! codes {
     ($(#[doc = $doc:literal] $variant:ident = $wire:literal, exit $exit:literal;)*) => {
-        /// What went wrong, from a closed list.
+        /// The kind of a failure, from a closed list.
         ///
         /// ```
         /// use nrv::Code;
@@ -32,7 +32,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => $wire),* }
             }
 
-            /// What it means, in a sentence.
+            /// Its meaning, in a sentence.
             pub fn doc(self) -> &'static str {
                 match self { $(Code::$variant => $doc.trim_ascii()),* }
             }
@@ -82,13 +82,13 @@ codes! {
     CommandFailed = "command_failed", exit 1;
     /// The run's record can't be written; nothing goes on without it.
     RecordUnwritable = "record_unwritable", exit 1;
-    /// What was done is not what was promised.
+    /// The result is not the promised one.
     VerificationFailed = "verification_failed", exit 4;
     /// A record on disk is not what was written.
     RecordDamaged = "record_damaged", exit 4;
     /// A diff does not fit the file that it is about.
     PatchRejected = "patch_rejected", exit 1;
-    /// What is executed again does something else than the record says.
+    /// A repeated execution differs from the record.
     Diverged = "diverged", exit 4;
     /// A file is not what it was when the change was proposed.
     StalePreimage = "stale_preimage", exit 5;
@@ -115,7 +115,7 @@ codes! {
 }
 
 impl Code {
-    /// True if a script may not catch an error of this code: it can't talk its way on.
+    /// True if a script may not catch an error of this code.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -181,7 +181,7 @@ impl Error {
         Error { code, message: message.into(), details: BTreeMap::new(), hint: None, location: None }
     }
 
-    /// The error with no more than the beginning of a message that nobody would read to its end.
+    /// The error with its message cut to a length that people read.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         const LONGEST: usize = 16 << 10;
@@ -219,21 +219,21 @@ impl Error {
         self
     }
 
-    /// Says where in a script it happened, in place of what was known.
+    /// Replaces the place in a script where it happened.
     #[must_use]
     pub fn moved(mut self, location: Location) -> Self {
         self.location = Some(Box::new(location));
         self
     }
 
-    /// Says in front of the sentence, and as a detail, where it belongs.
+    /// Puts the place that it belongs to in front of the sentence, and into the details.
     #[must_use]
     pub fn within(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self.detail("within", what.to_string())
     }
 
-    /// What went wrong.
+    /// The code.
     pub fn code(&self) -> Code {
         self.code
     }
@@ -248,7 +248,7 @@ impl Error {
         &self.details
     }
 
-    /// What to do next.
+    /// The next step for the reader.
     pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -267,13 +267,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The known name nearest to `unknown`, if one is near enough to be what was meant: a third of the letters may differ.
+/// The known name nearest to `unknown`, if one is near enough to be meant: a third of the letters may differ.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(unknown, name), name))
         .filter(|(distance, name)| match unknown.chars().count().max(name.chars().count()) {
-            // Two names of one letter are strangers, whatever the letters; of two, only swapped ones are alike.
+            // Names of one letter never resemble each other; names of two letters do only if the letters are swapped.
             0..=2 => name.chars().rev().eq(unknown.chars()),
             longer => *distance <= longer / 3,
         })

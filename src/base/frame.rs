@@ -1,8 +1,8 @@
-//! What travels between the host and a script's process: one JSON frame a line, each way.
+//! The protocol between the host and a script's process: one JSON frame a line, each way.
 //!
-//! Behind a frame `text` come the bytes of a long text as they are: as JSON they could be six times as many.
+//! The bytes of a long text follow its frame `text` unescaped: as JSON they could be six times as many.
 //!
-//! The name `invoke` is kept for functions of a script that the host calls; nothing else may take it.
+//! The name `invoke` is reserved for functions of a script that the host calls; nothing else may take it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::base::{
 /// Frame names that a later version uses.
 pub const RESERVED: &[&str] = &["invoke"];
 
-/// What the host sends.
+/// A frame from the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToWorker {
@@ -26,7 +26,7 @@ pub enum ToWorker {
         /// The limits.
         limits: Limits,
     },
-    /// Parse a script or module and say what is in it; nothing runs.
+    /// Parse a script or module and list its contents; nothing runs.
     Inspect {
         /// The source's path.
         path: String,
@@ -46,7 +46,7 @@ pub enum ToWorker {
     },
     /// Evaluate a text as the next of the session.
     Evaluate(Input),
-    /// Say what could stand at a place of a text that would be the next of the session.
+    /// List the completions at a position of a text that would be the next of the session.
     Complete {
         /// The text.
         text: String,
@@ -57,35 +57,35 @@ pub enum ToWorker {
     Reply {
         /// The call's id.
         id: u64,
-        /// What the host said.
+        /// The host's answer.
         outcome: Outcome,
     },
     /// The answer to a call that is a long text; its bytes and a line feed follow.
     Text {
         /// The call's id.
         id: u64,
-        /// How many bytes follow.
+        /// The number of bytes that follow.
         length: u64,
     },
     /// Stop as soon as possible.
     Cancel {},
 }
 
-/// How many bytes a text may have that stands in a frame `reply`.
+/// The number of bytes from which a text no longer stands in a frame `reply`.
 pub const LONG: usize = 1 << 16;
 
-/// What a map needs of memory beside what is in it.
+/// The memory that a map needs beside its entries.
 const MAP: u64 = 640;
 
-/// What any other value needs beside its text.
+/// The memory that any other value needs beside its text.
 const VALUE: u64 = 32;
 
-/// How many times more memory than bytes a frame may need. Short values in large numbers need much more than their text.
+/// The largest ratio of memory to bytes that a frame may need. Many short values need much more memory than their text.
 const MOST_TIMES: u64 = 4;
 
-/// True if what a frame holds needs no more memory than a frame of so many bytes may need.
+/// True if the value of a frame needs no more memory than a frame of so many bytes may need.
 pub fn is_modest(line: &[u8], most: u64) -> bool {
-    // Whatever is in it, it is not much.
+    // A frame this short never needs much.
     if line.len() < 1 << 20 {
         return true;
     }
@@ -124,7 +124,7 @@ pub struct RunRequest {
     pub main: String,
     /// Path to text of the script and of every module in its import graph.
     pub sources: BTreeMap<String, String>,
-    /// Importing path and literal to imported path: what each `import` in each source means.
+    /// For each source, its imports: the importing path and the literal give the imported path.
     pub imports: BTreeMap<String, BTreeMap<String, String>>,
     /// The checked arguments.
     pub args: Value,
@@ -150,13 +150,13 @@ pub struct Input {
     pub run: String,
 }
 
-/// What a text of a session holds, found without running it.
+/// The contents of a text of a session, found without running it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parsed {
     /// False if more text could make it whole: a bracket or a string is open, or an operand is missing.
     pub complete: bool,
-    /// What is wrong with it, if it is whole.
+    /// Its errors, if it is complete.
     pub errors: Vec<Error>,
     /// Every `import`, in the order of the text.
     pub imports: Vec<Import>,
@@ -164,7 +164,7 @@ pub struct Parsed {
     pub functions: Vec<Definition>,
     /// The bytes of a `WORKFLOW` at its top level.
     pub header: Option<(usize, usize)>,
-    /// The end of its last statement in bytes, and whether that needs a `;` if another one follows; none if there is none.
+    /// The end of its last statement in bytes, and true if that needs a `;` before another one; none if there is no statement.
     pub last: Option<(usize, bool)>,
 }
 
@@ -174,23 +174,23 @@ pub struct Parsed {
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// How many parameters it has.
+    /// The number of its parameters.
     pub params: usize,
     /// Its bytes in the text, with its doc comment.
     pub bytes: (usize, usize),
 }
 
-/// What came of a text of a session.
+/// The result of a text of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evaluated {
     /// The value of its last expression.
     Value(Shown),
-    /// Why there is none.
+    /// The reason if there is none.
     Error(Error),
 }
 
-/// A value of a script as it is shown.
+/// A value of a script in its display form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
@@ -199,45 +199,45 @@ pub struct Shown {
     /// The value, if JSON can hold it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub value: Option<Value>,
-    /// The value in words, if JSON can't hold it.
+    /// The value as text, if JSON can't hold it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A value that is given, which may be null.
+/// A value that is present, which may be null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What could stand at a place of a text.
+/// The completions at a position of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Completion {
-    /// The byte of the text from which on a candidate replaces what is there up to the place.
+    /// The start of the bytes that a candidate replaces; they end at the position.
     pub start: usize,
-    /// What could stand there, sorted by text.
+    /// The candidates, sorted by text.
     pub candidates: Vec<Candidate>,
-    /// The form of the call of the host in whose arguments the place is, such as `nrv.files.read(path: string)`.
+    /// The form of the host call whose arguments hold the position, such as `nrv.files.read(path: string)`.
     pub form: Option<String>,
-    /// True if the place is in a string, where a path may be meant; there are no candidates then.
+    /// True if the position is in a string, where a path may be meant; there are no candidates then.
     pub in_string: bool,
 }
 
-/// One of the things that could stand at a place.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// What would stand there.
+    /// The text to insert.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub kind: CandidateKind,
     /// A type or a form, such as `string?` or `nrv.files.read(path: string)`; of a variable its type, with a short value.
     pub detail: String,
-    /// What it is for, in a sentence; empty if nobody has written it.
+    /// Its purpose, in a sentence; empty if undocumented.
     pub doc: String,
 }
 
-/// What a candidate is.
+/// The kind of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateKind {
@@ -255,13 +255,13 @@ pub enum CandidateKind {
     Variable,
 }
 
-/// What a script's process may use.
+/// The limits of a script's process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Engine operations in all.
     pub operations: u64,
-    /// Bytes of address space beyond what the process starts with.
+    /// Bytes of address space beyond those at the process's start.
     pub memory: u64,
     /// Seconds of processor time.
     pub cpu_s: u64,
@@ -273,13 +273,13 @@ pub struct Limits {
     pub array: Option<usize>,
     /// Entries of a map; none: bounded by `memory` only.
     pub map: Option<usize>,
-    /// Bytes of what a call sends, and of what it gives back.
+    /// Bytes of a call, and of its reply.
     #[serde(default = "Limits::reply_bytes")]
     pub reply_bytes: u64,
 }
 
 impl Limits {
-    /// The bytes of a call, and of its reply, where nobody says otherwise.
+    /// The default limit of the bytes of a call, and of its reply.
     pub const fn reply_bytes() -> u64 {
         64 << 20
     }
@@ -291,37 +291,37 @@ impl Limits {
 pub enum Outcome {
     /// The reply's value.
     Ok(Value),
-    /// Why there is none.
+    /// The reason if there is none.
     Error(Error),
 }
 
-/// What the worker sends.
+/// A frame from the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FromWorker {
     /// The worker is locked down and listens.
     Ready {
-        /// What it is locked down with.
+        /// Its sandbox.
         isolation: Isolation,
     },
-    /// What an inspected source holds.
+    /// The contents of an inspected source.
     Inspected(Inspection),
-    /// The script asks the host for something.
+    /// The script makes a host call.
     Call {
         /// Counts from 1.
         id: u64,
         /// Where in the script.
         at: Option<Location>,
-        /// What it asks.
+        /// The call.
         call: Call,
     },
-    /// The script asks the host for a stream; the reply has its number.
+    /// The script opens a stream of the host; the reply has its number.
     Open {
         /// Counts with those of calls.
         id: u64,
         /// Where in the script.
         at: Option<Location>,
-        /// What it asks.
+        /// The call.
         call: Call,
     },
     /// The script waits for events of a stream; the reply is a list of all that are there, empty after the last.
@@ -337,7 +337,7 @@ pub enum FromWorker {
         id: u64,
         /// The stream.
         stream: u64,
-        /// How many of its events the script has seen.
+        /// The number of its events that the script has read.
         taken: u64,
     },
     /// The script printed a line.
@@ -345,25 +345,25 @@ pub enum FromWorker {
         /// The line.
         text: String,
     },
-    /// What a text of the session holds.
+    /// The contents of a text of the session.
     Parsed(Parsed),
-    /// What came of a text of the session.
+    /// The result of a text of the session.
     Evaluated(Evaluated),
-    /// What could stand at a place of it.
+    /// The completions at a position of it.
     Completed(Completion),
     /// The script ended; its last expression.
     Done {
         /// The result.
         result: Value,
     },
-    /// The script did not end well.
+    /// The script failed.
     Failed {
         /// Why, with the place.
         error: Error,
     },
 }
 
-/// What keeps the worker in its process.
+/// The parts of the worker's sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Isolation {
@@ -371,11 +371,11 @@ pub struct Isolation {
     pub landlock: bool,
     /// True if seccomp allows only what a computation needs.
     pub seccomp: bool,
-    /// What is missing, and what that means; empty if nothing is.
+    /// The missing parts, each with its consequence; empty if none is missing.
     pub missing: Vec<String>,
 }
 
-/// What a source holds, found without running it.
+/// The contents of a source, found without running it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inspection {
@@ -390,10 +390,10 @@ pub struct Inspection {
     /// Every call that needs a permission of the header, in the order of the text.
     #[serde(default)]
     pub uses: Vec<Use>,
-    /// Where the keys of the header stand, by their path such as `permissions.write`.
+    /// The places of the header's keys, by their path such as `permissions.write`.
     #[serde(default)]
     pub places: BTreeMap<String, Location>,
-    /// True if it only defines what others use: it has no header, and nothing in it runs.
+    /// True if it only defines functions for others: it has no header, and nothing in it runs.
     #[serde(default)]
     pub is_module: bool,
     /// The functions that it defines, sorted by name.
@@ -402,7 +402,7 @@ pub struct Inspection {
     /// Every call of a function of a module, in the order of the text.
     #[serde(default)]
     pub module_calls: Vec<ModuleCall>,
-    /// What is likely not meant so; it can run.
+    /// Likely mistakes; the source can run nevertheless.
     #[serde(default)]
     pub warnings: Vec<Error>,
     /// Everything wrong with it; empty if it can run.
@@ -424,8 +424,8 @@ pub struct Use {
     /// The function that it stands in.
     #[serde(default)]
     pub within: Option<String>,
-    /// True if it may be needed and may not: what it is called on, or what it is given, is only known when it runs, or it stands in a
-    /// function that nobody is seen to call.
+    /// True if the need for it is uncertain: its receiver or argument is known only at run time, or no known call reaches the
+    /// function that it stands in.
     #[serde(default)]
     pub possible: bool,
 }
@@ -452,11 +452,11 @@ pub struct Function {
 pub struct ModuleCall {
     /// The literal of the import.
     pub import: String,
-    /// What the import is called in the source.
+    /// The name of the import in the source.
     pub alias: String,
     /// The function.
     pub name: String,
-    /// How many arguments it is given.
+    /// The number of arguments.
     pub given: usize,
     /// The function that it stands in.
     #[serde(default)]
@@ -469,7 +469,7 @@ pub struct ModuleCall {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
-    /// What is written.
+    /// The literal as written.
     pub literal: String,
     /// Where.
     pub at: Location,

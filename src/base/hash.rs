@@ -24,7 +24,7 @@ impl Sha256 {
         Sha256(hasher.finalize().into())
     }
 
-    /// The hash of everything that a reader gives, and how many bytes that was.
+    /// The hash of all bytes of a reader, and their number.
     pub fn of_reader(mut reader: impl io::Read) -> io::Result<(Self, u64)> {
         let mut hasher = sha2::Sha256::new();
         let mut buffer = vec![0; 1 << 16];
@@ -51,7 +51,7 @@ impl Sha256 {
     }
 }
 
-/// A hash of what is written to it, for what is too large to be held.
+/// A hash of the bytes written to it, for contents too large to be held.
 #[derive(Clone, Default)]
 pub struct Hasher {
     state: sha2::Sha256,
@@ -59,7 +59,7 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// The hash of everything that was written, and how many bytes that was.
+    /// The hash of everything that was written, and the number of bytes.
     pub fn finish(self) -> (Sha256, u64) {
         (Sha256(self.state.finalize().into()), self.length)
     }

@@ -1,4 +1,4 @@
-//! Canonical JSON (RFC 8785) and its hash, the form in which everything that is hashed is written.
+//! Canonical JSON (RFC 8785) and its hash: every hash of a value is a hash of this form.
 
 mod distinct;
 pub(crate) mod scan;
@@ -24,7 +24,7 @@ const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
 /// Bytes that a value is taken to need beside its text.
 pub const LEAST: u64 = 32;
 
-/// A struct that is written as a map, and never as the list of its fields, which serde takes too.
+/// A struct that is read from a map, and never from the list of its fields, which serde accepts too.
 #[derive(Debug, Default)]
 pub(crate) struct Keyed<T>(pub(crate) T);
 
@@ -42,17 +42,17 @@ pub fn canonical(value: &impl Serialize) -> Result<String, Error> {
     canonical_value(&serde_json::to_value(value).map_err(|error| unwritable(&error))?)
 }
 
-/// [`canonical`] of what is a JSON value already.
+/// [`canonical`] of a JSON value.
 pub fn canonical_value(value: &Value) -> Result<String, Error> {
     check_integers(value)?;
-    // Much of what is recorded is large and simple, and this is several times as fast.
+    // Many recorded values are large and simple, and this is several times as fast.
     if is_simple(value) {
         return serde_json::to_string(value).map_err(|error| unwritable(&error));
     }
     serde_json_canonicalizer::to_string(value).map_err(|error| unwritable(&error))
 }
 
-/// Writes [`canonical_value`] of a value piece by piece, for what is too large to be held twice.
+/// Writes [`canonical_value`] of a value piece by piece, for values too large to be held twice.
 ///
 /// `invalid_input` if it can't be written as such; the inner error is the writer's.
 pub fn canonical_into(value: &Value, mut out: impl io::Write) -> Result<io::Result<()>, Error> {
@@ -68,7 +68,7 @@ pub fn canonical_into(value: &Value, mut out: impl io::Write) -> Result<io::Resu
     }
 }
 
-/// What a value takes of memory, about: its texts and keys, and [`LEAST`] for every value in it.
+/// The approximate memory of a value: its texts and keys, and [`LEAST`] for every value in it.
 pub fn weight(value: &Value) -> u64 {
     LEAST
         + match value {
@@ -83,7 +83,7 @@ fn unwritable(error: &serde_json::Error) -> Error {
     Error::new(Code::InvalidInput, format!("a value can't be written as JSON: {error}"))
 }
 
-/// True if a value is written alike by everybody: without fractions, and with keys that sort alike in UTF-8 and UTF-16.
+/// True if every program writes a value alike: no fractions, and keys that sort alike in UTF-8 and UTF-16.
 fn is_simple(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64(),
@@ -113,7 +113,8 @@ fn check_integers(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// The value with integers that canonical JSON would round written as strings; so are floats that it would write as such.
+/// The value with those integers as strings that canonical JSON would round, and so the floats that it would write as such
+/// integers.
 pub fn exact(value: &Value) -> Cow<'_, Value> {
     if is_exact(value) { Cow::Borrowed(value) } else { Cow::Owned(made_exact(value)) }
 }
@@ -136,9 +137,9 @@ fn made_exact(value: &Value) -> Value {
     }
 }
 
-/// The value as it comes back from a record: numbers are what canonical JSON makes of them.
+/// The value as a record returns it: numbers have their canonical form.
 ///
-/// What a script is told is this, so that it can't tell a run from its replay: `1.0` is the integer 1 in both.
+/// Scripts receive this form, so that they can't tell a run from its replay: `1.0` is the integer 1 in both.
 pub fn as_recorded(mut value: Value) -> Value {
     take_down(&mut value);
     value

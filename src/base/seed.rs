@@ -1,4 +1,4 @@
-//! Chance from a seed: the same numbers on every machine, in every version.
+//! Random numbers from a seed: the same on every machine, in every version.
 //!
 //! The stream is SHA-256 of (seed, purpose, counter), so that two purposes never share numbers and nothing depends on a
 //! crate's idea of a generator.

@@ -1,33 +1,33 @@
-//! Text of unknown origin, made safe to be shown.
+//! Text of unknown origin, made safe to display.
 
 use std::{any::Any, sync::LazyLock};
 
 use regex::Regex;
 
-/// How many characters of a foreign text an error quotes.
+/// The number of characters of a foreign text that an error quotes.
 const QUOTED: usize = 400;
 
-/// Characters that nobody sees or that deceive: controls, what reorders or joins text, fillers, variation selectors, tags, line and
-/// paragraph separators, and what is for private use or has no meaning yet.
+/// Invisible or deceptive characters: controls, characters that reorder or join text, fillers, variation selectors, tags,
+/// separators of lines and paragraphs, private-use and unassigned characters.
 static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{2800}\x{16fe4}\x{1d159}]")
         .expect("it is a regex")
 });
 
-/// Pictures, which may be put together and whose look may be chosen.
+/// Emoji, which may be joined and whose look may be chosen.
 static PICTURE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}]").expect("it is a regex"));
 
-/// Chooses the colourful look of a picture.
+/// Selects the colourful look of an emoji.
 const COLOURFUL: char = '\u{fe0f}';
 
-/// Joins two pictures into one.
+/// Joins two emoji into one.
 const JOINER: char = '\u{200d}';
 
-/// The text with characters that nobody sees, or that deceive, written as escapes, so that it can't move a cursor, reorder or hide
-/// anything. Line feeds are escaped too, tabs are not; show lines one by one.
+/// The text with invisible and deceptive characters as escapes, so that it can't move a cursor, reorder or hide anything. Line
+/// feeds are escaped too, tabs are not; show lines one by one.
 ///
-/// Within an emoji, one variation selector and single joiners stay: there they hide nothing.
+/// Within an emoji, one variation selector and single joiners stay: they hide nothing there.
 pub fn escape(text: &str) -> String {
     if text.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte)) {
         return text.to_owned();
@@ -61,7 +61,7 @@ pub fn escape_in_json(json: &str) -> String {
     shown
 }
 
-/// True for a character that nobody sees, or that changes how others are shown.
+/// True for an invisible character, or one that changes the look of others.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_control() } else { HIDDEN.is_match(c.encode_utf8(&mut [0; 4])) }
 }
@@ -76,7 +76,7 @@ fn is_in_picture(before: char, c: char, after: &str) -> bool {
     }
 }
 
-/// The beginning of a text, with a sign that it goes on.
+/// The beginning of a text, with an ellipsis if it was cut.
 pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -84,7 +84,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A text of unknown origin for an error: without what could deceive a reader, and cut.
+/// A text of unknown origin for an error: escaped and cut.
 pub fn quoted(text: &str) -> String {
     let text = text.trim();
     let mut shown = escape(&text.chars().take(QUOTED).collect::<String>());
@@ -94,7 +94,7 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")

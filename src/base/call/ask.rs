@@ -1,34 +1,34 @@
-//! What is asked of a language model, and what a prompt is made of.
+//! Requests to a language model, and the parts of a prompt.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A request to a language model, in no dialect. Exactly one of `prompt` and `messages` says something.
+/// A request to a language model, in no dialect. Exactly one of `prompt` and `messages` is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// The provider by its name in the policy; none: the policy's default.
+    /// The provider's name in the policy; if none, the policy's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model; none: the one that the policy names for the provider, or the only one that it has.
+    /// The model; if none, the model that the policy names for the provider, or the provider's only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is asked for: `chat`, unless this says otherwise.
+    /// The workload of the request; `chat` if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// One message of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What is said: `{role, content, tool_calls?, tool_call_id?}`.
+    /// The conversation: `{role, content, tool_calls?, tool_call_id?}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Value>,
-    /// The JSON Schema that the reply has to fit.
+    /// The JSON Schema that the reply must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// The tools that the model may want to be called: `{name, description, parameters}`.
+    /// The tools that the model may call: `{name, description, parameters}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
-    /// Whether it has to: `"auto"`, `"none"`, `"required"`, or `{"named": "a_tool"}`.
+    /// The obligation to call a tool: `"auto"`, `"none"`, `"required"`, or `{"named": "a_tool"}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
     /// Tokens of the reply at most.
@@ -37,51 +37,51 @@ pub struct Ask {
     /// 0 for the most probable words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// For replies that are the same again, as far as a server can do that.
+    /// The seed for repeatable replies, as far as a server supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Texts at which the reply ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// Milliseconds that one try may take; none: as many as the policy says.
+    /// The time limit of one try in milliseconds; if none, the limit of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// When it is tried again: `{on: [kinds], max, wait_ms}`; none: never.
+    /// The retries: `{on: [kinds], max, wait_ms}`; if none, no retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Value>,
 }
 
-/// The parts of a prompt. All that a model needs is in every prompt; nothing is taken from former ones but what `prior` says.
+/// The parts of a prompt. Every prompt holds all that a model needs; only `prior` brings in former prompts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
     /// Who the model is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What is to be reached.
+    /// The goal.
     pub goal: String,
-    /// What holds on the way.
+    /// The constraints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
-    /// What it has to know: a path or `{path}` of a file, `{name, text}`, or `{name, value}`.
+    /// The context: a path or `{path}` of a file, `{name, text}`, or `{name, value}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Value>,
-    /// The JSON Schema that the reply has to fit.
+    /// The JSON Schema that the reply must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Names of directives that are put in word for word.
+    /// Names of directives that are included word for word.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directives: Vec<String>,
-    /// What came of former rounds: `{reply, errors}`.
+    /// Results of former rounds: `{reply, errors}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<Value>,
-    /// The provider whose model is to take it.
+    /// The provider of the model that receives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model that is to take it: a prompt that does not fit its context is an error.
+    /// The model that receives it: a prompt that does not fit its context is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens that are kept free for the reply.
+    /// Tokens reserved for the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
 }

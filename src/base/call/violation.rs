@@ -1,12 +1,12 @@
-//! A violation that a workflow found by itself, as it is recorded. Plain data.
+//! A violation that a workflow reports itself, as it is recorded. Plain data.
 
 use serde::{Deserialize, Serialize};
 
-/// A violation that a workflow records of itself. It stops nothing.
+/// A violation that a workflow reports itself. It stops nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Violation {
-    /// The rule that was broken, by which statistics count: letters, digits, `.`, `_`, `-`, `/` and `:`.
+    /// The rule that was broken, the key of statistics: letters, digits, `.`, `_`, `-`, `/` and `:`.
     pub rule: String,
     /// How bad it is.
     #[serde(default)]

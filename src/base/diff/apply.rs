@@ -1,4 +1,4 @@
-//! Applies the part of a patch to a file: each hunk is placed in the pre-image, then the post-image is put together.
+//! Applies one file's part of a patch: places each hunk in the pre-image, then builds the post-image.
 
 use std::ops::Range;
 
@@ -9,36 +9,36 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Where a hunk may be applied. In both cases its lines must be there byte for byte.
+/// The places where a hunk may be applied. Its lines must be there byte for byte in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Only where its header says.
+    /// Only at the position in its header.
     Exact,
-    /// Where its header says, else at the one place where its lines are.
+    /// At the position in its header, else at the only place where its lines stand.
     Unique,
 }
 
 /// A file after its part of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patched {
-    /// The bytes and the mode, as in [`crate::base::change::Content`]; none if the file goes.
+    /// The bytes and the mode, as in [`crate::base::change::Content`]; none if the file is deleted.
     pub after: Option<(Vec<u8>, u32)>,
-    /// Where the hunks were applied, in their order.
+    /// The places of the hunks, in their order.
     pub hunks: Vec<PlacedHunk>,
     /// Lines added and removed.
     pub lines: Count,
-    /// What should be known though it is no error, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// A hunk that found its place.
+/// A hunk with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedHunk {
-    /// Where its header stands in the diff, 1-based.
+    /// The line of its header in the diff, 1-based.
     pub header_line: usize,
-    /// The first line of the pre-image that it is about, 1-based.
+    /// Its first line in the pre-image, 1-based.
     pub at: usize,
-    /// How far that is from the line that its header says.
+    /// The distance of that from the line in its header.
     pub offset: i64,
 }
 
@@ -88,7 +88,7 @@ fn check_presence(part: &FilePatch, before: Option<Side<'_>>) -> Result<(), Erro
     }
 }
 
-/// The mode of the file afterwards: as it was, but for the execute bits if the patch changes them.
+/// The mode of the file afterwards: unchanged but for the execute bits if the patch changes them.
 fn mode(part: &FilePatch, before: Option<Side<'_>>, warnings: &mut Vec<String>) -> Result<u32, Error> {
     let Some(before) = before else {
         return Ok(match part.new_mode {
@@ -125,18 +125,18 @@ pub(super) struct Placer<'a> {
     pub(super) part: &'a FilePatch,
     pub(super) lines: place::Lines<'a>,
     pub(super) placement: Placement,
-    /// The lines that the hunks so far are about.
+    /// The lines that the hunks so far cover.
     pub(super) taken: Vec<Range<usize>>,
-    /// How many lines the hunks so far add, less those that they remove.
+    /// The number of lines that the hunks so far add, less those that they remove.
     pub(super) shift: i64,
 }
 
-/// What is known of a hunk before it is placed. Places are numbers of lines before it, in the pre-image.
+/// A hunk before it is placed. Places are numbers of lines before it, in the pre-image.
 pub(super) struct Wanted<'a> {
     pub(super) number: usize,
     pub(super) hunk: &'a Hunk,
     pub(super) lines: Vec<&'a [u8]>,
-    /// Where its header says, by the old and by the new file. They agree in a diff that no hand has touched.
+    /// The position in its header, by the old and by the new file. They agree in an unedited diff.
     pub(super) stated: (usize, Option<usize>),
     /// It has to begin at the first line.
     pub(super) at_start: bool,
@@ -151,8 +151,8 @@ impl<'a> Placer<'a> {
             hunk,
             lines: hunk.old_lines().collect(),
             stated: (hunk.old.before(), usize::try_from(hunk.new.before() as i64 - self.shift).ok()),
-            // As git has it: a hunk that says line 1 has lost no context before it, and one without context behind its
-            // last change none there.
+            // As in git: a hunk at line 1 has lost no context before it, and one without context behind its last change none
+            // there.
             at_start: hunk.old.start <= 1,
             at_end: hunk.is_open_ended(),
         };
@@ -188,7 +188,8 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Where the lines are. A last line without a line feed counts where it begins another line, too: git takes such places.
+    /// The places of the lines. A last line without a line feed also matches the beginning of another line: git takes such
+    /// places.
     fn places(&mut self, wanted: &Wanted<'_>) -> Vec<usize> {
         let Some((last, head)) = wanted.lines.split_last().filter(|(last, _)| !wanted.at_end && !last.ends_with(b"\n"))
         else {
@@ -200,7 +201,7 @@ impl<'a> Placer<'a> {
             return all.take(reject::PLACES + 1).collect();
         }
         let mut places = self.lines.places(head, &self.taken, reject::LOOKED_AT);
-        // So many that it is not worth while to look which of them it is.
+        // So many places that a search among them is not worth its cost.
         if places.len() < reject::LOOKED_AT {
             places.retain(|at| begins(&self.lines, at + head.len()));
         }

@@ -1,4 +1,4 @@
-//! What applies where, and what is said of what does not.
+//! Tests of the placement of hunks, and of the messages of refusals.
 
 use serde_json::{Value, json};
 
@@ -18,13 +18,13 @@ fn hunk(hunk: &str) -> Vec<u8> {
     format!("--- a/x\n+++ b/x\n{hunk}").into_bytes()
 }
 
-/// Applies with an offset where there is one place only. `Err` holds words of the message.
+/// Applies with an offset where there is only one place. `Err` holds words of the message.
 #[track_caller]
 fn check(hunks: &str, before: &str, expected: Result<&str, &str>) {
     compare(patched(&hunk(hunks), Some(before.as_bytes()), Placement::Unique), expected);
 }
 
-/// Applies exactly where the header says.
+/// Applies exactly at the position in the header.
 #[track_caller]
 fn check_exact(hunks: &str, before: &str, expected: Result<&str, &str>) {
     compare(patched(&hunk(hunks), Some(before.as_bytes()), Placement::Exact), expected);
@@ -202,7 +202,7 @@ fn files_come_and_go_as_the_header_says() {
     let empty = b"diff --git a/x b/x\ndeleted file mode 100644\n";
     assert_eq!(patched(empty, Some(b""), Placement::Exact).unwrap().after, None);
     compare(patched(empty, Some(b"a\n"), Placement::Exact), Err("deletes `x`, but leaves 1 line of it"));
-    // As git has it, a file whose header leaves it open may be missing.
+    // As in git, a file may be missing if its header leaves that open.
     compare(patched(&hunk("@@ -0,0 +1 @@\n+a\n"), None, Placement::Exact), Ok("a\n"));
 }
 

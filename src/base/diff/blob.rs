@@ -1,8 +1,8 @@
-//! Names of contents as git computes them, for patches that delete a binary file and show nothing of it.
+//! Git's object names, for patches that delete a binary file without showing it.
 
 use sha2::Digest;
 
-/// The old name of an `index` line, if it is whole and the new one says that the file is gone.
+/// The old name of an `index` line, if it is complete and the new one marks a deletion.
 pub(super) fn deleted(rest: &[u8]) -> Option<String> {
     let line = std::str::from_utf8(rest).ok()?;
     let (old, new) = line.split_whitespace().next()?.split_once("..")?;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::base::error::{Code, Error};
 
-/// The shortest line that says that a line has no line feed, in whatever language.
+/// The shortest line that marks a missing line feed, in whatever language.
 const SHORTEST_MARK: usize = 12;
 
 /// The two positions of a line such as `@@ -1,7 +1,8 @@`; none if the line is no such header.
@@ -29,12 +29,12 @@ fn position(text: &[u8]) -> Option<(Position, &[u8])> {
 
 fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // Larger numbers are no lines of a file, and sums of these can't overflow.
+    // Larger numbers can't be lines of a file, and sums of these can't overflow.
     let value = std::str::from_utf8(&text[..digits]).ok()?.parse::<u32>().ok()?;
     Some((value as usize, &text[digits..]))
 }
 
-/// What a line is inside of a hunk.
+/// The kind of a line inside a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Line(Kind),
@@ -70,10 +70,10 @@ impl Counts {
     }
 }
 
-/// Counts the lines of the hunk whose header stands at `at`, as far as they look like lines of a hunk, and says where they end.
+/// Counts the lines of the hunk whose header is at `at`, as far as they resemble lines of a hunk, and returns their end.
 ///
-/// The header lines of another file and the end of a mail, which look like changed lines, end it. Empty lines at the end may be
-/// context that lost its space or no part of the diff: they belong to the hunk as far as its header says so.
+/// The header lines of another file and the end of a mail, which resemble changed lines, end it. Empty lines at the end may be
+/// context that lost its space, or no part of the diff: the hunk's header decides how many belong to it.
 pub(super) fn measure(text: &Text, at: usize, old: Position, new: Position) -> (Counts, usize) {
     let mut counts = Counts::default();
     let mut next = at + 1;
@@ -126,7 +126,7 @@ struct Reader<'a> {
     closed: (bool, bool),
 }
 
-/// Reads the hunk whose header stands at `at`, and says where it ends. `recount` takes the numbers of lines from the lines.
+/// Reads the hunk whose header is at `at`, and returns its end. `recount` takes the line counts from the lines.
 pub(super) fn read(text: &Text, at: usize, number: usize, recount: bool) -> Result<(Hunk, usize), Error> {
     let Some((mut old, mut new)) = header(text.line(at)) else {
         return Err(bad_header(text, at));
@@ -190,7 +190,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The lines do not come to the numbers of the header.
+    /// The lines do not add up to the counts in the header.
     fn cut_off(&self, at: usize, next: usize) -> Error {
         let (counts, _) = measure(self.text, at, self.old, self.new);
         let line = self.text.line(next);
@@ -226,12 +226,12 @@ impl Reader<'_> {
     }
 }
 
-/// A header for what was counted.
+/// A header from counted lines.
 pub(super) fn ranges(old: usize, new: usize, counts: Counts) -> String {
     format!("@@ -{old},{} +{new},{} @@", counts.old, counts.new)
 }
 
-/// A line that begins like a hunk's header and is none.
+/// A line that begins like a hunk's header but is not one.
 pub(super) fn bad_header(text: &Text, at: usize) -> Error {
     malformed(text, at, "is no header of a hunk")
         .hint("a hunk begins with a line like `@@ -12,7 +12,8 @@`: first line and number of lines, before and after")

@@ -1,5 +1,5 @@
-//! Git as the judge of how we apply: damaged patches on changed files come out as git makes them, or we refuse with a reason
-//! that stands in the table below. `NRV_FUZZ_SECONDS` makes the run as long as it says, and `NRV_FUZZ_SEED` another one.
+//! Compares our application of patches with git's: damaged patches on changed files give git's result, or a refusal with a
+//! reason from the table below. `NRV_FUZZ_SECONDS` sets the duration, and `NRV_FUZZ_SEED` the seed.
 #![expect(clippy::disallowed_methods, reason = "the judge is a program and works on files")]
 
 use std::{
@@ -17,7 +17,7 @@ use super::{mutation::Random, oracle::git, *};
 /// Files by path: mode and bytes. A link's bytes are its target.
 type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
-/// Why we may refuse what git takes, each by words of the message.
+/// The reasons for which we may refuse a patch that git takes, each by words of the message.
 const REASONS: &[(&str, &str)] = &[
     ("ambiguous place", "are at several other places"),
     ("no context at all", "without any context"),
@@ -36,7 +36,7 @@ const REASONS: &[(&str, &str)] = &[
     ("no line feed in the middle", "says twice that a line has no line feed"),
     ("no line feed in the middle", "could be without a line feed"),
     ("no line feed in the middle", "last line that has no line feed"),
-    // Git compares as many bytes as the hunk has, so that a last line without its end fits any line that begins like it.
+    // Git compares as many bytes as the hunk has, so that a last line without its end matches any line that begins like it.
     ("last line is another line's beginning", "without a line feed and is"),
     ("header that contradicts itself", "name a file that does not exist"),
     ("half a rename", "of which one name is missing"),
@@ -48,7 +48,7 @@ const REASONS: &[(&str, &str)] = &[
     ("file that is not said to be new", "which does not exist"),
 ];
 
-/// Applies the parts one after the other, all or nothing. A rename or copy reads the file as it was, as git has it.
+/// Applies the parts one after the other, all or nothing. A rename or copy reads the original file, as in git.
 fn ours(before: &Tree, patch: &[u8]) -> Result<Tree, Error> {
     let options = ParseOptions { strip: Strip::Exactly(1), recount: false, prose: Prose::Skip };
     let patch = parse(patch, &options)?;
@@ -99,7 +99,7 @@ fn take(root: &Path, folder: &Path, tree: &mut Tree) {
     }
 }
 
-/// What git makes of the tree, or what it says.
+/// Git's resulting tree, or its message.
 fn theirs(base: &Path, before: &Tree, patch: &[u8]) -> Result<Tree, String> {
     let (root, file) = (base.join("tree"), base.join("patch"));
     let _ = fs::remove_dir_all(&root);
@@ -115,12 +115,12 @@ fn theirs(base: &Path, before: &Tree, patch: &[u8]) -> Result<Tree, String> {
     Ok(after)
 }
 
-/// Only what git keeps of a mode.
+/// The mode as far as git keeps it.
 fn seen(tree: &Tree) -> Tree {
     tree.iter().map(|(path, (mode, bytes))| (path.clone(), (mode & 0o120_100, bytes.clone()))).collect()
 }
 
-/// The verdict on a case, or what is wrong.
+/// The verdict on a case, or the difference.
 fn judge(base: &Path, before: &Tree, patch: &[u8]) -> Result<String, String> {
     let (ours, theirs) = (ours(before, patch), theirs(base, before, patch));
     match (ours, theirs) {

@@ -1,4 +1,4 @@
-//! Reads what stands before the hunks of a file: names and modes, in git's form or as `diff -u` writes them.
+//! Reads the header before the hunks of a file: names and modes, in git's form or as `diff -u` writes them.
 
 use super::{
     Strip, blob,
@@ -13,17 +13,17 @@ pub(super) struct Header {
     pub(super) operation: Operation,
     pub(super) old_mode: Option<u32>,
     pub(super) new_mode: Option<u32>,
-    /// False if the header leaves it open whether the file exists.
+    /// False if the header does not tell whether the file exists.
     pub(super) is_certain: bool,
-    /// What git calls the contents of a file that goes.
+    /// Git's object name of a deleted file.
     pub(super) blob: Option<String>,
-    /// It has a `---` or `+++` line, which hunks have to follow.
+    /// True if it has a `---` or `+++` line, which hunks must follow.
     pub(super) wants_hunks: bool,
-    /// Where the hunks begin.
+    /// The line of the first hunk.
     pub(super) end: usize,
 }
 
-/// Reads the two lines of names that stand at `at`, as `diff -u` writes them.
+/// Reads the two lines of names at `at`, as `diff -u` writes them.
 pub(super) fn read_plain(text: &Text, at: usize, strip: Strip) -> Result<Header, Error> {
     let side = |at: usize| name::plain(&text.line(at)[4..]);
     let (old, new) = (side(at), side(at + 1));
@@ -54,7 +54,7 @@ pub(super) fn read_plain(text: &Text, at: usize, strip: Strip) -> Result<Header,
     Ok(Header { operation, old_mode: None, new_mode: None, is_certain, blob: None, wants_hunks: true, end: at + 2 })
 }
 
-/// The file that both lines name; one of the names may have something like `.orig` at its end.
+/// The file that both lines name; one of the names may end in a suffix such as `.orig`.
 fn one_name(text: &Text, at: usize, from: Option<RepoPath>, to: Option<RepoPath>) -> Result<Option<RepoPath>, Error> {
     let (Some(from), Some(to)) = (from.clone(), to.clone()) else { return Ok(to.or(from)) };
     if from.starts_with(to.as_str()) {
@@ -82,7 +82,7 @@ struct Reader<'a> {
     is_deleted: bool,
     is_rename: bool,
     is_copy: bool,
-    /// Whether lines about a rename or copy name the old file, and the new one.
+    /// True for the old and for the new name once a line of a rename or copy has given it.
     moves: (bool, bool),
 }
 
@@ -179,8 +179,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The name of a side, which has to be the one that is known already, and `/dev/null` if a line before says that the side is
-    /// absent.
+    /// The name of a side. It must equal the name that is known already, and be `/dev/null` if an earlier line marks the side
+    /// as absent.
     fn side(
         &self,
         at: usize,
@@ -289,7 +289,7 @@ enum Word {
     Index,
 }
 
-/// The lines of a header in git's form, as they begin.
+/// The first words of the lines of a header in git's form.
 const WORDS: &[(Word, &str)] = &[
     (Word::OldName, "--- "),
     (Word::NewName, "+++ "),

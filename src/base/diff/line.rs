@@ -1,4 +1,4 @@
-//! Which runs of lines differ between two contents: common ends are cut off first, the middle goes to Myers' algorithm.
+//! Finds the runs of lines that differ between two contents: removes common ends, then runs Myers' algorithm on the middle.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,9 +46,9 @@ pub(super) fn compare(before: &[&[u8]], after: &[&[u8]]) -> Vec<Replaced> {
     merge(ops.into_iter().filter_map(|op| replaced(op, head)))
 }
 
-/// The runs if lines were only replaced where they stand; none if that can't be told at a glance.
+/// The runs if lines were only replaced in place; none if a quick look can't tell.
 ///
-/// No line that goes is one that comes, so that no comparison could keep more lines than stand still.
+/// No removed line equals an added one, so no comparison could keep more lines than those in place.
 fn in_place(before: &[&[u8]], after: &[&[u8]], head: usize) -> Option<Vec<Replaced>> {
     if before.len() != after.len() {
         return None;

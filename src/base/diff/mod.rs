@@ -1,7 +1,7 @@
-//! Unified diffs: rendered as text that `git apply` takes, byte for byte, and parsed, applied and reversed with its rules.
+//! Unified diffs: rendered as text that `git apply` takes, byte for byte, and parsed, applied and reversed by git's rules.
 //!
 //! Pure and deterministic: no time limit decides how good a diff is, so the same contents give the same bytes everywhere.
-//! Where git would guess, or silently skip what might be a change, a diff is refused.
+//! Where git would guess, or silently skip a possible change, a diff is refused.
 
 mod apply;
 #[cfg(test)]
@@ -60,7 +60,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Added and removed together: what budgets and gates count.
+    /// Added and removed together: the number that budgets and gates count.
     pub fn total(self) -> u64 {
         self.added.saturating_add(self.removed)
     }
@@ -92,54 +92,54 @@ impl Stat {
     }
 }
 
-/// How many leading folders are taken off the names of a diff.
+/// The number of leading folders removed from the names of a diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strip {
-    /// As many, as `-p` of `git apply` has it.
+    /// This many, like `-p` of `git apply`.
     Exactly(usize),
     /// `a/` and `b/` if both names of a part begin so, or the one that is not `/dev/null`; else nothing.
     #[default]
     Guess,
 }
 
-/// What becomes of text around the parts of a diff.
+/// The treatment of text around the parts of a diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prose {
     /// It is an error.
     #[default]
     Refuse,
-    /// It is skipped, and a warning says so.
+    /// It is skipped with a warning.
     Skip,
 }
 
-/// How a diff is read.
+/// The options of reading a diff.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParseOptions {
-    /// What is taken off the names.
+    /// The leading folders removed from the names.
     pub strip: Strip,
-    /// True if the numbers of lines in the headers of hunks are not to be trusted.
+    /// True if the line counts in the headers of hunks are not to be trusted.
     pub recount: bool,
-    /// What becomes of text around the diff.
+    /// The treatment of text around the diff.
     pub prose: Prose,
 }
 
-/// Reads a unified diff of any number of files. What is malformed is `invalid_input`, or `invalid_path`, with its line.
+/// Reads a unified diff of any number of files. A malformed part is `invalid_input`, or `invalid_path`, with its line.
 pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error> {
     parse::read(text, options).map(|read| read.patch)
 }
 
-/// Repairs the form of a diff: wrong numbers of lines, text and fences around it, context that has lost its space.
+/// Repairs the form of a diff: wrong line counts, text and fences around it, context that has lost its space.
 ///
-/// What can't be repaired without guessing is an error.
+/// A defect that only a guess could repair is an error.
 pub fn repair(text: &[u8]) -> Result<Repaired, Error> {
     repair::repair(text)
 }
 
 impl FilePatch {
-    /// Applies the part to its file: all of it, or nothing and `patch_rejected` says why.
+    /// Applies the part to its file: all of it, or nothing and `patch_rejected` gives the reason.
     ///
-    /// `before` is the file that [`FilePatch::source`] names, as the parts before have left it; none if there is none. The caller
-    /// makes sure that the target of a rename or a copy does not exist.
+    /// `before` is the file that [`FilePatch::source`] names, after the parts before; none if it does not exist. The caller
+    /// checks that the target of a rename or a copy does not exist.
     pub fn apply(&self, before: Option<Side<'_>>, placement: Placement) -> Result<Patched, Error> {
         apply::apply(self, before, placement)
     }
@@ -168,14 +168,14 @@ impl<'a> From<&'a Content> for Side<'a> {
 /// Renders one file's part of a patch in git's format, with three lines of context, and counts its lines. Parts put together
 /// in the order of their paths are a patch.
 ///
-/// Git keeps one permission bit, the owner's execute bit; what only changes other bits is not in the patch. A file that becomes
-/// a symbolic link, or the other way round, is a deletion and a creation, as git has it. A file that
-/// holds a NUL byte is `unreadable`, since a patch of text can't show it, unless it goes: then git's name for it is shown.
+/// Git keeps one permission bit, the owner's execute bit; changes of other bits are not in the patch. As in git, a file that
+/// becomes a symbolic link, or the reverse, is a deletion and a creation. A file that holds a NUL byte is `unreadable`, since a
+/// patch of text can't show it. Its deletion shows git's object name.
 pub fn render(path: &RepoPath, before: Option<Side<'_>>, after: Option<Side<'_>>) -> Result<(Vec<u8>, Stat), Error> {
     render_with(path, before, after, Hunks::new)
 }
 
-/// As [`render`], with somebody who knows which lines differ.
+/// As [`render`], with a function that knows the lines that differ.
 fn render_with<'a>(
     path: &RepoPath,
     before: Option<Side<'a>>,

@@ -1,4 +1,5 @@
-//! Cases for the judges: patches of small files, damaged as people and models damage them, and files that have moved on.
+//! Cases for the differential tests: patches of small files, damaged as people and models damage them, and files that have
+//! changed since.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        // Seeds that are near must not give the same numbers later.
+        // Similar seeds must not give the same numbers later.
         let mut random = Random(seed);
         Random(random.next())
     }
@@ -179,7 +180,7 @@ const PROSE: &[&str] = &[
     "\n",
 ];
 
-/// What leaves a patch good, and files that have moved on.
+/// Changes that leave a patch valid, and later changes of the files.
 fn gently(random: &mut Random, patch: &mut Lines, tree: &mut Tree) {
     let headers = headers(patch);
     let hunk = |random: &mut Random| (!headers.is_empty()).then(|| headers[random.below(headers.len())]);
@@ -274,7 +275,7 @@ const HEADS: &[&str] = &[
     "GIT binary patch\n",
 ];
 
-/// What may break a patch.
+/// Changes that may break a patch.
 fn roughly(random: &mut Random, patch: &mut Lines) {
     if patch.is_empty() {
         return;

@@ -13,7 +13,7 @@ use crate::base::{
 /// Git modes before and after; none where the file does not exist.
 type Modes = (Option<u32>, Option<u32>);
 
-/// Appends the `diff --git` line and what follows it about modes.
+/// Appends the `diff --git` line and the lines about modes.
 pub(super) fn write_header(path: &RepoPath, modes: Modes, out: &mut Vec<u8>) {
     let mut head = format!("diff --git {} {}\n", quoted("a/", path), quoted("b/", path));
     match modes {
@@ -31,7 +31,7 @@ pub(super) fn write_sides(path: &RepoPath, modes: Modes, out: &mut Vec<u8>) {
         None => "/dev/null".to_owned(),
         Some(_) => {
             let name = quoted(prefix, path);
-            // Readers take what follows a tab for a date, so a tab ends a name that holds a space.
+            // Readers take the text after a tab for a date, so a tab ends a name that holds a space.
             let end = if name.contains(' ') { "\t" } else { "" };
             name + end
         }
@@ -39,7 +39,7 @@ pub(super) fn write_sides(path: &RepoPath, modes: Modes, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("--- {}\n+++ {}\n", side("a/", modes.0), side("b/", modes.1)).as_bytes());
 }
 
-/// The whole part of a patch that deletes a file of which only git's name for its contents is shown.
+/// The whole part of a patch that deletes a file and shows only git's object name of its contents.
 pub(super) fn binary_deletion(path: &RepoPath, modes: Modes, name: &str) -> Vec<u8> {
     let mut out = Vec::new();
     write_header(path, modes, &mut out);
@@ -85,7 +85,7 @@ static DATE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant")
 });
 
-/// The beginning of time, by which `diff -N` says that a file does not exist.
+/// The Unix epoch, by which `diff -N` marks a file that does not exist.
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?-u)\t(1969-12-31|1970-01-01) ([0-2][0-9]):([0-5][0-9]):00(?:\.0+)? ([-+])([0-2][0-9]):?([0-5][0-9])\n?$",
@@ -108,7 +108,7 @@ pub(super) fn plain(rest: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// True if the date on the line is the beginning of time, in any time zone.
+/// True if the date on the line is the Unix epoch, in any time zone.
 pub(super) fn is_epoch(line: &[u8]) -> bool {
     let Some(found) = EPOCH.captures(line) else { return false };
     let number = |at: usize| -> i32 {
@@ -157,12 +157,12 @@ pub(super) fn bare(rest: &[u8], level: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// True for the name of no file.
+/// True for `/dev/null`.
 pub(super) fn is_null(rest: &[u8]) -> bool {
     rest.strip_prefix(b"/dev/null").is_some_and(|end| end.first().is_some_and(|byte| is_end(*byte) || *byte == b' '))
 }
 
-/// What follows the hashes of an `index` line, where the mode is.
+/// The text after the hashes of an `index` line, which holds the mode.
 pub(super) fn index_mode(rest: &[u8]) -> Option<&[u8]> {
     let line = until(rest, |byte| byte == b'\n');
     let dots = memchr::memmem::find(line, b"..")?;
@@ -203,9 +203,9 @@ pub(super) fn path(at: usize, name: &[u8]) -> Result<RepoPath, Error> {
     })
 }
 
-/// The level and the name of a `diff --git` line that has the same name twice, each behind as many folders as the level says.
+/// The level and the name of a `diff --git` line that has the same name twice, each behind `level` folders.
 ///
-/// A rename has two names; its lines `rename from` and `rename to` say them without doubt.
+/// A rename has two names; its lines `rename from` and `rename to` give them unambiguously.
 pub(super) fn git_line(line: &[u8], strip: Strip) -> (usize, Option<Vec<u8>>) {
     let rest = line.strip_prefix(b"diff --git ").unwrap_or(line);
     let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
@@ -285,7 +285,7 @@ fn until(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> &[u8] {
     &bytes[..end]
 }
 
-/// Reads a name in double quotes with C's escapes, and says what follows it.
+/// Reads a name in double quotes with C's escapes, and returns the rest.
 fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut name = Vec::new();

@@ -1,4 +1,4 @@
-//! Git as the judge of our patches: what we render, `git apply` takes, and makes exactly the post-images.
+//! Git checks our patches: `git apply` takes each rendered patch, and makes exactly the post-images.
 #![expect(clippy::disallowed_methods, reason = "the judge is a program and works on files")]
 
 use std::{
@@ -80,7 +80,7 @@ fn put(root: &Path, path: &RepoPath, content: &Content) {
     fs::set_permissions(&file, fs::Permissions::from_mode(content.mode)).unwrap();
 }
 
-/// Writes the pre-images, lets git apply our patch, and compares what is there with the post-images.
+/// Writes the pre-images, lets git apply our patch, and compares the tree with the post-images.
 fn apply(mut changes: Vec<Change>) -> Result<(), String> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     let patch = render_all(&changes);

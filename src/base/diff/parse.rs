@@ -1,4 +1,4 @@
-//! Reads a patch: finds the parts of files, and makes sure that nothing between them is lost.
+//! Reads a patch: finds the parts of files, and ensures that nothing between them is lost.
 
 use super::{
     ParseOptions, Prose, body, header,
@@ -7,13 +7,13 @@ use super::{
 };
 use crate::base::error::{Code, Error};
 
-/// A patch, and which lines are no part of it, counted from 0.
+/// A patch, and the lines outside it, counted from 0.
 pub(super) struct Read {
     pub(super) patch: Patch,
     pub(super) skipped: Vec<usize>,
 }
 
-/// Reads a patch. What `git apply` refuses is refused, and so is what it would skip though it might be a change.
+/// Reads a patch. A patch that `git apply` refuses is refused, and so is a possible change that it would skip.
 pub(super) fn read(text: &[u8], options: &ParseOptions) -> Result<Read, Error> {
     let text = Text::new(text);
     let mut parser = Parser { text: &text, options, at: 0, skipped: Vec::new() };
@@ -34,11 +34,11 @@ struct Parser<'a> {
     options: &'a ParseOptions,
     /// The next line.
     at: usize,
-    /// Lines that belong to no part, but for empty ones.
+    /// Lines that belong to no part, except empty ones.
     skipped: Vec<usize>,
 }
 
-/// A header and the line that it begins on.
+/// A header and its first line.
 type Found = (usize, header::Header);
 
 impl Parser<'_> {
@@ -143,7 +143,7 @@ impl Parser<'_> {
         Ok(part)
     }
 
-    /// A file that comes into being has no old lines, and one that goes no new ones.
+    /// A created file has no old lines, and a deleted one no new lines.
     fn check(&self, part: &FilePatch, old: usize, new: usize) -> Result<(), Error> {
         let what = match &part.operation {
             Operation::Create { path } if old > 0 => {
@@ -176,8 +176,8 @@ impl Parser<'_> {
         Err(no_hunk(self.text, part.line - 1))
     }
 
-    /// Makes sure that a line that is none of a hunk's does not stand in the middle of it. Where the numbers of lines can't be
-    /// trusted, only the end of a fence or of a mail says that the hunk is over.
+    /// Ensures that no foreign line stands inside the hunk. Where the line counts can't be trusted, only the end of a fence or
+    /// of a mail ends the hunk.
     fn check_rest(&self, part: &FilePatch) -> Result<(), Error> {
         let text = self.text;
         let is_over = |at: usize| {
@@ -199,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Makes sure that a hunk has not more lines than its header says.
+    /// Ensures that a hunk has no more lines than its header says.
     fn check_end(&mut self, part: &FilePatch, hunk: &Hunk) -> Result<(), Error> {
         let text = self.text;
         let mut end = self.at;
@@ -224,7 +224,7 @@ impl Parser<'_> {
     }
 }
 
-/// Lines around the parts that programs write and that say nothing more, and empty ones.
+/// Lines that programs write around the parts without further meaning, and empty ones.
 fn is_preamble(line: &[u8]) -> bool {
     let words: &[&[u8]] = &[b"Index: ", b"diff -", b"Only in "];
     matches!(line, b"\n" | b"\r\n")
@@ -251,7 +251,7 @@ fn binary(text: &Text, at: usize, part: Option<&FilePatch>) -> Error {
 const HUNK_HINT: &str =
     "after the names comes a line like `@@ -12,7 +12,8 @@`: first line and number of lines, before and after";
 
-/// Names of a file without anything that changes it.
+/// Names of a file without any change of it.
 fn no_hunk(text: &Text, at: usize) -> Error {
     malformed(text, at, "names a file, but no hunk follows").hint(HUNK_HINT)
 }

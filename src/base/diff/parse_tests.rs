@@ -1,4 +1,4 @@
-//! Which diffs are read, how their headers are understood, and what is refused.
+//! Tests of the parser: accepted diffs, the reading of their headers, and refusals.
 
 use super::*;
 
@@ -149,7 +149,7 @@ fn text_around_a_diff_is_refused_or_skipped_with_a_warning() {
     assert_eq!(read(&svn, Strip::Guess, Prose::Refuse).unwrap().files.len(), 1);
 }
 
-/// What git would skip without a word.
+/// Changes that git would skip silently.
 #[test]
 fn no_change_is_lost_in_text_that_is_skipped() {
     let one = |text: &str, words: &str| {

@@ -10,11 +10,11 @@ use crate::base::path::RepoPath;
 pub struct Patch {
     /// The parts.
     pub files: Vec<FilePatch>,
-    /// What was skipped or looks wrong but does no harm, a sentence each.
+    /// Harmless oddities and skipped text, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// What a part of a patch does with which file.
+/// The operation of a part of a patch, and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The file exists and stays; its lines or its mode change.
@@ -29,21 +29,21 @@ pub enum Operation {
     },
     /// The file exists, and the hunks take all of its lines.
     Delete {
-        /// The file that goes.
+        /// The deleted file.
         path: RepoPath,
     },
-    /// The file gets another name, and maybe other lines.
+    /// The file gets another name, and perhaps other lines.
     Rename {
-        /// The name that goes.
+        /// The old name.
         from: RepoPath,
-        /// The name that comes; must not exist.
+        /// The new name; must not exist.
         to: RepoPath,
     },
-    /// A second file is made of the first, maybe with other lines.
+    /// A second file is made from the first, perhaps with other lines.
     Copy {
-        /// The file that stays as it is.
+        /// The original, which stays as it is.
         from: RepoPath,
-        /// The file that comes; must not exist.
+        /// The copy; must not exist.
         to: RepoPath,
     },
 }
@@ -51,25 +51,25 @@ pub enum Operation {
 /// The part of a patch that is about one file.
 #[derive(Clone, Debug)]
 pub struct FilePatch {
-    /// What happens to which file.
+    /// The operation and its file.
     pub operation: Operation,
-    /// The git mode that the file is said to have, such as `0o100644`.
+    /// The git mode of the file before, as the header states it, such as `0o100644`.
     pub old_mode: Option<u32>,
-    /// The git mode that the file is to have.
+    /// The git mode of the file after.
     pub new_mode: Option<u32>,
     /// The hunks, as they stand in the diff.
     pub hunks: Vec<Hunk>,
-    /// Where the part begins in the diff, 1-based.
+    /// The first line of the part in the diff, 1-based.
     pub line: usize,
-    /// The header does not say whether the file exists already, and one hunk only adds: it may be missing, as git has it.
+    /// True if the header leaves the file's existence open and its only hunk only adds: the file may be missing, as in git.
     pub(super) may_create: bool,
-    /// The same for a hunk that only removes: turned round, it may create.
+    /// The same for a hunk that only removes: reversed, it may create.
     pub(super) may_delete: bool,
-    /// The file is binary and goes; this is what git calls its contents.
+    /// Git's object name of a binary file that is deleted.
     pub(super) blob: Option<String>,
 }
 
-/// Which lines of a file a side of a hunk says to be.
+/// The range of a file's lines that one side of a hunk covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The first line, 1-based; if there are no lines, the line before.
@@ -85,7 +85,7 @@ impl Position {
     }
 }
 
-/// What a line of a hunk does.
+/// The effect of a line of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It is on both sides.
@@ -109,11 +109,11 @@ impl Kind {
 /// Lines that follow each other in a file, before and after.
 #[derive(Clone, Debug)]
 pub struct Hunk {
-    /// Where its header stands in the diff, 1-based.
+    /// The line of its header in the diff, 1-based.
     pub line: usize,
-    /// Where its lines are in the pre-image, as the header says.
+    /// The position of its lines in the pre-image, as the header says.
     pub old: Position,
-    /// Where its lines will be in the post-image, as the header says.
+    /// The position of its lines in the post-image, as the header says.
     pub new: Position,
     pub(super) text: Arc<Vec<u8>>,
     pub(super) lines: Vec<(Kind, Range<usize>)>,
@@ -135,13 +135,13 @@ impl Hunk {
         self.lines().filter(|line| line.0 != Kind::Removed).map(|line| line.1)
     }
 
-    /// How many lines it adds and removes.
+    /// The number of lines that it adds and removes.
     pub fn size(&self) -> Lines {
         let count = |kind: Kind| self.lines.iter().filter(|line| line.0 == kind).count() as u64;
         Lines { added: count(Kind::Added), removed: count(Kind::Removed) }
     }
 
-    /// True if no line of context follows the last change: then git has it reach the file's end.
+    /// True if no context follows the last change: git then requires the hunk to reach the file's end.
     pub(super) fn is_open_ended(&self) -> bool {
         !self.lines.last().is_some_and(|line| line.0 == Kind::Context)
     }
@@ -165,7 +165,7 @@ impl FilePatch {
         }
     }
 
-    /// The file that is there afterwards; none for a deletion.
+    /// The file that exists afterwards; none for a deletion.
     pub fn target(&self) -> Option<&RepoPath> {
         match &self.operation {
             Operation::Modify { path } | Operation::Create { path } => Some(path),
@@ -184,8 +184,8 @@ impl FilePatch {
 
     /// The part that undoes this one. The parts of a patch are undone last to first.
     ///
-    /// What undoes a copy is not known from the patch alone; like git, this turns its names round, and the copy then finds
-    /// that its target exists.
+    /// The patch alone does not tell the undoing of a copy. Like git, this swaps its names, and the copy then finds that its
+    /// target exists.
     #[must_use]
     pub fn reversed(&self) -> FilePatch {
         let operation = match self.operation.clone() {
@@ -204,7 +204,7 @@ impl FilePatch {
         part
     }
 
-    /// How many lines the hunks add and remove.
+    /// The number of lines that the hunks add and remove.
     pub fn size(&self) -> Lines {
         self.hunks.iter().map(Hunk::size).sum()
     }

@@ -1,5 +1,5 @@
-//! Where the lines of a hunk are in a file: the lines of the file, and a search that costs one pass and one table for each power
-//! of two among the lengths of hunks. Of a hunk, its first and its last lines are looked up, which together are all of it.
+//! Finds the lines of a hunk in a file. The search costs one pass and one table for each power of two among the lengths of
+//! hunks. It looks up the first and the last lines of a hunk, which together are all of it.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ pub(super) struct Lines<'a> {
     bytes: &'a [u8],
     starts: Vec<usize>,
     hashes: Vec<u64>,
-    /// For a length of windows, a power of two, where each hash occurs.
+    /// The positions of each hash, by the length of the windows, a power of two.
     windows: BTreeMap<usize, Windows>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Lines<'a> {
         at + lines.len() <= self.len() && lines.iter().enumerate().all(|(i, line)| self.line(at + i) == *line)
     }
 
-    /// The places where the lines stand, in order, that are not `taken`: `limit` at most. Lines that are none stand nowhere.
+    /// The free places of the lines, in order, `limit` at most. An empty list of lines has no place.
     pub(super) fn places(&mut self, lines: &[&[u8]], taken: &[Range<usize>], limit: usize) -> Vec<usize> {
         if lines.is_empty() || lines.len() > self.len() {
             return Vec::new();
@@ -111,7 +111,7 @@ impl Windows {
         (hash ^ hash >> 29) as usize & (self.first.len() - 1)
     }
 
-    /// Where a window has the first hash, and the one that begins so many lines later the second. The rarer of the two leads.
+    /// The windows with the first hash that have the second one `later` lines behind them. The rarer of the two leads.
     fn places(&self, (head, tail): (u64, u64), later: usize) -> impl Iterator<Item = usize> {
         let size = |hash: u64| self.sizes[self.bucket(hash)];
         let (leading, before) = if size(head) <= size(tail) { (head, 0) } else { (tail, later) };

@@ -1,4 +1,4 @@
-//! Renders a change that was made by a diff: which lines differ is known from its hunks, and need not be found again.
+//! Renders a change that a diff made: its hunks tell the lines that differ, so no comparison is needed.
 
 use super::{
     PlacedHunk, Side, Stat,
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// As [`super::render`], for a file that exists before and after a part of a patch was applied to it: linear, however many hunks
-/// there are. `placed` says where they were applied.
+/// As [`super::render`], for a file that exists before and after the application of a part of a patch. Linear for any number of
+/// hunks. `placed` holds their places.
 pub fn render_placed(
     part: &FilePatch,
     placed: &[PlacedHunk],
@@ -22,7 +22,7 @@ pub fn render_placed(
 /// The runs of lines that the hunks replace.
 fn runs(part: &FilePatch, placed: &[PlacedHunk]) -> Vec<Replaced> {
     let mut runs: Vec<Replaced> = Vec::new();
-    // Where the post-image is, when the pre-image is at its first line.
+    // The offset of the post-image when the pre-image is at its first line.
     let (mut added, mut removed) = (0, 0);
     for (hunk, placed) in part.hunks.iter().zip(placed) {
         let mut before = placed.at.saturating_sub(1);
@@ -53,7 +53,7 @@ mod tests {
         path::RepoPath,
     };
 
-    /// Applies what one rendering says, renders again from the hunks, and compares.
+    /// Applies one rendering, renders again from the hunks, and compares.
     #[track_caller]
     fn check(before: &str, after: &str) {
         let side = |text: &'static str| Side { bytes: text.as_bytes(), mode: 0o644 };

@@ -1,4 +1,5 @@
-//! Says why the part of a patch can't be applied: what was expected, what is there, and where the lines are instead.
+//! Explains why the part of a patch can't be applied: the expected lines, the lines found, and other places of the expected
+//! ones.
 
 use super::{
     apply::{Placer, Wanted},
@@ -10,10 +11,10 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// How many places a message lists.
+/// The number of places that a message lists.
 pub(super) const PLACES: usize = 20;
 
-/// How many places are looked at where each has to be compared.
+/// The number of places that are compared one by one.
 pub(super) const LOOKED_AT: usize = 200;
 
 fn rejected(part: &FilePatch, message: String) -> Error {
@@ -71,14 +72,14 @@ fn about(placer: &Placer<'_>, wanted: &Wanted<'_>, what: &str) -> Error {
     rejected(placer.part, message).detail("hunk", wanted.number).detail("line", wanted.hunk.line)
 }
 
-/// The lines are elsewhere than behind the hunk before.
+/// The lines stand before the end of the preceding hunk.
 pub(super) fn out_of_order(placer: &Placer<'_>, wanted: &Wanted<'_>, place: usize) -> Error {
     about(placer, wanted, &format!("is about line {}, which is not behind the hunk before it", place + 1))
         .detail("places", vec![place + 1])
         .hint("put the hunks into the order of the file and join those that overlap")
 }
 
-/// The lines are where the old position says, but the new position says another line.
+/// The lines are at the old position, but the new position names another line.
 pub(super) fn contradiction(placer: &Placer<'_>, wanted: &Wanted<'_>) -> Error {
     let (old, new) = (wanted.hunk.old, wanted.hunk.new);
     let should = (wanted.stated.0 as i64 + placer.shift).max(0) + i64::from(new.count > 0);
@@ -90,7 +91,7 @@ pub(super) fn contradiction(placer: &Placer<'_>, wanted: &Wanted<'_>) -> Error {
         .hint(format!("with the hunks before it, its header is `{header}`; `nrv.diff.repair` counts again"))
 }
 
-/// The lines are at several places, and not where the header says.
+/// The lines are at several places, and not at the position in the header.
 pub(super) fn ambiguous(placer: &Placer<'_>, wanted: &Wanted<'_>, places: &[usize]) -> Error {
     let numbers: Vec<usize> = places.iter().take(PLACES).map(|place| place + 1).collect();
     let more = if places.len() > PLACES { " and more" } else { "" };
@@ -112,7 +113,7 @@ pub(super) fn unfinished(placer: &Placer<'_>, wanted: &Wanted<'_>) -> Error {
         .hint("replace the last line by one with a line feed, and add the lines after it")
 }
 
-/// The lines are not where they have to be.
+/// The lines are not at their place.
 pub(super) fn no_match(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Error {
     if wanted.lines.is_empty() {
         return no_context(placer, wanted);
@@ -138,14 +139,14 @@ pub(super) fn no_match(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Error {
     error.hint(hint(placer, wanted, expected, found))
 }
 
-/// How many bytes of two lines need not be shown, because they are alike and more than a message has room for.
+/// The number of equal bytes of two lines that a message has no room for.
 fn alike(a: &[u8], b: &[u8]) -> usize {
     const BEFORE: usize = 40;
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     if same < SHOWN {
         return 0;
     }
-    // No letter is cut in two.
+    // Cuts no character in two.
     let is_inside = |at: &usize| a.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     (same - BEFORE - 3..=same - BEFORE).rev().find(|at| !is_inside(at)).unwrap_or(same - BEFORE)
 }
@@ -180,7 +181,7 @@ fn elsewhere(placer: &Placer<'_>, wanted: &Wanted<'_>, places: &[usize], first: 
     about(placer, wanted, &format!("{what}: they are at line {}", first + 1)).detail("places", numbers).hint(hint)
 }
 
-/// Nothing says where the new lines go.
+/// Nothing tells the place of the new lines.
 fn no_context(placer: &Placer<'_>, wanted: &Wanted<'_>) -> Error {
     let last = placer.lines.len();
     let what =
@@ -193,7 +194,7 @@ fn line_at<'a>(placer: &Placer<'a>, at: usize) -> Option<&'a [u8]> {
     (at < placer.lines.len()).then(|| placer.lines.line(at))
 }
 
-/// The place at which most lines are as expected; none if no line is anywhere.
+/// The place where most lines are as expected; none if no line is anywhere.
 fn nearest(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Option<usize> {
     let stated = wanted.stated.0;
     let mut candidates = vec![stated];
@@ -207,13 +208,13 @@ fn nearest(placer: &mut Placer<'_>, wanted: &Wanted<'_>) -> Option<usize> {
     let alike = |place: usize| {
         (0..wanted.lines.len()).filter(|at| line_at(placer, place + at) == Some(wanted.lines[*at])).count()
     };
-    // The nearer to where it should be, the better.
+    // The nearer to the expected place, the better.
     let best =
         candidates.into_iter().map(|place| (alike(place), std::cmp::Reverse(place.abs_diff(stated)), place)).max()?;
     (best.0 > 0).then_some(best.2)
 }
 
-/// What to do about a line that is not as expected.
+/// The next step after a line that differs from the expected one.
 fn hint(placer: &mut Placer<'_>, wanted: &Wanted<'_>, expected: &[u8], found: Option<&[u8]>) -> String {
     let Some(found) = found else {
         return format!("the file has {}; make the diff against the file as it is", lines(placer.lines.len()));

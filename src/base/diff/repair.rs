@@ -1,4 +1,4 @@
-//! Repairs what is wrong with the form of a diff, and says each time what it did. It never guesses contents.
+//! Repairs the form of a diff, and reports each repair. It never guesses contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::base::error::Error;
 pub struct Repaired {
     /// The diff, which parses without any leniency.
     pub text: Vec<u8>,
-    /// What was done, a sentence each; empty if nothing was wrong.
+    /// The repairs, a sentence each; empty if nothing was wrong.
     pub repairs: Vec<String>,
 }
 
-/// What some editors write before a text.
+/// The mark that some editors write before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) fn repair(text: &[u8]) -> Result<Repaired, Error> {
@@ -49,7 +49,7 @@ pub(super) fn repair(text: &[u8]) -> Result<Repaired, Error> {
     Ok(repaired)
 }
 
-/// Whether paths are good is not the question here, so whatever their prefixes are, they may pass.
+/// Reads with any prefixes, since the validity of paths is checked elsewhere.
 fn read(bytes: &[u8], recount: bool, prose: Prose) -> Result<parse::Read, Error> {
     let with = |strip: Strip| parse::read(bytes, &ParseOptions { strip, recount, prose });
     with(Strip::Guess).or_else(|error| with(Strip::Exactly(1)).map_err(|_| error))
@@ -59,7 +59,7 @@ struct Writer<'a> {
     text: &'a Text,
     /// Lines that are left out.
     skipped: BTreeSet<usize>,
-    /// Headers of hunks that are written anew.
+    /// Rewritten headers of hunks.
     headers: BTreeMap<usize, String>,
     /// Lines that get a space.
     blank: Vec<usize>,
@@ -67,7 +67,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Says which lines are no part of the diff, a sentence for each run.
+    /// Reports the lines outside the diff, a sentence for each run.
     fn note_skipped(&mut self, skipped: &[usize]) {
         for run in skipped.chunk_by(|a, b| a + 1 == *b) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
@@ -84,7 +84,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the headers of a file's hunks anew where they do not say what the hunks are.
+    /// Rewrites the headers of a file's hunks where their counts are wrong.
     fn count_again(&mut self, part: &FilePatch) {
         let mut shift = 0;
         for hunk in &part.hunks {
@@ -119,7 +119,7 @@ impl Writer<'_> {
         self.headers.insert(at, header);
     }
 
-    /// Context that has lost its space: the line feed alone is left of it.
+    /// Context that has lost its space: only the line feed is left of it.
     fn note_lines(&mut self, at: usize, hunk: &Hunk) {
         let mut next = at;
         for (kind, _) in hunk.lines() {
@@ -152,7 +152,7 @@ impl Writer<'_> {
             let line = self.text.line(at);
             match self.headers.get(&at) {
                 Some(header) => {
-                    // What follows the positions says where in the file they are, for people.
+                    // The text after the positions names the place in the file, for people.
                     let rest = memchr::memmem::find(&line[2..], b" @@").map_or(line.len() - 1, |end| end + 5);
                     out.extend_from_slice(header.as_bytes());
                     out.extend_from_slice(&line[rest..]);

@@ -1,6 +1,6 @@
-//! What of a change wants a look before the rest: where a person is shown the first files only, these are the first.
+//! Ranks the files of a change by risk, so that a short list shows the riskiest first.
 //!
-//! The order is a pure function of paths and of a patch. It judges nothing: gates do that.
+//! The order is a pure function of paths and of a patch. Gates judge; this does not.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Stat, parts};
 
-/// Lines of one file from which on its change is large.
+/// Lines of one file from which its change is large.
 const LARGE: usize = 500;
 
-/// Files that builds, tests and package managers run, or of which they run what they name.
+/// Files that builds, tests and package managers run, or whose commands they run.
 const RUNS: &[&str] = &[
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
@@ -56,30 +56,30 @@ const LOCKED: &[&str] = &[
     "yarn.lock",
 ];
 
-/// Endings of scripts of shells.
+/// File extensions of shell scripts.
 const SCRIPTS: &[&str] = &["bash", "bat", "cmd", "fish", "ksh", "ps1", "sh", "zsh"];
 
-/// Why a file's change wants a look, the strongest first.
+/// The reason that a file's change needs review, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// It is or becomes a symbolic link.
     Link,
-    /// It becomes executable, or is made so.
+    /// It becomes executable, or is created so.
     Executable,
-    /// A build, a test, a package manager or a service runs it or what it says.
+    /// A build, a test, a package manager or a service runs it or its commands.
     Runs,
     /// Its name or that of a folder begins with a dot.
     Hidden,
-    /// It is a script of a shell.
+    /// It is a shell script.
     Script,
-    /// It goes away.
+    /// It is removed.
     Removed,
-    /// It was not there.
+    /// It is new.
     New,
     /// A package manager writes it.
     Locked,
-    /// It is no text.
+    /// It is binary.
     Binary,
     /// Very many of its lines change.
     Large,
@@ -157,7 +157,7 @@ pub fn marks_of_path(path: &str) -> Vec<Mark> {
     marks.into_iter().filter(|(_, holds)| *holds).map(|(mark, _)| mark).collect()
 }
 
-/// Puts what wants a look first; what has no mark keeps its order after that.
+/// Puts the files with marks first; the others keep their order after them.
 pub fn sort_by_risk<T>(files: &mut [T], marks: impl Fn(&T) -> &[Mark]) {
     files.sort_by(|one, other| {
         let key = |file| {
@@ -181,7 +181,7 @@ pub fn marked<'s>(stats: &'s [Stat], patch: &[u8]) -> Vec<(&'s Stat, Vec<Mark>)>
     marked
 }
 
-/// How many files there are of each kind: each counts once, by its strongest mark.
+/// The number of files of each kind: each counts once, by its strongest mark.
 pub fn counted<'m>(files: impl Iterator<Item = &'m [Mark]>) -> Vec<(String, u64)> {
     let mut counts: BTreeMap<Option<Mark>, u64> = BTreeMap::new();
     for marks in files {

@@ -1,4 +1,4 @@
-//! What holds for every text: what we render we apply and undo, and nothing makes the parser panic.
+//! Properties of every text: a rendered patch applies and reverses, and no text makes the parser panic.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn strict() -> ParseOptions {
     ParseOptions::default()
 }
 
-/// The file after the parts of a patch, last to first if they are turned round.
+/// The file after the parts of a patch, last to first if they are reversed.
 fn apply_all(patch: &Patch, before: Option<Content>, reverse: bool) -> Result<Option<Content>, Error> {
     let mut parts = patch.files.clone();
     if reverse {

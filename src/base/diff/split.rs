@@ -1,8 +1,8 @@
-//! A patch as git and nrv write it, part by part, for those who show it. Nothing is checked: what is odd stays as it is.
+//! Splits a patch of git or nrv into its parts, for display. Nothing is checked: oddities stay.
 
 use super::{Strip, name};
 
-/// What a patch says of one file.
+/// One file's part of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// Its lines, from `diff --git` on.

@@ -7,7 +7,7 @@ use crate::base::{
     text::is_hidden,
 };
 
-/// How much of a line a message shows.
+/// The number of bytes of a line that a message shows.
 pub(super) const SHOWN: usize = 160;
 
 /// A diff and where its lines begin. Lines are counted from 0 here, and from 1 in messages.
@@ -31,7 +31,7 @@ impl Text {
         self.starts.len() - 1
     }
 
-    /// Where a line stands, with its line feed.
+    /// The bytes of a line, with its line feed.
     pub(super) fn range(&self, at: usize) -> Range<usize> {
         self.starts[at]..self.starts[at + 1]
     }

@@ -1,12 +1,12 @@
-//! What goes wrong with a model: a kind of error, and whether trying again may help.
+//! Failures of models: the kind of an error, and its retriability.
 //!
-//! It stands below the room that talks to models, since a script's process has to say too that a reply does not fit.
+//! It stands below the room that talks to models, since a script's process also reports replies that do not fit.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Code, Error};
 
-/// What went wrong: `details.kind` of an error.
+/// The kind of failure: `details.kind` of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -14,21 +14,21 @@ pub enum Kind {
     Authentication,
     /// The request has more tokens than the model can take.
     ContextOverflow,
-    /// What should be JSON is not.
+    /// Text that should be JSON is not.
     MalformedJson,
-    /// The server has too much to do.
+    /// The server is overloaded.
     Overloaded,
     /// Too many requests.
     RateLimit,
     /// The model, or a filter, refuses to answer.
     Refusal,
-    /// The reply is JSON, but not what the schema asks for.
+    /// The reply is JSON that does not fit the schema.
     Schema,
     /// The server failed, or does not accept the request.
     Server,
     /// Nothing came for too long.
     Timeout,
-    /// The model did not call the tools that it had to, or others.
+    /// The model did not call the required tools, or called others.
     ToolChoice,
     /// The end of the reply is missing.
     Truncated,
@@ -76,22 +76,22 @@ impl Kind {
     }
 }
 
-/// What kind of error of a model this is; none if it is not about a model.
+/// The kind of a model error; none if the error is not about a model.
 pub fn kind(error: &Error) -> Option<Kind> {
     Kind::deserialize(error.details().get("kind")?).ok()
 }
 
-/// An error that will come again if the same is asked again.
+/// An error that a retry of the same request would meet again.
 pub(crate) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
     of_kind(kind, false, message)
 }
 
-/// An error that may be gone the next time.
+/// An error that a retry may not meet.
 pub(crate) fn passing(kind: Kind, message: impl Into<String>) -> Error {
     of_kind(kind, true, message)
 }
 
-/// An error of a kind, with what to do about it.
+/// An error of a kind, with a hint.
 pub(crate) fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
     let code = if retriable { Code::ModelUnavailable } else { Code::ModelFailed };
     Error::new(code, message).detail("kind", kind.as_str()).detail("retriable", retriable).hint(kind.hint(retriable))

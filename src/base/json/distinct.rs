@@ -1,4 +1,4 @@
-//! JSON in which no object has a key twice: readers differ in which of the two holds, and who reviews sees the other.
+//! JSON without duplicate keys: readers differ in which of two values they take, so a reviewer might see the other one.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// A value that was read so.
+/// A value without duplicate keys.
 struct Distinct(Value);
 
 /// Reads a value; an object that has a key twice is an error, with its place like all others.

@@ -1,10 +1,10 @@
-//! Is a text exactly canonical JSON? Told in one pass over its bytes, without building values.
+//! Checks in one pass over its bytes that a text is canonical JSON, without building values.
 
 use serde_json::Value;
 
 use super::canonical_value;
 
-/// How deep values may be nested; what reads them refuses more.
+/// The deepest nesting of values; the readers refuse more.
 const DEEPEST: usize = 127;
 
 /// The end of the canonical JSON value that begins at an offset; none if there is none.
@@ -99,7 +99,7 @@ fn string(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Of several ways to write a character, the one that there has to be.
+/// The end of an escape, if it is the canonical spelling of its character.
 fn escape(text: &[u8], at: usize) -> Option<usize> {
     match text.get(at + 1)? {
         b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
@@ -122,7 +122,7 @@ fn number(text: &[u8], at: usize) -> Option<usize> {
     if is_integer || is_written_so(token) { Some(at + length) } else { None }
 }
 
-/// True if a number is what the same number is written as.
+/// True if a number has its canonical spelling.
 fn is_written_so(token: &[u8]) -> bool {
     let number: Option<Value> = serde_json::from_slice(token).ok();
     number.and_then(|number| canonical_value(&number).ok()).is_some_and(|text| text.as_bytes() == token)

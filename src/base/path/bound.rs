@@ -7,7 +7,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// Special characters that the globs of a list may have together.
 const MOST_SPECIAL: usize = 1 << 16;
 
-/// Checks a list before it is compiled; an error is a phrase that goes on after what has the list.
+/// Checks a list before it is compiled; an error is a phrase that follows the name of the list's owner.
 pub fn check<S: AsRef<str>>(globs: &[S]) -> Result<(), String> {
     let sum = |count: fn(&str) -> usize| globs.iter().map(|glob| count(glob.as_ref())).sum::<usize>();
     let special = |glob: &str| glob.bytes().filter(|byte| b"*?[{,".contains(byte)).count();

@@ -1,6 +1,6 @@
-//! The protected names of the release before records named their rules: by them its records are judged when they are replayed.
+//! The protected names of the release before records named their rules. Replay judges that release's records by them.
 //!
-//! Nothing that is done now asks here.
+//! Nothing else uses them.
 
 use super::{RepoPath, protected};
 
@@ -25,7 +25,7 @@ const NEVER_WRITTEN: &[(&str, &str)] = &[
     (".idea", "an editor runs tasks that it names"),
 ];
 
-/// Why a run of that release could not write the path; none if it could.
+/// The reason that a run of that release could not write the path; none if it could.
 pub fn write_refusal(path: &RepoPath) -> Option<&'static str> {
     if protected::is_temporary(path.file_name()) {
         return Some("names of that form are kept for open transactions");

@@ -1,15 +1,15 @@
-//! Where a symbolic link may lead: beneath the root, and not into folders that nobody reads through it.
+//! Targets of symbolic links: beneath the root, and not in folders that no link may expose.
 //!
-//! Pure: whether anything stands there is not asked. A link's own folder is opened with no link on the way, so that `..` at
-//! the beginning of a target means what it says; further on it might not, and is refused.
+//! Pure: the existence of the target is not checked. A link's own folder is opened without following links, so that `..` at the
+//! beginning of a target means the parent folder. Further on it might not, and is refused.
 
 use super::{RepoPath, protected};
 use crate::base::error::{Code, Error};
 
-/// Checks the target of a link that is to be made.
+/// Checks the target of a new link.
 ///
-/// `invalid_path` if it is absolute, leaves the workspace or can't be told, `protected_path` if it leads into a folder such as
-/// `.git`.
+/// `invalid_path` if it is absolute, leaves the workspace or can't be resolved; `protected_path` if it leads into a folder such
+/// as `.git`.
 pub fn check_target(link: &RepoPath, target: &[u8]) -> Result<(), Error> {
     let shown = String::from_utf8_lossy(target);
     let refuse = |why: &str| {

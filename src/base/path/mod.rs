@@ -1,4 +1,4 @@
-//! Paths inside a workspace: relative, normalised, and checked once, where they enter.
+//! Paths inside a workspace: relative, normalised, and checked once, on entry.
 //!
 //! A [`RepoPath`] says nothing about what is on disk; `workspace` and `journal` open it beneath the root's handle.
 
@@ -71,7 +71,7 @@ impl RepoPath {
         self.0.rsplit_once('/').map(|(folder, _)| RepoPath(folder.to_owned()))
     }
 
-    /// The path of what this folder holds under a name.
+    /// The path of an entry of this folder.
     #[must_use]
     pub fn child(&self, name: &str) -> RepoPath {
         RepoPath([&self.0, "/", name].concat())

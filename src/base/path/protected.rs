@@ -1,13 +1,13 @@
-//! What no run may write or read: one list, each entry with its reason.
+//! Paths that no run may write or read: one list, each entry with its reason.
 //!
-//! The rule of the line: a file is on it if programs obey it without a person having started one for it, by entering, opening,
-//! cloning or committing in the folder that holds it; shells, editors, agents, git and debuggers have such files. Ordinary files
-//! of projects are not on it, also where they name commands: `package.json`, `Makefile`, workflows of CI services and texts that
-//! instruct agents, such as `AGENTS.md`. A policy permits single files of it by their exact path (`paths.allow_protected`), but
-//! never those by which runs are judged, recorded and approved.
+//! A file is on the list if programs obey it although nobody started them for it: on entering, opening, cloning or committing
+//! in the folder that holds it. Shells, editors, agents, git and debuggers have such files. Ordinary files of projects are not
+//! on it, even if they name commands: `package.json`, `Makefile`, workflows of CI services and texts that instruct agents, such
+//! as `AGENTS.md`. A policy permits single files of it by their exact path (`paths.allow_protected`), but never the files by
+//! which runs are judged, recorded and approved.
 //!
-//! Names are compared at any depth, and as the file systems of other systems may take them: without regard to case, to
-//! characters that are not seen, to dots and blanks at the end, as short names of eight letters, and up to a colon.
+//! Names are compared at any depth, and as other file systems may read them: without regard to case, to invisible characters,
+//! to dots and blanks at the end, as short names of eight letters, and up to a colon.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -16,15 +16,15 @@ use super::RepoPath;
 /// The folder of run records, in the workspace's root.
 pub const RUNS: &str = ".runs";
 
-/// The folder that says whose signatures count, in the workspace's root.
+/// The folder of the accepted signers, in the workspace's root.
 pub const SIGNERS: &str = ".nrv";
 
-/// How the temporary files begin that stand beside a target while a transaction is open.
+/// The prefix of the temporary files that stand beside a target while a transaction is open.
 pub const TEMPORARY: &str = ".nrv-";
 
 /// Files and folders that one sort of program obeys.
 struct Family {
-    /// Why no run may write them.
+    /// The reason that no run may write them.
     reason: &'static str,
     /// Their names, between blanks: a component, or several with `/` between; a `*` at one end stands for anything.
     names: &'static str,
@@ -102,10 +102,10 @@ const PROTECTED: &[Family] = &[
 const NEVER_READ: &[(&str, &str)] =
     &[(".git", "it holds the repository's configuration and credentials"), (RUNS, "it holds the records of runs")];
 
-/// Why a bare name makes a folder a repository, which git enters and obeys.
+/// The reason that a bare name makes a folder a repository, which git enters and obeys.
 const REPOSITORY: &str = "git takes a folder with such a file for a repository, and obeys the configuration there";
 
-/// Characters that file systems or readers take for nothing.
+/// Characters that file systems or readers ignore.
 const UNSEEN: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -123,13 +123,13 @@ const UNSEEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// The list as it is looked at.
+/// The list, indexed for look-up.
 struct Index {
     /// Names of one component that hold no `*`: the reason, and true if nothing permits it.
     names: BTreeMap<String, (&'static str, bool)>,
     /// All others: the components in lower case, and the reason.
     others: Vec<(Vec<String>, &'static str)>,
-    /// Short names, as some file systems make them: how one begins, its extension, and what the long name has.
+    /// Short names, as some file systems make them: the beginning, the extension, and the entry of the long name.
     short: Vec<(String, String, (&'static str, bool))>,
 }
 
@@ -150,7 +150,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// How the short name of a long one begins, with its extension.
+/// The beginning of the short name of a long one, with its extension.
 fn short(name: &str, found: (&'static str, bool)) -> (String, String, (&'static str, bool)) {
     let bare = name.trim_start_matches('.');
     let (stem, extension) = bare.rsplit_once('.').unwrap_or((bare, ""));
@@ -158,23 +158,23 @@ fn short(name: &str, found: (&'static str, bool)) -> (String, String, (&'static 
     (kept(stem, 6), kept(extension, 3), found)
 }
 
-/// Why a run may not write the path; none if it may, as far as this list goes. What a policy permits of it is another question.
+/// The reason that a run may not write the path; none if this list allows it. The permissions of a policy are another question.
 pub fn write_refusal(path: &RepoPath) -> Option<&'static str> {
     find(path).map(|(reason, _)| reason)
 }
 
-/// Why a run may not write the path under a policy that permits these exact paths.
+/// The reason that a run may not write the path under a policy that permits these exact paths.
 pub fn write_refusal_unless(path: &RepoPath, permitted: &[String]) -> Option<&'static str> {
     let (reason, is_lasting) = find(path)?;
     (is_lasting || !permitted.iter().any(|known| known == path.as_str())).then_some(reason)
 }
 
-/// Why no policy can permit a run to write the path; none if it can, or need not.
+/// The reason that no policy can permit a run to write the path; none if one can, or need not.
 pub fn lasting_refusal(path: &RepoPath) -> Option<&'static str> {
     find(path).filter(|(_, is_lasting)| *is_lasting).map(|(reason, _)| reason)
 }
 
-/// Why a folder may hold nothing that a run writes, under a policy that permits these exact paths.
+/// The reason that a run may write nothing in a folder, under a policy that permits these exact paths.
 ///
 /// A folder that holds protected files among others, such as `.github`, is none of those.
 pub fn folder_refusal(path: &RepoPath, permitted: &[String]) -> Option<&'static str> {
@@ -184,7 +184,7 @@ pub fn folder_refusal(path: &RepoPath, permitted: &[String]) -> Option<&'static 
     (is_lasting || !permitted.iter().any(below)).then_some(reason)
 }
 
-/// Why a script may not read the path; none if it may, as far as this list goes.
+/// The reason that a script may not read the path; none if this list allows it.
 pub fn read_refusal(path: &RepoPath) -> Option<&'static str> {
     let hit = |name: &str| NEVER_READ.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
     path.components().find_map(hit).map(|(_, reason)| *reason)
@@ -216,11 +216,11 @@ fn find(path: &RepoPath) -> Option<(&'static str, bool)> {
     named(path, true)
 }
 
-/// The same by the components alone. Of an entry of several, a file in the place of its first ones is covered as well: a link there
-/// would bring all of the entry from elsewhere.
+/// The same by the components alone. An entry of several components also covers a file in the place of the first ones: a link
+/// there would bring in the whole entry from elsewhere.
 fn named(path: &RepoPath, is_file: bool) -> Option<(&'static str, bool)> {
     let index = &*INDEX;
-    // Elsewhere a backslash separates folders.
+    // On other systems a backslash separates folders.
     let parts: Vec<Cow<'_, str>> = path.split(['/', '\\']).filter(|part| !part.is_empty()).map(plain).collect();
     for (at, part) in parts.iter().enumerate() {
         if let Some(found) = index.names.get(part.as_ref()).copied().or_else(|| by_short_name(part)) {
@@ -238,7 +238,7 @@ fn named(path: &RepoPath, is_file: bool) -> Option<(&'static str, bool)> {
     None
 }
 
-/// True if a name is that of a pattern with at most one `*`.
+/// True if a name matches a pattern with at most one `*`.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -258,7 +258,8 @@ fn by_short_name(name: &str) -> Option<(&'static str, bool)> {
     hit.map(|(_, _, found)| *found)
 }
 
-/// A name as other file systems may take it: in lower case, without what is not seen, without dots and blanks at its end, and up to a colon.
+/// A name as other file systems may read it: in lower case, without invisible characters, without dots and blanks at its end,
+/// and up to a colon.
 fn plain(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase() && byte != b':';
     if name.bytes().all(is_plain) && !name.ends_with(['.', ' ']) {
@@ -270,7 +271,7 @@ fn plain(name: &str) -> Cow<'_, str> {
     Cow::Owned(text.trim_end_matches(['.', ' ']).to_owned())
 }
 
-/// A letter in lower case; letters that some take for one of ASCII are that.
+/// A letter in lower case; letters that some systems fold to ASCII become that.
 fn fold(c: char) -> impl Iterator<Item = char> {
     let c = match c {
         '\u{ff01}'..='\u{ff5e}' => u32::from(c).checked_sub(0xfee0).and_then(char::from_u32).unwrap_or(c),
