@@ -1,4 +1,4 @@
-//! The arguments of one command as its program would take them apart: options, their values, operands.
+//! The arguments of one command, parsed like its program: options, their values, operands.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,12 @@ pub(super) struct Flag<'a> {
     pub(super) value: Option<&'a str>,
     /// True if it may be several letters behind one dash.
     joined: bool,
-    /// The option right before it, which may take it for its value.
+    /// The option right before it, which may take it as its value.
     after: Option<&'a str>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Takes arguments apart. `valued` are the options that take the next argument as their value; `-p?` takes only
-    /// what is joined to it.
+    /// Parses arguments. `valued` are the options that take the next argument as their value; `-p?` takes only a joined value.
     pub(super) fn parse(words: &'a [String], valued: &[&str]) -> Self {
         let flags = words.iter().filter(|word| word.starts_with('-')).count();
         let (flags, operands) = (Vec::with_capacity(flags), Vec::with_capacity(words.len() - flags));
@@ -46,7 +45,7 @@ impl<'a> Arguments<'a> {
                 let value = value.or_else(|| is_valued(name).then(|| words.next()).flatten());
                 Flag { name, value, joined: false, after }
             } else {
-                // Of joined letters the first that takes a value has what is left, or the next argument.
+                // The first joined letter that takes a value has the rest, or the next argument.
                 let letters = word.char_indices().skip(1).take_while(|(_, letter)| letter.is_ascii_alphanumeric());
                 let known = |letter: char, mark: &str| {
                     let mut known = valued.iter().filter_map(|known| known.strip_prefix('-')?.strip_prefix(letter));
@@ -77,18 +76,18 @@ impl<'a> Arguments<'a> {
         arguments
     }
 
-    /// The values that an option has been given.
+    /// The values of an option.
     pub(super) fn values(&self, spec: &'a str) -> impl Iterator<Item = &'a str> {
         let spec = Spec::new(spec);
         self.flags.iter().filter(move |flag| spec.names(flag, false)).filter_map(|flag| flag.value)
     }
 
-    /// Whether one of `alternatives` is given, in any spelling.
+    /// True if one of `alternatives` is given, in any spelling.
     pub(super) fn has(&self, alternatives: &[Cow<'_, str>], lenient: bool) -> bool {
         alternatives.iter().any(|spec| self.has_one(spec, lenient))
     }
 
-    /// Whether an option is given: `-f` alone or joined with others, `--force`, `-X=DELETE` with that value, `/s`.
+    /// True if an option is given: `-f` alone or joined with others, `--force`, `-X=DELETE` with that value, `/s`.
     pub(super) fn has_one(&self, spec: &str, lenient: bool) -> bool {
         if spec.starts_with('/') {
             return self.operands.iter().any(|operand| is_switch(operand, spec));
@@ -102,12 +101,12 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// Whether one of some options is given where no other can take it for its value.
+    /// True if one of some options is given, and no other option can take it as its value.
     pub(super) fn has_free(&self, names: &[&str]) -> bool {
         self.flags.iter().any(|flag| names.contains(&flag.name) && flag.after.is_none_or(is_bare))
     }
 
-    /// Whether an option for a dry run is given, and not taken back.
+    /// True if an option for a dry run is given, and not reverted later.
     pub(super) fn is_rehearsal(&self) -> bool {
         let asked = |flag: &Flag<'_>| {
             let (name, value) = flag.name.split_once(':').unwrap_or((flag.name, flag.value.unwrap_or_default()));
@@ -121,13 +120,13 @@ impl<'a> Arguments<'a> {
             (flag.name.len() > 3 && flag.after.is_none_or(is_free) && REHEARSALS.contains(&name.as_str()))
                 .then_some(!is_off)
         };
-        // What is said last counts.
+        // The last one counts.
         self.flags.iter().rev().find_map(asked).unwrap_or_default()
     }
 
-    /// Whether an option is there that makes the command harmless. One that is given and taken back does not.
+    /// True if an option makes the command harmless. A later opposite reverts it.
     pub(super) fn excuses(&self, alternatives: &[Cow<'_, str>]) -> bool {
-        // What is said last counts.
+        // The last one counts.
         self.flags
             .iter()
             .rev()
@@ -137,11 +136,11 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Options by which a program only says what it would do, in lower case and without dashes.
+/// Options of dry runs, in lower case and without dashes.
 const REHEARSALS: &[&str] =
     &["dry-run", "dryrun", "just-print", "no-act", "noop", "pretend", "simulate", "what-if", "whatif"];
 
-/// Options that take no value in any program: behind another one, `--dry-run` may be a value.
+/// Options that take no value in any program: `--dry-run` behind any other one may be its value.
 const BARE: &[&str] = &[
     "--all",
     "--all-namespaces",
@@ -177,7 +176,7 @@ fn is_bare(option: &str) -> bool {
     BARE.iter().any(|known| known.eq_ignore_ascii_case(option))
 }
 
-/// Whether a flag says what an excuse asks for, or takes it back; none if it is another flag.
+/// True if a flag is the excuse, false if it reverts the excuse; none if it is another flag.
 fn excused(excuse: &str, flag: &Flag<'_>) -> Option<bool> {
     let (name, value) = excuse.split_once('=').map_or((excuse, None), |(name, value)| (name, Some(value)));
     if flag.name.strip_prefix("--no-").is_some_and(|rest| name.strip_prefix("--") == Some(rest)) {
@@ -189,7 +188,7 @@ fn excused(excuse: &str, flag: &Flag<'_>) -> Option<bool> {
     })
 }
 
-/// Whether an operand is a switch as Windows has them: `/s`, or one of `/s/q`.
+/// True if an operand is a switch in the style of Windows: `/s`, or one of `/s/q`.
 fn is_switch(operand: &str, spec: &str) -> bool {
     let Some(name) = spec.strip_prefix('/') else { return false };
     operand.strip_prefix('/').is_some_and(|given| given.split('/').any(|given| given.eq_ignore_ascii_case(name)))
@@ -213,7 +212,7 @@ impl<'s> Spec<'s> {
         Spec { name, letter }
     }
 
-    /// Whether a flag is this option. `lenient` takes what a long name begins with for the name.
+    /// True if a flag is this option. `lenient` takes a prefix of a long name for the name.
     fn names(self, flag: &Flag<'_>, lenient: bool) -> bool {
         if flag.name == self.name {
             return true;
@@ -227,9 +226,9 @@ impl<'s> Spec<'s> {
     }
 }
 
-/// Whether a text fits a pattern, in which `*` is any text.
+/// True if a text matches a pattern, in which `*` is any text.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    // Most don't fit, and their first character says so.
+    // Most texts don't match, and their first character tells.
     let first = pattern.as_bytes().first();
     if first != Some(&b'*') && first != text.as_bytes().first() {
         return false;

@@ -1,4 +1,4 @@
-//! Tests of single programs that need more than a rule's words: each gives the rule that a command breaks.
+//! Tests of single programs that the words of a rule can't express: each gives the rule that a command breaks.
 
 use super::{
     arguments::Arguments,
@@ -6,7 +6,7 @@ use super::{
     written,
 };
 
-/// The rule that a command of this program breaks, of those that need more than words.
+/// The rule that a command of this program breaks, among those that need more than words.
 pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) -> Option<&'static str> {
     match program {
         "cp" | "gcp" | "mv" | "gmv" | "install" | "ln" | "rsync" | "scp" | "ddrescue" | "qemu-img" | "bmaptool"
@@ -27,7 +27,7 @@ pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Opt
     }
 }
 
-/// Whether a program that no rule names is tested here.
+/// True if a program that no rule names has a test here.
 pub(super) fn knows(program: &str) -> bool {
     matches!(program, "kill" | "tar" | "bsdtar" | "gtar" | "install")
 }
@@ -65,7 +65,7 @@ struct Config<'a> {
 }
 
 impl<'a> Config<'a> {
-    /// Takes apart a `git config`; none if it is another command. With a name alone it only shows.
+    /// Parses a `git config`; none if it is another command. With a name alone it only shows.
     fn of(arguments: &'a Arguments<'_>) -> Option<Self> {
         let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, false));
         let operands = arguments.operands.strip_prefix(&["config"])?;
@@ -93,7 +93,7 @@ pub(super) fn decides_hooks(setting: &str) -> bool {
         || name.starts_with("includeif.") && name.ends_with(".path")
 }
 
-/// `git config` that sets or removes what git runs.
+/// `git config` that sets or removes a command that git runs.
 fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     let arguments = Arguments::parse(&argv[1..], valued);
     let Config { operands, sets, removes } = Config::of(&arguments)?;
@@ -113,7 +113,7 @@ fn config(argv: &[String], valued: &[&str]) -> Option<&'static str> {
     (runs && !removes && !is_ssh).then_some("git.config-danger")
 }
 
-/// Whether a program copies onto a disk.
+/// True if a program copies onto a disk.
 fn onto_device(program: &str, argv: &[String], valued: &[&str]) -> bool {
     if !argv.iter().any(|word| word.contains("/dev/")) {
         return false;
@@ -132,13 +132,13 @@ fn onto_device(program: &str, argv: &[String], valued: &[&str]) -> bool {
     arguments.operands.len() > 1 && arguments.operands.last().is_some_and(|path| is_device(path))
 }
 
-/// Whether an operand is in a folder of the system, or one itself.
+/// True if an operand is in a folder of the system, or one itself.
 fn is_system(path: &str, folder: Option<&str>) -> bool {
     let is_absolute = path.starts_with('/') || folder.is_some_and(|folder| folder.starts_with('/'));
     matches!(Place::within(folder, path), Place::System | Place::Root) && is_absolute && !place::is_temporary(path)
 }
 
-/// Whether `mv` takes something from the system, everything from here, or puts something into the system.
+/// True if `mv` moves a part of the system or the whole current folder, or moves something into the system.
 fn moves(argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
     let arguments = Arguments::parse(&argv[1..], valued);
     let Some((to, from)) = arguments.operands.split_last() else { return false };
@@ -146,7 +146,7 @@ fn moves(argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
     !from.is_empty() && (from.iter().any(is_kept) || is_system(to, folder))
 }
 
-/// Whether a program writes into a folder of the system.
+/// True if a program writes into a folder of the system.
 fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
     let arguments = Arguments::parse(&argv[1..], valued);
     let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
@@ -163,7 +163,7 @@ fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) 
             let folders = ["-C", "--directory"].map(|option| arguments.values(option).any(|path| is_system(&path)));
             (old || given(&["-x", "--extract", "--get"])) && folders.contains(&true)
         }
-        // The last operand is where it goes.
+        // The last operand is the destination.
         _ => match arguments.values("-t").chain(arguments.values("--target-directory")).next() {
             Some(folder) => is_system(&folder),
             None => operands.len() > 1 && operands.last().is_some_and(is_system),

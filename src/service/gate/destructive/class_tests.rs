@@ -1,4 +1,4 @@
-//! Classes of commands that once were judged wrongly: each list is one class, not one case.
+//! Classes of commands that were once misjudged: each list is one class, not one case.
 
 use super::{Command, Examined, Rules, examine};
 

@@ -1,4 +1,4 @@
-//! Code of other languages that a command line carries: what in it deletes, and which commands it runs.
+//! Code of other languages in a command line: its deletions, and the commands that it runs.
 
 use super::walk::UNKNOWN;
 
@@ -14,7 +14,7 @@ pub(super) enum Language {
     Other,
 }
 
-/// What a text does.
+/// The findings in a text.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) rules: Vec<&'static str>,
@@ -138,7 +138,7 @@ impl Language {
         }
     }
 
-    /// Whether the value of an option is code.
+    /// True if the value of an option is code.
     pub(super) fn takes_code(self, name: &str, letter: Option<char>) -> bool {
         match self {
             Language::Python => !name.starts_with("--") && letter == Some('c'),
@@ -152,7 +152,7 @@ impl Language {
     }
 }
 
-/// Looks through code.
+/// Scans code.
 pub(super) fn scan(text: &str, language: Language) -> Found {
     let mut found = Found::default();
     let plain = without_strings(text);
@@ -183,7 +183,7 @@ pub(super) fn scan(text: &str, language: Language) -> Found {
     found
 }
 
-/// The text without what stands in quotes, and without comments to the end of the line.
+/// The text without quoted strings, and without comments to the end of the line.
 fn without_strings(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut quote = None;
@@ -206,7 +206,7 @@ fn without_strings(text: &str) -> String {
     plain
 }
 
-/// What stands in quotes, each piece by itself. One that ends in a blank is followed by what only the run tells.
+/// The quoted strings, each by itself. An unknown word follows a string that ends in a blank.
 pub(super) fn strings(text: &str) -> Vec<String> {
     let ended = |piece: Piece| match piece.text.ends_with(' ') {
         true => format!("{}{UNKNOWN}", piece.text),
@@ -286,7 +286,7 @@ fn closing(open: char) -> Option<char> {
     })
 }
 
-/// A text with `\n`, `\x41`, `\101` and the like as what they stand for.
+/// A text with `\n`, `\x41`, `\101` and other escapes decoded.
 pub(super) fn unescaped(text: &str) -> String {
     let Some((before, mut rest)) = text.split_once('\\') else { return text.to_owned() };
     let mut plain = before.to_owned();
@@ -318,7 +318,7 @@ pub(super) fn unescaped(text: &str) -> String {
     }
 }
 
-/// The files to which a program of `awk` writes; none if it does not name each in one string.
+/// The files that a program of `awk` writes; none unless it names each in one string.
 pub(super) fn redirected(program: &str) -> Option<Vec<String>> {
     if program.contains('|') || program.contains("system") {
         return None;

@@ -1,20 +1,20 @@
-//! A rule for people: where it stands, and its examples.
+//! The description of a rule: its place, and its examples.
 
 use super::rule::{FILES, Rules};
 
-/// A rule for people.
+/// The description of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// The file of the built-in rules in which it stands, with its line; none for a team's own.
+    /// Its file among the built-in rules, and its line; none for a team's own.
     pub place: Option<(String, usize)>,
-    /// Commands that it hits.
+    /// Commands that it matches.
     pub examples: Vec<String>,
-    /// Commands that it does not hit.
+    /// Commands that it does not match.
     pub counterexamples: Vec<String>,
 }
 
 impl Rules {
-    /// A rule by its id.
+    /// The description of a rule by its id.
     pub fn describe(&self, id: &str) -> Option<Described> {
         let body = self.named(id)?.body();
         let (examples, counterexamples) = (body.examples.clone(), body.counterexamples.clone());

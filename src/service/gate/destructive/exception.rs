@@ -1,12 +1,12 @@
-//! Exceptions: a rule that does not hold for one command.
+//! Exceptions: a rule that does not apply to one command.
 //!
-//! An exception is as narrow as it can be said: one rule, one command, in the folder where the line begins, with the rights
-//! of whoever starts it. None holds for the rules of the guard.
+//! An exception is as narrow as possible: one rule, one command, in the folder where the line begins, with the caller's own
+//! rights. The rules of the guard have no exceptions.
 
 use super::{Command, examine, program, rule::Rules, runs_what_follows};
 use crate::base::error::{Code, Error};
 
-/// The rules for which there are no exceptions.
+/// The prefix of the rules without exceptions.
 const GUARD: &str = "guard.";
 
 /// An exception, as `nrv.toml` gives it.
@@ -14,20 +14,20 @@ const GUARD: &str = "guard.";
 pub struct Exception {
     /// The rule.
     pub rule: String,
-    /// All words of the command, of each the alternatives; empty if `prefix` or `tokens` say what is meant.
+    /// All words of the command, each with its alternatives; empty if `prefix` or `tokens` describe it.
     pub command: Vec<Vec<String>>,
-    /// The words that the command begins with, of each the alternatives; what follows is free.
+    /// The first words of the command, each with its alternatives; the rest is free.
     pub prefix: Vec<Vec<String>>,
     /// Words that the command holds anywhere, all of them.
     pub tokens: Vec<String>,
-    /// Commands for which it has to hold.
+    /// Commands that it must allow.
     pub examples: Vec<String>,
-    /// Commands for which it must not hold.
+    /// Commands that it must not allow.
     pub counterexamples: Vec<String>,
 }
 
 impl Exception {
-    /// Whether it is about this rule and this command.
+    /// True if it covers this rule and this command.
     pub(super) fn covers(&self, rule: &str, argv: &[String]) -> bool {
         let is = |words: &Vec<Vec<String>>| {
             let mut pairs = words.iter().zip(argv);
@@ -44,7 +44,7 @@ impl Exception {
             && self.tokens.iter().all(|token| argv.contains(token))
     }
 
-    /// Why it can't be used; none if it can.
+    /// The reason that it can't be used; none if it can.
     fn fault(&self, rules: &Rules) -> Option<(String, &'static str)> {
         let shown = self.rule.escape_debug();
         if self.rule.starts_with(GUARD) {
@@ -61,7 +61,7 @@ impl Exception {
             let hint = "give `command = [\"program\", \"one\"]` for that command alone, or `prefix` or `tokens`";
             return Some(("fits every command".to_owned(), hint));
         }
-        // Of each word every alternative, beside the first of the others.
+        // Each alternative of a word, beside the first ones of the other words.
         let open = |words: &Vec<Vec<String>>| {
             let first: Vec<String> = words.iter().filter_map(|words| words.first().cloned()).collect();
             let swapped = |at: usize, word: &String| {
@@ -80,7 +80,7 @@ impl Exception {
 }
 
 impl Rules {
-    /// These rules with exceptions, of which every example is tried. An error names the exception by its place.
+    /// These rules with exceptions, whose examples are all tried. An error names the exception by its place.
     pub fn except(&self, exceptions: &[Exception]) -> Result<Rules, (usize, Error)> {
         let mut rules = self.clone();
         for (at, exception) in exceptions.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! Links on the way to a file that a command writes: they are followed as the kernel would follow them.
+//! Follows links on the way to a file that a command writes, like the kernel.
 //!
-//! Only where the start of the line gives the workspace and a function that reads links; else paths are what they say.
+//! It needs the workspace and a function that reads links, both from the start of the line; else paths are taken literally.
 
 use super::{guarded::guarded, walk::Walk};
 
-/// How many paths of one line are looked up.
+/// The number of paths of one line that are looked up.
 const LOOKUPS: u32 = 512;
 
 impl Walk<'_> {
-    /// The rule that guards the file to which links lead. `follows` tells whether a link at the end is followed too.
+    /// The rule that guards the file at the end of the links. `follows` is true if a final link is followed too.
     pub(super) fn led(&mut self, path: &str, follows: bool) -> Option<&'static str> {
         let real = self.stand.real?;
         let path = self.whole(path.trim_matches('"'))?;
-        // What the shell puts in the place of a pattern or a variable is not known; what stands before it is.
+        // The expansion of a pattern or a variable is unknown; the part before it is known.
         let open = path.find(['*', '?', '[', '{', '$', '`']).unwrap_or(path.len());
         let is_cut = open < path.len() || !follows;
         let cut = if is_cut { path[..open].rfind('/').unwrap_or_default() } else { path.len() };
@@ -32,7 +32,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A folder for a command that goes there without a shell: behind a link `..` is above the folder that it leads to.
+    /// The folder that a command enters without a shell: behind a link `..` is above the link's target.
     pub(super) fn landed(&self, folder: String) -> String {
         if !folder.split('/').any(|name| name == "..") {
             return folder;
@@ -41,7 +41,8 @@ impl Walk<'_> {
         self.stand.real.and_then(|real| real(root, &self.whole(&folder)?)).unwrap_or(folder)
     }
 
-    /// The path of an operand from the workspace's folder, or an absolute one, with every `..` in it; none if nobody can tell where it begins.
+    /// The path of an operand from the workspace's folder, or an absolute one, with every `..` in it; none if its start is
+    /// unknown.
     fn whole(&self, path: &str) -> Option<String> {
         let after = |starts: &[&str]| {
             let rest = starts.iter().find_map(|start| path.strip_prefix(start))?;

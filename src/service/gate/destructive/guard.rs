@@ -1,7 +1,7 @@
-//! What an agent may not do to its own guard: approve in a person's place, hide from nrv who asks, and change the policy,
-//! the records, git's hooks and the settings of agents.
+//! The guard: an agent may not approve in a person's place, hide the caller from nrv, or change the policy, the records, git's
+//! hooks and the settings of agents.
 //!
-//! Only what the command line says counts: contents of files and of archives are not known here.
+//! Only the command line counts: the contents of files and archives are unknown here.
 
 use std::path::Path;
 
@@ -18,16 +18,16 @@ use super::{
     written::{edits_in_place, written},
 };
 
-/// What the line has made ready for nrv.
+/// The disguises for nrv that the line has prepared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Guise {
-    /// Variables by which nrv tells who asks, or where a person's trust is kept, are not those of the agent's shell.
+    /// True if the line changed variables by which nrv recognises its caller or finds a person's trust.
     variables: bool,
-    /// What looks like a person's terminal is none.
+    /// True if the line made a false terminal.
     terminal: bool,
 }
 
-/// Programs that remove a link that they are given, and leave alone what it leads to.
+/// Programs that remove a link itself, and leave its target alone.
 const UNLINKS: &[&str] =
     &["del", "del-cli", "erase", "remove-item", "ri", "rimraf", "rm", "rmdir", "srm", "trash", "trash-put", "unlink"];
 
@@ -55,7 +55,7 @@ const VALUED: &[&str] = &[
 ];
 
 impl Walk<'_> {
-    /// Holds a command against the guard.
+    /// Checks a command against the guard.
     pub(super) fn guard(&mut self, name: &str, kind: Kind, argv: &[String], ctx: Context<'_>) {
         if name == "nrv" {
             return self.nrv(argv, ctx);
@@ -72,7 +72,7 @@ impl Walk<'_> {
         if name == "patch" || name == "git" && argv.iter().any(|word| matches!(word.as_str(), "apply" | "am")) {
             self.patched(argv, ctx);
         }
-        // Most commands name nothing that could be guarded. Any name may be that of a link.
+        // Most commands name nothing that could be guarded. A glob may match a link.
         let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'(' | b'`'));
         let telling = |word: &String| is_open(word) || may_be_guarded(word);
         let is_told = self.folder().is_some() || self.stand.real.is_some() || self.listed;
@@ -85,7 +85,7 @@ impl Walk<'_> {
         );
         self.links |= matches!(name, "ln" | "mount" | "mklink" | "new-item");
         let is_here = self.folder().is_none();
-        // These take a link itself, and not the file to which it leads.
+        // These take a link itself, not its target.
         let follows = !UNLINKS.contains(&name);
         for path in written(name, kind, argv, self.rules.valued(name, argv), is_here) {
             self.guard_path(&path, follows, argv);
@@ -101,7 +101,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Files that a patch names which the line itself holds.
+    /// The files that a patch inside the line names.
     fn patched(&mut self, argv: &[String], ctx: Context<'_>) {
         const ONLY_READS: &[&str] = &["--check", "--dry-run", "--numstat", "--stat", "--summary"];
         if argv.iter().any(|word| ONLY_READS.contains(&word.as_str())) {
@@ -116,13 +116,13 @@ impl Walk<'_> {
         let lines = texts.flat_map(str::lines);
         let named = lines.filter_map(|line| heads.iter().find_map(|head| line.strip_prefix(head)));
         let paths = named.filter_map(|name| name.split('\t').next()).map(|path| path.trim().trim_matches('"'));
-        // With `-p1`, which git takes by itself, the first folder is none of the tree.
+        // With `-p1`, git's default, the first folder is not in the tree.
         let below = |path: &str| path.split_once('/').map(|(_, below)| below.to_owned());
         let paths: Vec<String> = paths.flat_map(|path| [Some(path.to_owned()), below(path)]).flatten().collect();
         paths.iter().filter(|path| *path != "/dev/null").for_each(|path| self.guard_written(path, argv));
     }
 
-    /// Options of git that say which hooks it runs, and what it writes as its settings.
+    /// Options of git that set its hooks, or write its settings.
     fn git(&mut self, argv: &[String]) {
         let is_telling = |word: &String| {
             let word = word.as_str();
@@ -145,7 +145,7 @@ impl Walk<'_> {
             if edits {
                 self.hit("guard.git", argv);
             }
-            // git's own file is what it writes anyway.
+            // The file that git itself writes.
             let files: Vec<String> =
                 arguments.values("-f").chain(arguments.values("--file")).map(str::to_owned).collect();
             if check::sets(&arguments) {
@@ -157,7 +157,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Files that `find` and its like remove or change.
+    /// The files that `find` and similar programs remove or change.
     fn guard_found(&mut self, argv: &[String]) {
         let edits = edits_in_place(argv);
         let changes = |word: &String| {
@@ -173,7 +173,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A file that a command writes, through whatever links lead there.
+    /// A file that a command writes, through any links on the way.
     pub(super) fn guard_written(&mut self, path: &str, argv: &[String]) {
         self.guard_path(path, true, argv);
     }
@@ -187,9 +187,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a guarded name stands in a folder that is made to be thrown away: a clone there has hooks of its own.
+    /// True if a guarded name is in a disposable folder: a clone there has hooks of its own.
     pub(super) fn is_thrown_away(&self, path: &str, id: &str) -> bool {
-        // What a workspace builds is not where programs are looked for.
+        // Programs in a workspace's build folder are not on the search path.
         let is_within = |root: &str| Path::new(path).starts_with(root);
         if id == "guard.program" && self.stand.root.as_deref().is_some_and(is_within) {
             return true;
@@ -207,7 +207,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A variable that the line sets, or takes away.
+    /// A variable that the line sets or unsets.
     pub(super) fn set_variable(&mut self, name: &str, argv: &[String]) {
         let harmless = ["NRV_BLESS", "NRV_LOG", "NRV_PAGER"].contains(&name) || name.starts_with("NRV_FUZZ_");
         let is_home = matches!(name, "HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME" | "XDG_STATE_HOME");
@@ -222,7 +222,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a program changes for the one that it runs.
+    /// The changes that a program makes for the program that it runs.
     pub(super) fn disguise(&mut self, name: &str, argv: &[String]) {
         match name {
             "env" => {
@@ -261,10 +261,10 @@ impl Walk<'_> {
         }
     }
 
-    /// A program that nobody knows, and that is asked for what only nrv does.
+    /// An unknown program with arguments that only nrv takes.
     pub(super) fn disguised(&mut self, argv: &[String]) {
         let has = |word: &str| argv.iter().any(|given| given == word);
-        // It may itself be started by a program that nobody knows.
+        // An unknown program may start it.
         let approves = |word: &String| match word.as_str() {
             "approve" | "trust" => has("--yes"),
             "resume" => has("--approve"),
@@ -276,7 +276,7 @@ impl Walk<'_> {
         }
     }
 
-    /// nrv itself.
+    /// A command of nrv.
     fn nrv(&mut self, argv: &[String], ctx: Context<'_>) {
         let arguments = Arguments::parse(&argv[1..], VALUED);
         let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
@@ -314,7 +314,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `cp target/debug/nrv x`: from here on `x` is nrv.
+    /// `cp target/debug/nrv x`: after it `x` is nrv.
     fn renamed(&mut self, argv: &[String]) {
         if argv.len() < 3 {
             return;
@@ -328,12 +328,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a variable says something to nrv, or to git about hooks.
+/// True if nrv reads a variable, or git reads hooks from it.
 pub(super) fn is_telling(name: &str) -> bool {
     name == "CI" || name == "HOME" || ["XDG_", "NRV_", "GIT_CONFIG"].iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a program is held against the guard.
+/// True if the guard checks a program.
 pub(super) fn knows(program: &str) -> bool {
     program == "nrv" || Kind::of(program).is(Kind::CHANGES.or(Kind::COPIES).or(Kind::EDITS))
 }

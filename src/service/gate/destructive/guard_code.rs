@@ -1,4 +1,4 @@
-//! Code of other languages that writes what an agent may not write: names of the guard beside calls that write.
+//! Code of other languages that writes guarded files: names of the guard beside calls that write.
 
 use super::{
     code::{self, Language},
@@ -82,7 +82,7 @@ const READS: &[&str] = &[
 const COPIES: &[&str] = &["copy", "copy2", "copyfile", "copyfilesync", "cp", "cpsync"];
 
 impl Walk<'_> {
-    /// Code that names what is guarded and writes.
+    /// Code that names a guarded file and writes.
     pub(super) fn guard_code(&mut self, code: &str, language: Option<Language>, argv: &[String]) {
         self.links |= code.contains("link");
         if self.stand.real.is_none() && !may_be_guarded(code) {
@@ -95,7 +95,7 @@ impl Walk<'_> {
         }
         let code = self.without_reads(code, &text);
         let text = code.to_ascii_lowercase();
-        // A name may be put together from pieces.
+        // A name may be joined from pieces.
         let whole: String = text.chars().filter(|character| !"'\"+ ,()`".contains(*character)).collect();
         let named = |name: &str| match name {
             ".git" => text.contains(".git/") || text.contains("'.git'") || text.contains("\".git\""),
@@ -116,7 +116,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Code without the names of files that it only reads and of those that are thrown away. `text` is the code in lower case.
+    /// Code without the names of files that it only reads and of disposable ones. `text` is the code in lower case.
     fn without_reads(&self, code: &str, text: &str) -> String {
         let (mut kept, mut from) = (String::with_capacity(text.len()), 0);
         while let Some(open) = text[from..].find(['\'', '"']).map(|at| from + at) {
@@ -139,12 +139,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a text is a path of plain characters.
+/// True if a text is a path of plain characters.
 fn is_path(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/~@+-".contains(&byte))
 }
 
-/// Whether code only reads the file that a string names, told by what stands before it and after it.
+/// True if code only reads the file that a string names, judged by the text before it and after it.
 fn only_reads(before: &str, after: &str) -> bool {
     // `open F, "<", "name"`
     if let Some(mode) = before.strip_suffix(',').map(str::trim_end) {

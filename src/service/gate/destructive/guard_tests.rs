@@ -1,4 +1,4 @@
-//! Classes of commands by which an agent would reach its guard, beside those that look like them and are harmless.
+//! Classes of commands by which an agent would reach its guard, beside similar but harmless ones.
 
 use super::{Command, Rules, Severity, Start, examine_from};
 
@@ -122,7 +122,7 @@ fn a_copy_of_nrv_is_nrv_and_its_own_file_is_guarded() {
     );
 }
 
-/// A tree in which `inner` leads to `.git/hooks`, `out` to a folder elsewhere, and `/tmp/back` to the workspace.
+/// A tree in which `inner` links to `.git/hooks`, `out` to a folder elsewhere, and `/tmp/back` to the workspace.
 fn real(from: &str, path: &str) -> Option<String> {
     let mut there = if path.starts_with('/') { String::new() } else { from.to_owned() };
     for name in path.split('/').filter(|name| !name.is_empty() && *name != ".") {

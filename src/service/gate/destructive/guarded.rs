@@ -1,8 +1,8 @@
-//! The files of an agent's own guard: by which names they are told, however a path to them is written.
+//! The files of an agent's own guard: recognised by name, in any spelling of their paths.
 
 use super::arguments::matches;
 
-/// Names that are guarded at any depth, and the rule of each.
+/// Names that are guarded at any depth, each with its rule.
 pub(super) const NAMES: &[(&str, &str)] = &[
     ("nrv.toml", "guard.policy"),
     ("nrv.lock", "guard.policy"),
@@ -27,7 +27,7 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     (".windsurf", "guard.agent"),
 ];
 
-/// What agents keep beside their settings and write as they work.
+/// Folders that agents keep beside their settings and write as they work.
 const WORKING: &[&str] = &["cache", "log", "logs", "plans", "projects", "sessions", "todos", "tmp", "worktrees"];
 
 /// The rule that guards a path; none if it may be written.
@@ -44,11 +44,11 @@ pub(super) fn guarded(path: &str) -> Option<&'static str> {
     if !names.contains(&"..") {
         return of_names(&names);
     }
-    // Behind a link `..` leads elsewhere than it says.
+    // Behind a link `..` leads elsewhere than written.
     of_names(&names).or_else(|| of_names(&folded(&names)))
 }
 
-/// Whether a path is that of nrv where programs are looked for, or what a command prints that finds it.
+/// True if a path is that of nrv on the search path, or the output of a command that finds it.
 fn is_program(path: &str) -> bool {
     if !path.contains("nrv") {
         return false;
@@ -63,12 +63,12 @@ fn is_program(path: &str) -> bool {
         || name == Some("nrv") && is_far && matches!(names.next(), Some("bin" | "sbin" | ".bin" | "shims" | "Scripts"))
 }
 
-/// Whether a word has what all paths to guarded files have.
+/// True if a word has the marks of every path to a guarded file.
 pub(super) fn may_be_guarded(word: &str) -> bool {
     word.bytes().any(|byte| byte == b'.') || word.as_bytes().windows(3).any(|three| three == b"nrv")
 }
 
-/// The parts of a path without those that `..` takes back.
+/// The parts of a path without those that `..` cancels.
 fn folded<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let mut left: Vec<&str> = Vec::new();
     for name in names {
@@ -93,7 +93,7 @@ fn of_names(names: &[&str]) -> Option<&'static str> {
         let Some((_, id)) = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else { continue };
         let last = rest.last().copied().unwrap_or_default();
         let is_working = match *id {
-            // What a command that was ended has left, and what is only read by people.
+            // Leftovers of a killed command, and files that only people read.
             "guard.git" => {
                 last.ends_with(".lock") || last.ends_with("_EDITMSG") || last.ends_with("_MSG") || last == "exclude"
             }
@@ -107,27 +107,27 @@ fn of_names(names: &[&str]) -> Option<&'static str> {
     None
 }
 
-/// Whether two parts of a path lead into the folder in which nrv keeps a person's trust.
+/// True if two parts of a path lead into the folder of a person's trust.
 fn is_store(name: &str, next: &str) -> bool {
     // `${XDG_STATE_HOME:-$HOME/.local/state}/nrv`
     let is_state = name.trim_end_matches('}') == "state" || name.contains("XDG_STATE_HOME");
     next == "nrv" && is_state || name == "nrv" && next == "trusted"
 }
 
-/// Whether an absolute path, or one of a home, leads into the folder in which nrv keeps a person's trust.
+/// True if an absolute path, or one of a home, leads into the folder of a person's trust.
 pub(in crate::service::gate) fn is_in_store(path: &str) -> bool {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     let told = |names: &[&str]| names.windows(2).any(|pair| is_store(pair[0], pair[1]));
     told(&names) || told(&folded(&names))
 }
 
-/// Whether code, without what joins the pieces of a path, names that folder.
+/// True if code, without the joints between pieces of a path, names that folder.
 pub(super) fn names_store(whole: &str) -> bool {
     ["state/nrv", "statenrv", "nrv/trusted", "nrvtrusted"].iter().any(|sign| whole.contains(sign))
         || whole.contains("xdg_state_home") && whole.contains("nrv")
 }
 
-/// A path without what commands in it print: `$(cat .git/HEAD)/x` is no path below `.git`.
+/// A path without the output of commands in it: `$(cat .git/HEAD)/x` is not a path below `.git`.
 fn without_commands(path: &str) -> std::borrow::Cow<'_, str> {
     if !path.contains("$(") {
         return path.into();
@@ -145,7 +145,7 @@ fn without_commands(path: &str) -> std::borrow::Cow<'_, str> {
     plain.into()
 }
 
-/// Whether a pattern of the shell may stand for a file that is guarded.
+/// True if a shell pattern may match a guarded file.
 pub(super) fn is_pattern_of_guarded(path: &str) -> bool {
     if !path.contains(['*', '?', '[']) {
         return false;
@@ -153,11 +153,11 @@ pub(super) fn is_pattern_of_guarded(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let (folder, name) = path.rsplit_once('/').unwrap_or_default();
     let name = if folder.is_empty() { path.trim_start_matches('/') } else { name };
-    // They lie in the folder of the workspace, which may be the one above.
+    // They are in the folder of the workspace, which may be the one above.
     if !folder.split('/').all(|name| matches!(name, "." | "..") || name.is_empty() || name.contains(['$', '`'])) {
         return false;
     }
-    // A set of characters, and any one, are taken for any number.
+    // A set of characters, and any one, match any number here.
     let (mut pattern, mut inside) = (String::new(), false);
     for character in name.chars() {
         match character {

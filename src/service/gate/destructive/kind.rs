@@ -1,4 +1,4 @@
-//! What a program is known for, looked up once for each command.
+//! The lists that hold a program, looked up once for each command.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ pub(super) struct Kind(u8);
 impl Kind {
     /// It runs its input, or a script, line by line.
     pub(super) const SHELL: Kind = Kind(1);
-    /// It shows, copies or sends the files that it is given.
+    /// It shows, copies or sends its files.
     pub(super) const READER: Kind = Kind(1 << 1);
     /// It only shows or keeps its arguments.
     pub(super) const DATA: Kind = Kind(1 << 2);
@@ -19,11 +19,11 @@ impl Kind {
     pub(super) const SCANNED: Kind = Kind(1 << 3);
     /// It may run another program.
     pub(super) const WRAPPER: Kind = Kind(1 << 4);
-    /// It changes, replaces or removes every file that it is given.
+    /// It changes, replaces or removes each of its files.
     pub(super) const CHANGES: Kind = Kind(1 << 5);
-    /// Its last operand is what it writes.
+    /// It writes its last operand.
     pub(super) const COPIES: Kind = Kind(1 << 6);
-    /// It changes files in their places if it is told to.
+    /// It can change files in place, by an option.
     pub(super) const EDITS: Kind = Kind(1 << 7);
 
     /// The kind of a program, by its bare name.
@@ -31,12 +31,12 @@ impl Kind {
         KINDS.of(program).fold(Kind::default(), |all, one| Kind(all.0 | one.0))
     }
 
-    /// Whether the program stands in one of some lists.
+    /// True if the program is in one of some lists.
     pub(super) fn is(self, some: Kind) -> bool {
         self.0 & some.0 != 0
     }
 
-    /// Both lists together.
+    /// The union of both.
     pub(super) const fn or(self, other: Kind) -> Kind {
         Kind(self.0 | other.0)
     }

@@ -1,4 +1,4 @@
-//! What a line tells of itself as it goes on: the values of variables and lists, and the folder where commands run.
+//! The state of a line as it runs: the values of variables and lists, and the folder of its commands.
 
 use super::{
     Real, Start, lists,
@@ -7,36 +7,36 @@ use super::{
     walk::{Context, UNKNOWN, Value, Walk},
 };
 
-/// The most values of a list, and bytes in all of them, that are kept.
+/// The limits of a list: its values, and the bytes of all of them.
 const LISTED: (usize, usize) = (256, 4096);
 
-/// The most values for which the body of a loop is gone through one by one.
+/// The number of values up to which the body of a loop is examined for each.
 const EACH: usize = 8;
 
-/// Where commands run, as far as the line tells.
+/// The folder of commands, as far as the line tells.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stand {
-    /// The folder to which the line has gone; none: where it begins.
+    /// The folder that the line has entered; if none, where it began.
     pub(super) folder: Option<String>,
-    /// True once it has gone to a folder that nobody can tell.
+    /// True once it has entered an unknown folder.
     pub(super) moved: bool,
     /// The absolute path of the workspace, if it is known.
     pub(super) root: Option<String>,
-    /// Where a path leads through links, if that can be looked up.
+    /// The function that resolves links, if there is one.
     pub(super) real: Option<Real>,
-    /// Where `popd` goes back to.
+    /// The folders to which `popd` returns.
     pub(super) before: Vec<(Option<String>, bool)>,
 }
 
 impl Walk<'_> {
-    /// Runs `inner` where it can't change the folder of what follows.
+    /// Runs `inner` without effect on the folder of later commands.
     pub(super) fn aside(&mut self, inner: impl FnOnce(&mut Self)) {
         let (stand, guise) = (self.stand.clone(), self.guise);
         inner(self);
         (self.stand, self.guise) = (stand, guise);
     }
 
-    /// Runs `inner` as a process of its own does: what it changes of variables and of the folder ends with it.
+    /// Runs `inner` like a process of its own: its changes of variables and of the folder end with it.
     pub(super) fn apart(&mut self, inner: impl FnOnce(&mut Self)) {
         let text = |value: &Value| match value {
             Value::Text(text) => text.len(),
@@ -53,7 +53,7 @@ impl Walk<'_> {
         (self.aliases, self.functions) = (aliases, functions);
     }
 
-    /// Begins in a folder.
+    /// Sets the starting folder.
     pub(super) fn begin(&mut self, start: Start<'_>) {
         self.stand.real = start.real;
         self.stand.root = start.root.map(str::to_owned);
@@ -62,23 +62,23 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes to a folder; in one that is not below, nobody knows what a relative path means.
+    /// Enters a folder; outside of the tree below, a relative path is unknown.
     pub(super) fn enter(&mut self, path: String) {
         let path = self.folder().map_or(path.clone(), |folder| place::below(folder, &path));
         let is_told =
             path != "-" && !path.starts_with('+') && Place::of(&path) != Place::Unknown && !path.contains('$');
         let is_home = path.starts_with("$HOME") || path.starts_with("${HOME}");
-        // Caches are made again below here, and nobody knows it of other places.
+        // Caches are disposable below here; elsewhere that is unknown.
         self.stand.moved |= !is_told || Place::of(&path) == Place::Root;
         self.stand.folder = (is_told || is_home).then_some(path).filter(|path| path != "." && path.len() < 4096);
     }
 
-    /// The folder where commands run, if the line has gone to one.
+    /// The folder of commands, if the line has entered one.
     pub(super) fn folder(&self) -> Option<&str> {
         self.stand.folder.as_deref()
     }
 
-    /// The body of a loop, for each value as far as the line tells them and the steps last.
+    /// The body of a loop, for each value as far as the line tells them and the steps suffice.
     pub(super) fn for_each(&mut self, name: &str, words: &[Word], body: &Script, ctx: Context<'_>) {
         words.iter().for_each(|word| self.substitutions(word, ctx));
         let mut fields = Vec::new();
@@ -99,7 +99,7 @@ impl Walk<'_> {
         if is_told && (1..=EACH).contains(&fields.len()) {
             let before = self.left();
             for (at, field) in fields.iter().enumerate() {
-                // One pass says what the others cost.
+                // One pass shows the cost of the others.
                 if at == 1 && (before - self.left()) * fields.len() > before / 4 {
                     break;
                 }
@@ -126,7 +126,7 @@ impl Walk<'_> {
         self.keep("@", arguments.to_vec());
     }
 
-    /// Keeps a list, if it is no larger than anybody writes one.
+    /// Keeps a list, unless it is unusually large.
     fn keep(&mut self, name: &str, values: Vec<String>) {
         let bytes: usize = values.iter().map(String::len).sum();
         if values.len() > LISTED.0 || bytes > LISTED.1 {

@@ -1,8 +1,8 @@
-//! Commands that print the names of the files of a whole tree: nobody knows which, and the files of the guard may be among them.
+//! Commands that print the names of a whole tree's files: the files of the guard may be among them.
 
 use super::{arguments::Arguments, kind::Kind, place::Place, printed::starts, program, written::edits_in_place};
 
-/// Options by which programs choose files.
+/// Options that select files.
 const GREP: &[&str] = &["--include"];
 const RG: &[&str] = &["--glob", "--iglob", "--type", "-G", "-g", "-t"];
 const FIND: &[&str] = &[
@@ -19,10 +19,10 @@ const FIND: &[&str] = &[
     "-size",
     "-wholename",
 ];
-/// Files that git does not track are none of the guard's.
+/// Untracked files do not belong to the guard.
 const LS_FILES: &[&str] = &["--deleted", "--ignored", "--others", "-d", "-i", "-o"];
 
-/// Whether a command prints the names of files of the whole tree, with nothing that chooses among them.
+/// True if a command prints the names of the whole tree's files, with no option that selects some.
 pub(super) fn lists_tree(argv: &[String]) -> bool {
     let Some(first) = argv.first() else { return false };
     let (name, words) = (program(first), &argv[1..]);
@@ -30,7 +30,7 @@ pub(super) fn lists_tree(argv: &[String]) -> bool {
     let names = ["-l", "-L", "--files-with-matches", "--files-without-match", "--name-only"];
     let names = || names.iter().any(|option| arguments.has_one(option, false));
     let chooses = |options: &[&str]| words.iter().any(|word| options.iter().any(|option| begins(word, option)));
-    // The pattern comes first, unless an option gives it.
+    // The pattern is first, unless an option gives it.
     let has_pattern = ["-e", "--regexp"].iter().any(|option| arguments.values(option).next().is_some());
     let paths = |skip: usize| arguments.operands.get(skip + usize::from(!has_pattern)..).unwrap_or_default();
     match &*name {
@@ -45,7 +45,7 @@ pub(super) fn lists_tree(argv: &[String]) -> bool {
             Some((&"grep", _)) => names() && is_tree(paths(1)),
             _ => false,
         },
-        // It leaves hidden files out only if nobody asks for them; a pattern chooses.
+        // It omits hidden files unless an option includes them; a pattern selects.
         "fd" | "fdfind" => {
             let chooses = chooses(&["--extension", "--glob", "-e", "-g"]);
             !chooses && arguments.operands.iter().all(|word| matches!(*word, "." | "" | "f" | "file"))
@@ -55,18 +55,18 @@ pub(super) fn lists_tree(argv: &[String]) -> bool {
     }
 }
 
-/// Whether a word is an option, alone or with its value.
+/// True if a word is an option, alone or with its value.
 fn begins(word: &str, option: &str) -> bool {
     word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || option.len() == 2)
 }
 
-/// Whether paths to search are the whole tree, which they are if there are none.
+/// True if the paths to search are the whole tree, also if there are none.
 fn is_tree(paths: &[&str]) -> bool {
     let is_one = |path: &&str| matches!(Place::of(path), Place::Here | Place::Root | Place::Outside);
     paths.is_empty() || paths.iter().any(is_one)
 }
 
-/// Whether a word is what such a command prints: `$(grep -rl x .)`.
+/// True if a word is the output of such a command: `$(grep -rl x .)`.
 pub(super) fn prints_tree(word: &str) -> bool {
     let inner = word.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     let Some(line) = inner.or_else(|| word.strip_prefix('`')?.strip_suffix('`')) else { return false };
@@ -75,12 +75,12 @@ pub(super) fn prints_tree(word: &str) -> bool {
     !line.contains('|') && lists_tree(&words)
 }
 
-/// Whether a program makes arguments of what it reads.
+/// True if a program turns its input into arguments.
 pub(super) fn takes_input(program: &str) -> bool {
     matches!(program, "xargs" | "gxargs" | "parallel" | "sudo")
 }
 
-/// Whether a command takes names from its input and changes those files.
+/// True if a command reads names from its input and changes those files.
 pub(super) fn takes_names(argv: &[String]) -> bool {
     let changes = |word: &String| {
         let kind = Kind::of(&program(word));

@@ -1,8 +1,8 @@
-//! What a command line would destroy, told from the command line alone.
+//! Detects destructive commands, from the command line alone.
 //!
-//! The line is parsed as a shell would parse it; programs that run other programs are looked through; what is then run
-//! is held against [`Rules`]. Nothing is run, read or looked up here. Data in quotes is data: only what would be executed
-//! counts. What can't be parsed is said to be so, and is never taken as harmless.
+//! The line is parsed like a shell's; programs that run other programs are followed; the final commands are checked against
+//! [`Rules`]. Nothing is run, read or looked up here. Quoted data is data: only executed words count. An unparsable line is
+//! reported as such, and is never harmless.
 
 mod arguments;
 mod check;
@@ -48,34 +48,34 @@ pub use self::{
     rule::{OwnRule, Rules},
 };
 
-/// A command, in one of the two forms that it may come in.
+/// A command, in one of two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// A program and its arguments, as they are.
+    /// A program and its arguments, verbatim.
     Argv(&'a [String]),
-    /// A line that a shell would take apart.
+    /// A line that a shell parses.
     Line(&'a str),
 }
 
-/// What follows from a rule, from the mildest to the strictest.
+/// The severity of a rule, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It is worth a word.
+    /// It deserves a warning.
     Warn,
-    /// Somebody has to confirm it.
+    /// A person must confirm it.
     #[default]
     Confirm,
-    /// Nobody wants it.
+    /// It must not run.
     Block,
 }
 
-/// What is found in a command.
+/// The findings in a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Examined {
-    /// The rules that it breaks, in the order in which the commands stand, each rule once for each command.
+    /// The broken rules, in the order of the commands, each rule once for each command.
     pub hits: Vec<Hit>,
-    /// Why it, or a part of it, can't be parsed; then it may do more than `hits` say.
+    /// The reason that it, or a part of it, can't be parsed; then it may do more than `hits` say.
     pub unparsed: Option<String>,
 }
 
@@ -84,42 +84,42 @@ pub struct Examined {
 pub struct Hit {
     /// The rule.
     pub rule: String,
-    /// What follows from it.
+    /// Its severity.
     pub severity: Severity,
-    /// Why, a sentence without final period.
+    /// The reason, a sentence without final period.
     pub reason: String,
-    /// What to do instead.
+    /// An alternative.
     pub remediation: String,
-    /// The command that it is about, without what runs it; long ones are cut off.
+    /// The command, without its wrappers; long ones are cut off.
     pub argv: Vec<String>,
     /// The place of the exception that allows it; none if it is not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<usize>,
 }
 
-/// Gives the absolute path to which a path leads through links, from a folder to which no link leads; none if it leads in circles.
+/// Resolves the links of a path, from a folder without links in its own path, to an absolute path; none if they form a cycle.
 pub type Real = fn(&str, &str) -> Option<String>;
 
-/// Where a command begins.
+/// The starting folder of a command.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Start<'a> {
-    /// The folder, relative to the workspace if it is in it; none: the workspace's own, or one that nobody tells.
+    /// The folder, relative to the workspace if it is in it; if none, the workspace's own, or an unknown one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<&'a str>,
-    /// The absolute path of the workspace, if it is known: where it lies, nothing is thrown away.
+    /// The absolute path of the workspace, if it is known: nothing there is disposable.
     #[serde(skip)]
     pub root: Option<&'a str>,
-    /// Tells where a path leads. Without it nobody knows a folder that is thrown away.
+    /// Resolves links. Without it no folder is known to be disposable.
     #[serde(skip)]
     pub real: Option<Real>,
 }
 
-/// Holds a command against rules.
+/// Checks a command against rules.
 pub fn examine(command: Command<'_>, rules: &Rules) -> Examined {
     examine_from(Start::default(), command, rules)
 }
 
-/// Holds a command that begins in some folder against rules.
+/// Checks a command that begins in some folder against rules.
 pub fn examine_from(start: Start<'_>, command: Command<'_>, rules: &Rules) -> Examined {
     let ctx = Context { elsewhere: false, input: None };
     let walk = match command {
@@ -139,7 +139,7 @@ pub fn examine_from(start: Start<'_>, command: Command<'_>, rules: &Rules) -> Ex
                 }
                 None => walk.line(line, ctx),
             }
-            // Where folders are told apart by backslashes, a shell of ours would drop them.
+            // Where backslashes separate folders, our shell parser would drop them.
             if line.contains('\\') && [":\\", "HOME\\", "%\\", "PROFILE\\"].iter().any(|sign| line.contains(sign)) {
                 walk.guess(&line.replace('\\', "/"), ctx);
             }
@@ -149,7 +149,7 @@ pub fn examine_from(start: Start<'_>, command: Command<'_>, rules: &Rules) -> Ex
     walk.settle()
 }
 
-/// Whether words are the beginning of a command that runs whatever follows them, such as `env`, `sh -c` or `npx`.
+/// True if words are the beginning of a command that runs the words after them, such as `env`, `sh -c` or `npx`.
 pub fn runs_what_follows(words: &[String]) -> bool {
     let Some(first) = words.first() else { return true };
     let name = program(first);
@@ -157,7 +157,7 @@ pub fn runs_what_follows(words: &[String]) -> bool {
     if run::is_shell(&name) || code::language(&name).is_some() || name == "xargs" || name == "parallel" {
         return is_bare;
     }
-    // `find . -exec`: what it runs may stand anywhere.
+    // `find . -exec`: its command may stand anywhere.
     if name == "find" || is_bare && wrapper::is_known(&name) {
         return true;
     }
@@ -168,7 +168,7 @@ pub fn runs_what_follows(words: &[String]) -> bool {
     }
 }
 
-/// The name of a program without its folder, and as Windows has it, without its ending.
+/// The name of a program without its folder and, as on Windows, without its extension.
 fn program(word: &str) -> Cow<'_, str> {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let ending = name.len().checked_sub(4).filter(|at| name.is_char_boundary(*at));

@@ -1,8 +1,8 @@
-//! A table by name, for names that are known before and asked for often.
+//! A table from names to values, for many look-ups of names that are known in advance.
 
 use std::borrow::Cow;
 
-/// How many names may lie together.
+/// The number of buckets.
 const BUCKETS: usize = 1024;
 
 /// Values by name; a name may have many.
@@ -23,7 +23,7 @@ impl<T> Names<T> {
         self.buckets[bucket(&name)].push((name, value));
     }
 
-    /// The first value of a name, which is made if there is none.
+    /// The first value of a name, which is created if there is none.
     pub(super) fn entry(&mut self, name: &'static str) -> &mut T
     where
         T: Default,

@@ -1,27 +1,27 @@
-//! Where an operand points, told from how it is written: nothing is looked up.
+//! The place that an operand names, judged by its spelling: nothing is looked up.
 
 use std::borrow::Cow;
 
 /// A kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A whole tree that nobody throws away: `/`, a home, a system folder, a drive, or the folder above.
+    /// A valuable tree: `/`, a home, a system folder, a drive, or the folder above.
     Root,
     /// Everything in the folder where the command runs.
     Here,
     /// Below a folder of the system.
     System,
-    /// Below somebody's home.
+    /// Below a home.
     Home,
     /// Upwards from here, or another absolute path.
     Outside,
     /// An entry of a folder for temporary files.
     Temporary,
-    /// Dependencies and caches, which are made again.
+    /// Dependencies and caches, which can be restored.
     Cache,
     /// A disk or a part of one.
     Device,
-    /// What the line does not tell: a variable, or what a command prints.
+    /// An unknown place: a variable, or the output of a command.
     Unknown,
     /// A relative path that goes down.
     Inside,
@@ -57,7 +57,7 @@ const SYSTEM: &[&str] = &[
     "data",
 ];
 
-/// Names of files and folders that a build or an install makes again.
+/// Names of files and folders that a build or an install restores.
 const CACHES: &[&str] = &[
     ".DS_Store",
     ".angular",
@@ -169,7 +169,7 @@ const SECRETS: &[&str] = &[
     "terraform.tfstate",
 ];
 
-/// What stands for the folder of temporary files.
+/// Spellings of the folder of temporary files.
 const TEMPORARY: &[&str] = &[
     "$TMPDIR/",
     "${TMPDIR}/",
@@ -183,10 +183,10 @@ const TEMPORARY: &[&str] = &[
     "$Env:TEMP/",
 ];
 
-/// What stands for a home.
+/// Spellings of a home.
 const HOMES: &[&str] = &["$HOME", "${HOME}", "%USERPROFILE%", "$env:USERPROFILE", "~"];
 
-/// Folders below `/` in which packages keep what they fetch or make again, and what only people read.
+/// Folders below `/` with downloads and restorable files of packages, and with files that only people read.
 const MADE_AGAIN: &[&str] = &[
     "root/.cache",
     "root/.npm",
@@ -210,11 +210,11 @@ const MADE_AGAIN: &[&str] = &[
 ];
 
 impl Place {
-    /// The place of an operand of a command that runs in a folder; none: where the line begins.
+    /// The place of an operand of a command that runs in a folder; if none, where the line begins.
     pub(super) fn within(folder: Option<&str>, operand: &str) -> Self {
         match folder {
             None => Place::of(operand),
-            // Dependencies and caches are made again wherever a project lies.
+            // Dependencies and caches can be restored wherever a project is.
             Some(folder) => match (Place::of(operand), Place::of(folder)) {
                 (Place::Cache, there) if there != Place::Root && !operand.starts_with('/') => Place::Cache,
                 _ => Place::of(&below(folder, operand)),
@@ -265,13 +265,13 @@ impl Place {
         }
     }
 
-    /// Whether what lies there is worth keeping.
+    /// True if the files there are worth keeping.
     pub(super) fn is_kept(self) -> bool {
         !matches!(self, Place::Temporary | Place::Cache)
     }
 }
 
-/// The path of an operand from where the line begins, for a command that runs in `folder`.
+/// The path of an operand from the line's start, for a command that runs in `folder`.
 pub(super) fn below(folder: &str, operand: &str) -> String {
     let bare = operand.trim_matches('"');
     let is_drive = bare.as_bytes().get(1) == Some(&b':');
@@ -292,7 +292,7 @@ pub(super) fn below(folder: &str, operand: &str) -> String {
     }
 }
 
-/// Whether a path is in one of the system's folders that are made again.
+/// True if a path is in a restorable folder of the system.
 pub(super) fn is_made_again(path: &str) -> bool {
     let Some(path) = path.strip_prefix('/').filter(|path| !path.contains(['$', '`'])) else { return false };
     let path = path.trim_end_matches('/');
@@ -301,7 +301,7 @@ pub(super) fn is_made_again(path: &str) -> bool {
     !path.split('/').any(|name| name == "..") && MADE_AGAIN.iter().any(|folder| is_below(folder))
 }
 
-/// Whether a path is that of a stream, which holds nothing.
+/// True if a path is that of a stream, which holds no data.
 pub(super) fn is_stream(path: &str) -> bool {
     let name = path.strip_prefix("/dev/").unwrap_or_default();
     matches!(name, "null" | "stderr" | "stdin" | "stdout" | "tty")
@@ -309,19 +309,19 @@ pub(super) fn is_stream(path: &str) -> bool {
         || name.starts_with("pts/")
 }
 
-/// Whether a name is one of dependencies or caches.
+/// True if a name is one of dependencies or caches.
 pub(super) fn is_cache(name: &str) -> bool {
     CACHES.binary_search(&name).is_ok() || name.ends_with(".egg-info") || name.ends_with(".pyc")
 }
 
-/// Whether a path is that of a folder of temporary files itself.
+/// True if a path is that of a folder of temporary files itself.
 pub(super) fn is_temporary(path: &str) -> bool {
     matches!(path.trim_end_matches('/'), "/tmp" | "/var/tmp" | "/private/tmp")
 }
 
-/// Whether a path is that of a file that holds credentials, or of a folder full of them.
+/// True if a path is that of a file with credentials, or of a folder full of them.
 pub(super) fn is_secret(operand: &str) -> bool {
-    // Most words are none, and have nothing that all of them have.
+    // Most words are not secret, and lack the characters that all secret paths have.
     if !operand.bytes().any(|byte| b"./\\_ ".contains(&byte)) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! What a command prints, where its arguments and its input tell.
+//! The output of a command, where its arguments and its input tell it.
 
 use super::{
     arguments::Arguments,
@@ -7,7 +7,7 @@ use super::{
     walk::{UNKNOWN, Value},
 };
 
-/// The text that a command prints; none if only the run tells.
+/// The output of a command; none if only its execution tells.
 pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -> Option<String> {
     let is_told = |word: &String| !word.contains(UNKNOWN) && !word.contains("$(");
     let known = || arguments.iter().all(is_told);
@@ -26,7 +26,7 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
             }
             Some(format!("{}\n", unescaped(&values.join(" "))))
         }
-        // `tee` passes on what it reads.
+        // `tee` passes its input on.
         "cat" | "tee" if name == "tee" || arguments.iter().all(|word| word == "-") => match input {
             Some(Value::Text(text)) => Some(text.clone()),
             Some(Value::Output { .. }) | None => None,
@@ -39,14 +39,14 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
     }
 }
 
-/// Where a program lies: nobody knows it here, and its name is what counts.
+/// The place of a program, which is unknown here: its name counts.
 fn located(name: &str, arguments: &[String]) -> Option<String> {
     let is_shown = name != "command" || arguments.iter().any(|word| matches!(word.as_str(), "-v" | "-V"));
     let found = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| is_shown)?;
     Some(if found.contains('/') { found.clone() } else { format!("/usr/bin/{found}") })
 }
 
-/// What `mktemp` prints; its random letters stay as they are.
+/// The output of `mktemp`; its random letters stay as they are.
 fn temporary(arguments: &[String]) -> String {
     let arguments = Arguments::parse(arguments, &["-p", "--suffix"]);
     let folder = arguments.values("-p").chain(arguments.values("--tmpdir")).next();
@@ -60,7 +60,7 @@ fn temporary(arguments: &[String]) -> String {
     }
 }
 
-/// The one name that `find` looks for below here, if it is one of dependencies or caches.
+/// The only name that `find` looks for below here, if it is one of dependencies or caches.
 pub(super) fn cached(arguments: &[String]) -> Option<&String> {
     let is_down =
         |start: &&String| matches!(Place::of(start), Place::Inside | Place::Cache | Place::Temporary) || *start == ".";
@@ -69,13 +69,13 @@ pub(super) fn cached(arguments: &[String]) -> Option<&String> {
     (place::is_cache(name) && !chosen && starts(arguments).all(|start| is_down(&start))).then_some(name)
 }
 
-/// Where `find` begins.
+/// The folders where `find` begins.
 pub(super) fn starts(arguments: &[String]) -> impl Iterator<Item = &String> {
     let words = arguments.iter().skip_while(|word| matches!(word.as_str(), "-H" | "-L" | "-P"));
     words.take_while(|word| !word.starts_with(['-', '(', '!']))
 }
 
-/// Whether a program prints what the network gives it.
+/// True if a program prints data from the network.
 pub(super) fn fetches(name: &str) -> bool {
     [
         "curl",

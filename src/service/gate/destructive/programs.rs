@@ -1,4 +1,4 @@
-//! Programs that need more than words to be judged: what they run, what they are fed with, what the line learns from them.
+//! Programs that the words of a rule can't judge: the commands that they run, their input, and their effects on the line.
 
 use super::{
     arguments::Arguments,
@@ -15,7 +15,7 @@ use super::{
 };
 
 impl Walk<'_> {
-    /// Programs that need more than words to be judged.
+    /// Programs that the words of a rule can't judge.
     pub(super) fn special(&mut self, name: &str, kind: Kind, argv: &[String], ctx: Context<'_>) {
         if let Some(language) = code::language(name) {
             return self.interpreter(name, argv, language, ctx);
@@ -77,7 +77,7 @@ impl Walk<'_> {
         let Some(line) = argv.get(1).filter(|line| !line.starts_with('-') && !line.is_empty()) else { return };
         let last = ["0", "EXIT", "HUP", "INT", "QUIT", "TERM"];
         let is_last = |signal: &String| last.contains(&signal.trim_start_matches("SIG"));
-        // By then its variables are what the rest of the line has made of them.
+        // By then the rest of the line has set its variables.
         match argv[2..].iter().all(is_last) && self.traps.len() < 16 {
             true => self.traps.push((line.clone(), ctx.elsewhere)),
             false => self.line(line, ctx),
@@ -105,12 +105,12 @@ impl Walk<'_> {
         }
     }
 
-    /// A program that nobody knows may run what follows.
+    /// An unknown program may run the words after it.
     fn unknown(&mut self, argv: &[String], ctx: Context<'_>) {
         self.disguised(argv);
         let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
         let next = argv.get(at).map(|next| program(next).into_owned()).unwrap_or_default();
-        // Where what a command prints stands after it, that is an argument more often than a program.
+        // The output of a command after it is an argument more often than a program.
         let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next));
         let runs = is_open || is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
         let judged =
@@ -122,7 +122,7 @@ impl Walk<'_> {
     }
 
     fn deletes(&mut self, argv: &[String], ctx: Context<'_>) {
-        // Nobody but the system's owner can delete what packages have fetched.
+        // Only the system's owner can delete the downloads of packages.
         let is_kept = |word: &String| !word.starts_with('-') && !place::is_made_again(word);
         if ctx.elsewhere && argv.iter().skip(1).any(is_kept) {
             self.hit("files.delete-elsewhere", argv);
@@ -132,7 +132,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Commands of the shell within those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`. And files that an editor writes: `:w x`.
+    /// Commands of the shell inside those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`. Also the files that an editor
+    /// writes: `:w x`.
     fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
         let inside = argv.iter().skip(1).filter_map(|word| match word.split_once('!') {
             Some((before, line)) if before.bytes().all(|byte| b"+:%.,$ 0123456789silentrw".contains(&byte)) => {
@@ -201,7 +202,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `xargs`, with what it is fed as arguments as far as that is known.
+    /// `xargs`, with its input as arguments as far as that is known.
     fn xargs(&mut self, argv: &[String], ctx: Context<'_>) {
         let valued = [
             "-I",
@@ -263,7 +264,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `find` and its like: what they delete, and what they run for each file.
+    /// `find` and similar programs: their deletions, and the commands that they run for each file.
     fn find(&mut self, argv: &[String], ctx: Context<'_>) {
         let value = |option: &str| {
             let at = argv.iter().position(|word| word == option)?;
@@ -329,7 +330,7 @@ impl Walk<'_> {
             }
             (Some(to), _) => to.clone(),
         };
-        // A shell takes `..` for the name before it, whatever link that is, unless it is told otherwise.
+        // A shell takes `..` for the name before it, also if that is a link, unless an option says otherwise.
         let path = match argv.iter().any(|word| word == "-P") {
             true => self.landed(path),
             false if path.contains("/..") => place::below("", &path),
@@ -357,7 +358,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A program that runs others, whose options nobody can count: each program that is known is taken for the one.
+    /// A program that runs others, with too many options to list: each known program among its arguments counts.
     fn scan(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
         self.escapes(argv, ctx);
         self.disguise(name, argv);
@@ -417,7 +418,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Remembers which files are fetched.
+    /// Remembers the fetched files.
     fn fetch(&mut self, name: &str, argv: &[String]) {
         for (at, word) in argv.iter().enumerate() {
             let to = match (name, word.as_str()) {
@@ -441,7 +442,7 @@ impl Walk<'_> {
         for option in console.options {
             texts.extend(arguments.values(option).map(str::to_owned));
         }
-        // What was meant as one word may have lost its quotes.
+        // One argument may have lost its quotes.
         if let Some(last) = texts.last_mut().filter(|_| console.language == sql::Language::Sql && !console.second) {
             last.push(' ');
             last.push_str(&arguments.operands.join(" "));

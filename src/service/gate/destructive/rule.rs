@@ -1,7 +1,7 @@
-//! The rules: data of which each says what it forbids, why, what to do instead, and what it is meant to hit and to miss.
+//! The rules as data: each has its condition, its reason, an alternative, and examples that it must and must not match.
 //!
-//! The built-in ones lie in `rules/*.toml`, a file for each family. A team's own are of a simpler form, and their
-//! examples are tried when they are taken in.
+//! The built-in ones are in `rules/*.toml`, a file for each family. A team's own have a simpler form, and their examples are
+//! tried on loading.
 
 use std::{
     borrow::Cow,
@@ -34,7 +34,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("system", include_str!("rules/system.toml")),
 ];
 
-/// Programs that take the beginning of a long option for the option.
+/// Programs that accept abbreviated long options.
 const ABBREVIATING: &[&str] = &[
     "chattr",
     "chgrp",
@@ -72,15 +72,15 @@ static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
     rules
 });
 
-/// What commands are held against.
+/// The rules on commands.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
     by_program: Names<usize>,
-    /// Rules for programs whose names begin alike.
+    /// Rules for programs by a prefix of their names.
     by_start: Vec<(String, usize)>,
     valued: Names<Valued>,
-    /// Commands for which a rule does not hold.
+    /// Commands to which a rule does not apply.
     pub(super) exceptions: Vec<Exception>,
 }
 
@@ -88,7 +88,7 @@ pub struct Rules {
 #[derive(Clone, Debug, Default)]
 struct Valued {
     always: Vec<&'static str>,
-    /// And with these words among the arguments.
+    /// Further ones, each list for commands with some words among the arguments.
     under: Vec<(&'static str, Vec<&'static str>)>,
 }
 
@@ -97,17 +97,17 @@ struct Valued {
 pub struct OwnRule {
     /// Its name in results.
     pub id: String,
-    /// The words that a command begins with, of each the alternatives; empty if `tokens` says what is meant.
+    /// The first words of a command, each with its alternatives; empty if `tokens` describe it.
     pub prefix: Vec<Vec<String>>,
     /// Words that a command holds anywhere, all of them.
     pub tokens: Vec<String>,
-    /// What follows.
+    /// Its severity.
     pub severity: Severity,
-    /// Why, a sentence without final period.
+    /// The reason, a sentence without final period.
     pub reason: String,
-    /// Commands that it has to hit.
+    /// Commands that it must match.
     pub examples: Vec<String>,
-    /// Commands that it must not hit.
+    /// Commands that it must not match.
     pub counterexamples: Vec<String>,
 }
 
@@ -115,12 +115,12 @@ pub struct OwnRule {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) id: Cow<'static, str>,
-    /// The lines of a built-in one, which are read when it is first asked for: few commands concern many rules.
+    /// The lines of a built-in one, which are parsed at their first use: few commands concern many rules.
     source: &'static str,
     body: OnceLock<Body>,
 }
 
-/// What a rule says.
+/// The parts of a rule besides its test.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     pub(super) severity: Severity,
@@ -131,7 +131,7 @@ pub(super) struct Body {
     test: Test,
 }
 
-/// What a command has to be for a rule.
+/// The condition of a rule on a command.
 #[derive(Clone, Debug)]
 enum Test {
     Built(Built),
@@ -140,16 +140,16 @@ enum Test {
 
 type Texts = Vec<Cow<'static, str>>;
 
-/// All that is given has to hold.
+/// A conjunction of all the given conditions.
 #[derive(Clone, Debug, Default)]
 struct Built {
-    /// The operands that it begins with, one of these: `stash drop|clear`, `** delete`.
+    /// The first operands, as one of these: `stash drop|clear`, `** delete`.
     words: Vec<Vec<Texts>>,
-    /// The marks of the first of these words: an operand whose mark is not among them begins none.
+    /// The marks of the first of these words: an operand with another mark can't match.
     firsts: u64,
-    /// Options, of each group one.
+    /// Options, one of each group.
     flags: Vec<Texts>,
-    /// Whether one of them begins with a dash in any case.
+    /// True if one of them always begins with a dash.
     flagged: bool,
     /// One of these options makes it harmless.
     unless: Texts,
@@ -157,47 +157,47 @@ struct Built {
     operands: Texts,
     /// No operand of this form.
     except: Texts,
-    /// It runs with the rights of somebody else, or on another machine.
+    /// It runs with the rights of another user, or on another machine.
     elsewhere: bool,
-    /// Names and options in any case, options shortened at will.
+    /// Names and options in any case, options abbreviated.
     cmdlet: bool,
-    /// Never by program: something in the code names it.
+    /// Never by program: a name in the code matches it.
     named: bool,
     /// An option for a dry run, in any of its usual spellings, makes it harmless.
     rehearsed: bool,
 }
 
-/// A command as rules see it.
+/// A command in the form for rules.
 pub(super) struct Subject<'a> {
     pub(super) program: &'a str,
     pub(super) argv: &'a [String],
     /// The options of the program that take the next argument.
     pub(super) valued: &'a [&'a str],
     pub(super) elsewhere: bool,
-    /// True if nobody can tell in which folder it runs.
+    /// True if its folder is unknown.
     pub(super) moved: bool,
-    /// The folder in which it runs; none: where the line begins.
+    /// Its folder; if none, where the line begins.
     pub(super) folder: Option<&'a str>,
 }
 
-/// What many rules ask of one command.
+/// Facts of one command that many rules need.
 struct Given<'a> {
     arguments: Arguments<'a>,
     /// The mark of the first operand.
     first: u64,
-    /// Whether the program takes the beginning of a long option for the option.
+    /// True if the program accepts abbreviated long options.
     lenient: bool,
     /// Of each operand.
     places: OnceCell<Vec<Place>>,
 }
 
 impl Rules {
-    /// The rules that come with nrv.
+    /// The rules built into nrv.
     pub fn built_in() -> &'static Rules {
         &BUILT_IN
     }
 
-    /// The built-in rules and a team's own, of which every example is tried.
+    /// The built-in rules and a team's own, whose examples are all tried.
     pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
         let mut rules = Rules::built_in().clone();
         for rule in own {
@@ -246,7 +246,7 @@ impl Rules {
         &self.rules
     }
 
-    /// Whether a rule is about this program.
+    /// True if a rule is about this program.
     pub(super) fn knows(&self, program: &str) -> bool {
         self.about(program).next().is_some()
     }
@@ -379,7 +379,7 @@ impl Body {
             elsewhere: source::is_set(source, "elsewhere"),
             cmdlet: source::is_set(source, "cmdlet"),
             named: source::is_set(source, "named"),
-            // Programs that delete files and write disks mostly have no such option, and what they do not know they may ignore.
+            // Programs that delete files and write disks mostly have no such option, and may ignore unknown ones.
             rehearsed: !["files.", "disks.", "guard."].iter().any(|family| id.starts_with(family))
                 || source::is_set(source, "cmdlet"),
         };
@@ -425,7 +425,7 @@ impl Built {
 }
 
 impl Given<'_> {
-    /// Whether an operand has a form: a pattern, or a kind of place.
+    /// True if an operand has a form: a pattern, or a kind of place.
     fn is(&self, form: &str, at: usize, operand: &str, subject: &Subject<'_>) -> bool {
         if !form.contains('<') {
             return matches(form, operand);
@@ -436,7 +436,7 @@ impl Given<'_> {
         match form {
             "<root>" => is(&[Place::Root, Place::Here]),
             "<top>" => is(&[Place::Root]),
-            // `/*` is meant as it stands: as a pattern it would be every path from the root.
+            // `/*` is literal: as a pattern it would be every path from the root.
             "<all>" => operand.starts_with('/') && operand.trim_matches(['/', '.', '*']).is_empty(),
             "<system>" if subject.program == "tee" && place::is_stream(operand) => false,
             "<system>" => is(&[Place::Root, Place::Here, Place::System]),
@@ -455,14 +455,14 @@ impl Given<'_> {
     }
 }
 
-/// Whether a path lies where images keep the one program that they are made for.
+/// True if a path is where images keep the one program that they are made for.
 fn is_own(path: &str) -> bool {
     let top = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     path.starts_with('/') && matches!(top, "app" | "build" | "code" | "project" | "src" | "workdir" | "workspace")
 }
 
-/// A bit that tells most words from each other, by their first letter and length; every bit if a word is a pattern.
-/// The lowest is that of no word at all.
+/// A bit that tells most words apart, by their first letter and length; every bit if a word is a pattern. The lowest bit stands
+/// for no word at all.
 fn mark(word: &str) -> u64 {
     match word.as_bytes() {
         bytes if bytes.contains(&b'*') => u64::MAX,
@@ -483,13 +483,13 @@ fn alternatives(text: Cow<'static, str>) -> Texts {
     pieces(text, '|')
 }
 
-/// PowerShell takes the beginning of an option for the option.
+/// PowerShell accepts abbreviated options.
 fn is_short_for(given: &str, option: &str) -> bool {
     let given = given.split(':').next().unwrap_or(given).to_ascii_lowercase();
     given.len() > 1 && option.to_ascii_lowercase().starts_with(&given)
 }
 
-/// Whether operands begin with a pattern: words with alternatives, and `**` for any number of words.
+/// True if operands begin with a pattern: words with alternatives, and `**` for any number of words.
 fn begins(pattern: &[Texts], operands: &[&str]) -> bool {
     let Some((first, rest)) = pattern.split_first() else { return true };
     if first.first().is_some_and(|word| word == "**") {

@@ -1,4 +1,4 @@
-//! One command: what it runs in turn, what it is fed with, and whether it breaks rules itself.
+//! One command: the commands that it runs, its input, and the rules that it breaks itself.
 
 use super::{
     check, code,
@@ -35,7 +35,7 @@ pub(super) const SHELLS: &[&str] = &[
     "zsh",
 ];
 
-/// Programs that show, copy or send the files that they are given.
+/// Programs that show, copy or send their files.
 pub(super) const READERS: &[&str] = &[
     "7z",
     "ag",
@@ -128,7 +128,7 @@ pub(super) const READERS: &[&str] = &[
     "zip",
 ];
 
-/// Output that is made to be evaluated.
+/// Output that is meant to be evaluated.
 const SETTINGS: &[&str] = &[
     "asdf",
     "atuin",
@@ -176,7 +176,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 impl Walk<'_> {
-    /// One command, as its arguments are.
+    /// One command, by its arguments.
     pub(super) fn command(&mut self, argv: &[String], ctx: Context<'_>) {
         let Some(first) = argv.first() else { return };
         if !self.pay(argv.iter().map(|word| 1 + word.len() / 32).sum()) {
@@ -275,7 +275,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Variables whose value is a command for somebody else.
+    /// Variables whose value is a command for another program.
     pub(super) fn variable_command(&mut self, name: &str, value: &str, ctx: Context<'_>) {
         let known = [
             "GIT_SSH_COMMAND",
@@ -305,7 +305,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A word in the place of a program that only the run tells: what follows is judged as what somebody else runs.
+    /// An unknown word in the place of a program: the words after it are judged as the command of another program.
     fn open(&mut self, argv: &[String], ctx: Context<'_>) {
         if argv[0] == UNKNOWN {
             return self.hit("shell.output", argv);
@@ -394,7 +394,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A program that runs what it reads.
+    /// A program that runs its input.
     pub(super) fn input(&mut self, argv: &[String], ctx: Context<'_>) {
         match ctx.input.cloned() {
             Some(Value::Text(text)) => self.fed(&text, argv, Context { input: None, ..ctx }),
@@ -404,7 +404,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A text that a program runs: a shell its commands, an interpreter its code.
+    /// A text that a program runs: a shell's commands, or an interpreter's code.
     fn fed(&mut self, text: &str, argv: &[String], ctx: Context<'_>) {
         let name = argv.first().map(|first| program(first).into_owned()).unwrap_or_default();
         match code::language(&name) {
@@ -425,7 +425,7 @@ impl Walk<'_> {
     }
 }
 
-/// A word that only the run tells.
+/// True for a word that only the run tells.
 pub(super) fn is_open(word: &str) -> bool {
     let is_whole = word.starts_with("$(") && word.ends_with(')') || word.starts_with('`');
     let name = word.rsplit('/').next().unwrap_or(word);
@@ -435,12 +435,13 @@ pub(super) fn is_open(word: &str) -> bool {
         || name.contains(['*', '?']) && name.len() > 1 && !name.contains("?.") && !name.contains('=')
 }
 
-/// Whether a program runs its input line by line.
+/// True if a program runs its input line by line.
 pub(super) fn is_shell(name: &str) -> bool {
     Kind::of(name).is(Kind::SHELL)
 }
 
-/// The arguments of a reader whose contents go somewhere: not what is only loaded, nor where a copy goes.
+/// The arguments of a reader whose contents are sent or shown: neither files that are only loaded, nor the destination of a
+/// copy.
 fn shown<'a>(name: &str, argv: &'a [String]) -> impl Iterator<Item = &'a String> {
     let copies = matches!(name, "cp" | "mv" | "ln" | "install") && argv.len() > 2;
     let to = argv.len() - usize::from(copies && argv.last().is_some_and(|to| Place::of(to) == Place::Inside));
@@ -455,7 +456,7 @@ fn is_quiet(name: &str, argv: &[String]) -> bool {
     matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "ag") && argv.iter().skip(1).any(quiet)
 }
 
-/// A wrapper that starts a shell when it is given no command.
+/// A wrapper that starts a shell if it has no command.
 fn is_login(name: &str, argv: &[String]) -> bool {
     let shell = ["-s", "-i", "--shell", "--login", "-l", "-"];
     name == "su" || argv.iter().skip(1).any(|word| shell.contains(&word.as_str()))

@@ -1,13 +1,13 @@
-//! Scripts of `sed`: which files they write, and which commands they run.
+//! Scripts of `sed`: the files that they write, and the commands that they run.
 
-/// What a script does besides editing.
+/// The effects of a script besides editing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Deeds<'a> {
     pub(super) writes: Vec<&'a str>,
     pub(super) runs: Vec<&'a str>,
 }
 
-/// Reads one script, as far as it can be told from its form.
+/// Reads one script, as far as its form tells.
 pub(super) fn deeds(script: &str) -> Deeds<'_> {
     let mut deeds = Deeds::default();
     let mut rest = script;
@@ -17,7 +17,7 @@ pub(super) fn deeds(script: &str) -> Deeds<'_> {
     deeds
 }
 
-/// One command, from its letter on; gives what follows it.
+/// Reads one command, from its letter on, and returns the rest.
 fn command<'a>(text: &'a str, deeds: &mut Deeds<'a>) -> &'a str {
     let mut letters = text.chars();
     let Some(letter) = letters.next() else { return "" };
@@ -27,7 +27,7 @@ fn command<'a>(text: &'a str, deeds: &mut Deeds<'a>) -> &'a str {
         'w' | 'W' => deeds.writes.push(line.trim()),
         'e' => deeds.runs.push(line.trim()),
         'r' | 'R' | '#' => {}
-        // Their text goes on behind a backslash.
+        // Their text continues behind a backslash.
         'a' | 'i' | 'c' => {
             let mut rest = rest;
             while let Some((line, next)) = rest.split_once('\n') {
@@ -52,7 +52,7 @@ fn command<'a>(text: &'a str, deeds: &mut Deeds<'a>) -> &'a str {
     next
 }
 
-/// What follows the two sections of `s/…/…/`.
+/// The text after the two sections of `s/…/…/`.
 fn sections(text: &str) -> Option<&str> {
     let mark = text.chars().next()?;
     let (mut left, mut rest) = (2, text[mark.len_utf8()..].char_indices());

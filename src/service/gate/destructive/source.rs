@@ -1,4 +1,4 @@
-//! The text of the built-in rules: the little of TOML that they use, read in one go and without copies.
+//! The text of the built-in rules: the subset of TOML that they use, read in one pass and without copies.
 //!
 //! A table begins with a line of its own, a value stands on one line and is a string, a list of strings or `true`.
 //! A test reads the same files as TOML and compares.
@@ -37,7 +37,7 @@ pub(super) fn list(source: &'static str, key: &str) -> impl Iterator<Item = Cow<
     strings(value(source, key))
 }
 
-/// Whether a key is `true`.
+/// True if a key is `true`.
 pub(super) fn is_set(source: &'static str, key: &str) -> bool {
     value(source, key) == "true"
 }

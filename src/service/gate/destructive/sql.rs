@@ -1,4 +1,4 @@
-//! Statements for databases: SQL, Redis and MongoDB, in arguments, on the input, or as a line of a console.
+//! Statements for databases: SQL, Redis and MongoDB, in arguments, in the input, or as a line of a console.
 
 /// A language of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,20 +13,20 @@ pub(super) struct Console {
     pub(super) language: Language,
     /// Options whose value is a statement.
     pub(super) options: &'static [&'static str],
-    /// True if all operands together are one.
+    /// True if all operands together are a statement.
     pub(super) operands: bool,
-    /// True if the operands after the first are.
+    /// True if the operands after the first are statements.
     pub(super) second: bool,
 }
 
-/// What statements do.
+/// The findings in statements.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) rules: Vec<&'static str>,
     pub(super) commands: Vec<String>,
 }
 
-/// How the program takes statements, if it does.
+/// The way in which the program takes statements, if it does.
 pub(super) fn console(program: &str) -> Option<Console> {
     let sql = |options| Console { language: Language::Sql, options, operands: false, second: false };
     Some(match program {
@@ -55,7 +55,7 @@ pub(super) fn console(program: &str) -> Option<Console> {
     })
 }
 
-/// What statements make, change and drop.
+/// The objects that statements create, change and drop.
 const OBJECTS: &[&str] = &[
     "TABLE",
     "DATABASE",
@@ -131,7 +131,7 @@ const STARTS: &[&str] = &[
     "XGROUP",
 ];
 
-/// Whether a whole line is a statement rather than a command.
+/// The language if a whole line is a statement rather than a command.
 pub(super) fn bare(line: &str) -> Option<Language> {
     let line = without_comments(line);
     let mut words = line.split_ascii_whitespace();
@@ -173,7 +173,7 @@ pub(super) fn bare(line: &str) -> Option<Language> {
     redis.then_some(Language::Redis)
 }
 
-/// Whether a line is a call for a console of MongoDB.
+/// True if a line is a call for a console of MongoDB.
 fn is_mongo(line: &str) -> bool {
     if !line.contains('(') {
         return false;
@@ -199,7 +199,7 @@ fn without_comments(line: &str) -> &str {
     }
 }
 
-/// Looks through statements.
+/// Scans statements.
 pub(super) fn scan(text: &str, language: Language) -> Found {
     let mut found = Found::default();
     match language {
@@ -221,7 +221,7 @@ fn tokens(text: &str) -> Vec<String> {
         if let Some(comment) = rest.strip_prefix("--") {
             rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
         } else if let Some(comment) = rest.strip_prefix("/*") {
-            // MySQL runs what stands in `/*! … */`.
+            // MySQL runs the text in `/*! … */`.
             rest = match comment.strip_prefix('!') {
                 Some(run) => run.trim_start_matches(|character: char| character.is_ascii_digit()),
                 None => comment.split_once("*/").map_or("", |(_, rest)| rest),
@@ -249,14 +249,14 @@ fn tokens(text: &str) -> Vec<String> {
 fn sql(text: &str, found: &mut Found) {
     for line in text.lines() {
         let line = line.trim_start();
-        // Consoles run what follows in a shell.
+        // Consoles run the rest of these lines in a shell.
         for start in ["\\!", ".shell ", ".system ", "system ", "\\sh ", "!!", "host "] {
             if let Some(command) = line.strip_prefix(start) {
                 found.commands.push(command.to_owned());
             }
         }
     }
-    // psql runs what a query gives.
+    // psql runs the result of a query.
     if text.contains("\\gexec") {
         found.rules.push("sql.server");
     }
@@ -272,14 +272,14 @@ fn sql(text: &str, found: &mut Found) {
     }
 }
 
-/// What a statement that begins here does.
+/// The effect of a statement that begins here.
 fn verb(words: &[&str], before: &str) -> Option<&'static str> {
     let starts = matches!(before, "" | "(" | "AS" | "BEGIN" | "THEN" | "EXPLAIN" | "ANALYZE" | "DO" | "ELSE");
-    // A statement that is longer is judged by how it begins.
+    // A longer statement is judged by its beginning.
     let words = &words[..words.len().min(256)];
     let next = words.get(1).copied().unwrap_or_default();
     let has = |word: &str| words.contains(&word);
-    // MySQL lets options and tables stand before `FROM`.
+    // MySQL accepts options and tables before `FROM`.
     let deletes = words.iter().take(12).any(|word| *word == "FROM");
     let is_bound = || words.iter().position(|word| *word == "WHERE").is_some_and(|at| !is_true(&words[at + 1..]));
     match words.first().copied()? {
@@ -307,7 +307,7 @@ fn verb(words: &[&str], before: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a condition holds for every row: `1`, `TRUE`, `'a' = 'a'`, `2 > 1`, and anything with `OR` one of them.
+/// True if a condition holds for every row: `1`, `TRUE`, `'a' = 'a'`, `2 > 1`, and anything with `OR` one of them.
 fn is_true(condition: &[&str]) -> bool {
     let (mut open, mut plain) = (0_usize, Vec::new());
     for word in condition {

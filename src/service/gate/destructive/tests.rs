@@ -12,7 +12,7 @@ fn hits(line: &str) -> Vec<String> {
     examined(line).hits.into_iter().map(|hit| hit.rule).collect()
 }
 
-/// How strictly a line is judged; what can't be parsed has to be confirmed.
+/// The severity of a line; an unparsable one needs a confirmation.
 fn strictness(line: &str) -> Option<Severity> {
     let examined = examined(line);
     let unparsed = examined.unparsed.map(|_| Severity::Confirm);
@@ -39,7 +39,7 @@ fn every_rule_says_why_and_what_to_do_and_has_examples() {
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "a rule stands twice");
 }
 
-/// Commands of every day, `+` those that are objected to; `⏎` stands for the end of a line.
+/// Everyday commands, `+` before those with an objection; `⏎` stands for the end of a line.
 const COMMANDS: &str = include_str!("commands.txt");
 
 #[test]
@@ -52,14 +52,14 @@ fn commands_of_every_day_are_judged_as_people_would() {
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
-/// The examples of all rules that are nothing but words.
+/// The examples of all rules that consist of words alone.
 fn plain_examples() -> impl Iterator<Item = &'static str> {
     let is_plain = |line: &&str| line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _./:=@,-".contains(&byte));
     let lines = Rules::built_in().all().iter().flat_map(|rule| rule.body().examples.iter().map(String::as_str));
     lines.filter(is_plain).filter(|line| sql::bare(line).is_none())
 }
 
-/// Holds what is made of each example against the example.
+/// Compares each changed example with the original.
 #[track_caller]
 fn never_lowers(change: impl Fn(&str) -> Option<String>) {
     let lowered = |line: &&str| change(line).is_some_and(|changed| strictness(&changed) < strictness(line));
@@ -249,7 +249,7 @@ fn a_team_adds_rules_whose_examples_are_tried() {
     assert!(refused(OwnRule { id: "git.reset".to_owned(), ..own }).contains("no name of its own"));
 }
 
-/// What gates elsewhere miss, and what they block for nothing.
+/// Misses and false alarms of other gates.
 #[test]
 fn the_known_defects_of_other_gates_are_none_here() {
     for line in ["rm -fr /", "rm -r -f /", "git push -f", "find . -delete", "DELETE FROM x;"] {
@@ -260,7 +260,7 @@ fn the_known_defects_of_other_gates_are_none_here() {
     }
 }
 
-/// Inputs that make a careless parser take the square of their length, or worse. Each is long enough to be noticed.
+/// Inputs that take a careless parser quadratic time, or worse. Each is long enough to notice.
 #[test]
 fn the_worst_lines_take_linear_time() {
     for piece in [

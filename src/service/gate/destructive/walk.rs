@@ -1,7 +1,7 @@
-//! Goes through a parsed line in the order in which a shell would, and finds the commands that it would run.
+//! Walks a parsed line in the order of a shell, and finds the commands that it would run.
 //!
-//! What the line itself tells is kept: variables, aliases, functions, what `echo` prints, which files it writes or
-//! fetches. So that `x=rm; $x -rf /` and `echo 'rm -rf /' | sh` are what they are.
+//! It tracks the line's own effects: variables, aliases, functions, the output of `echo`, written and fetched files. So it
+//! recognises `x=rm; $x -rf /` and `echo 'rm -rf /' | sh`.
 
 use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
@@ -18,40 +18,40 @@ use super::{
     shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
 };
 
-/// How deep commands may run others.
+/// The deepest nesting of commands that run others.
 const DEPTH: u32 = 24;
 
-/// How deep what commands print is looked at.
+/// The deepest nesting at which the output of commands is examined.
 const LOOKS: u32 = 4;
 
-/// The most hits that are told.
+/// The largest number of reported hits.
 const MOST_HITS: usize = 64;
 
-/// The most words, and bytes of a word, of a command that are told.
+/// The limits of a reported command: its words, and the bytes of a word.
 const TOLD: (usize, usize) = (16, 120);
 
 /// Stands for a word that is only known when the command runs.
 pub(super) const UNKNOWN: &str = "$_";
 
-/// What the line tells of a text.
+/// The line's knowledge of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// All of it.
     Text(String),
-    /// That a command prints it, and whether it comes from the network.
+    /// The output of a command, and true if it comes from the network.
     Output { fetched: bool },
 }
 
-/// Under which circumstances commands run.
+/// The circumstances of commands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'c> {
-    /// With the rights of somebody else, or on another machine.
+    /// With the rights of another user, or on another machine.
     pub(super) elsewhere: bool,
-    /// What they can read; none if that is the terminal's.
+    /// Their input; none if that is the terminal's.
     pub(super) input: Option<&'c Value>,
 }
 
-/// The state of going through a line.
+/// The state of a walk.
 pub(super) struct Walk<'r> {
     pub(super) rules: &'r Rules,
     pub(super) hits: Vec<Hit>,
@@ -63,23 +63,23 @@ pub(super) struct Walk<'r> {
     pub(super) lists: BTreeMap<String, Vec<String>>,
     pub(super) functions: BTreeMap<String, Rc<Script>>,
     running: Vec<(String, Rc<Script>)>,
-    /// Where commands run.
+    /// The folder of commands.
     pub(super) stand: Stand,
-    /// What the line has made ready for a command that an agent may not give itself.
+    /// The disguises that the line has prepared for a command that is forbidden to an agent.
     pub(super) guise: Guise,
     /// True once the line may have made a link.
     pub(super) links: bool,
-    /// True while a command is fed with the names of the files of a whole tree.
+    /// True while the input of a command is the names of a whole tree's files.
     pub(super) listed: bool,
-    /// How many paths have been looked up.
+    /// The number of paths that have been looked up.
     pub(super) lookups: u32,
-    /// What runs when the line ends, and whether elsewhere.
+    /// The commands that run when the line ends; true if elsewhere.
     pub(super) traps: Vec<(String, bool)>,
-    /// True while a command runs with the rights of somebody else, or on another machine.
+    /// True while a command runs with the rights of another user, or on another machine.
     pub(super) foreign: bool,
-    /// The command that stands in the line itself, around those that it runs.
+    /// The command in the line itself, around those that it runs.
     pub(super) outer: Option<Vec<String>>,
-    /// What may still be done; looking at what a command prints costs too.
+    /// The steps that are left; examining the output of a command costs some too.
     steps: Cell<usize>,
     looks: Cell<u32>,
     depth: u32,
@@ -140,12 +140,12 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Notes why something can't be judged; the first reason stays.
+    /// Records the reason that something can't be judged; the first reason stays.
     pub(super) fn give_up(&mut self, why: &str) {
         self.unparsed.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Pays for work; false if there is nothing left.
+    /// Spends steps; false if none are left.
     pub(super) fn pay(&mut self, steps: usize) -> bool {
         let is_paid = self.spend(steps);
         if !is_paid {
@@ -165,7 +165,7 @@ impl<'r> Walk<'r> {
         left.is_some()
     }
 
-    /// The end: what was not looked at for want of steps is said.
+    /// Ends the walk, and reports if steps ran out.
     pub(super) fn settle(mut self) -> Examined {
         for (line, elsewhere) in std::mem::take(&mut self.traps) {
             self.foreign = elsewhere;
@@ -175,7 +175,7 @@ impl<'r> Walk<'r> {
         Examined { hits: self.hits, unparsed: self.unparsed }
     }
 
-    /// Runs `inner` one level deeper, if there is one.
+    /// Runs `inner` one level deeper, if one is left.
     pub(super) fn deeper(&mut self, inner: impl FnOnce(&mut Self)) {
         if self.depth >= DEPTH {
             return self.give_up("it is nested too deeply");
@@ -185,7 +185,7 @@ impl<'r> Walk<'r> {
         self.depth -= 1;
     }
 
-    /// A line that a shell takes apart.
+    /// A line that a shell parses.
     pub(super) fn line(&mut self, text: &str, ctx: Context<'_>) {
         if !self.pay(1 + text.len() / 8) {
             return;
@@ -196,7 +196,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// A text that may be a command line, inside code of another language. What it can't parse is none.
+    /// A text that may be a command line, inside code of another language. An unparsable text is not one.
     pub(super) fn guess(&mut self, text: &str, ctx: Context<'_>) {
         let unparsed = self.unparsed.clone();
         self.line(text, ctx);
@@ -226,18 +226,18 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Whether a command takes the names of the files of a whole tree from those before it in its pipeline.
+    /// True if a command reads the names of a whole tree's files from its pipeline.
     fn is_listed(&self, before: &[Stage], stage: &Stage) -> bool {
         let Some((first, rest)) = before.split_first() else { return false };
         let takes = match &stage.body {
-            // Most commands take none, and their first word says so.
+            // Most commands read none, and their first word tells.
             Body::Simple(simple) => {
                 let is_one = simple.words.first().and_then(Word::bare).is_some_and(lists::takes_input);
                 is_one && lists::takes_names(&self.words(stage))
             }
             Body::Group(_) | Body::Subshell(_) | Body::Loop { .. } | Body::Function { .. } => true,
         };
-        // What stands between may choose among them.
+        // A stage between may select among them.
         let passes = |stage: &Stage| {
             let name = self.words(stage).first().map(|first| program(first).into_owned());
             matches!(name.as_deref(), Some("sort" | "uniq" | "cat" | "tee" | "tr"))
@@ -270,7 +270,7 @@ impl<'r> Walk<'r> {
         words
     }
 
-    /// What a command reads because of its own redirections.
+    /// The input of a command from its own redirections.
     fn redirected(&self, redirects: &[Redirect]) -> Option<Value> {
         let input = |redirect: &Redirect| match &redirect.kind {
             Direction::Here(text) => Some(Value::Text(text.get().map(|word| joined(word, self)).unwrap_or_default())),
@@ -326,7 +326,7 @@ impl<'r> Walk<'r> {
         for (at, redirect) in redirects.into_iter().enumerate() {
             let path = joined(&redirect.target, self);
             self.written(&path, &argv[..argv.len().min(TOLD.0)], empties && redirect.kind == Direction::Write);
-            // Nobody writes one text to many files, and copies of it would add up.
+            // One text is rarely written to many files, and copies of it would add up.
             let value = if at < 8 { value.clone() } else { Value::Output { fetched: false } };
             self.files.insert(path, value);
         }
@@ -339,7 +339,7 @@ impl<'r> Walk<'r> {
         }
         let told = [argv, &[">".to_owned(), path.to_owned()]].concat();
         self.guard_written(path, &told);
-        // A shell takes the one file that a pattern stands for.
+        // A shell takes the only file that matches a pattern.
         if is_pattern_of_guarded(path) {
             self.hit("guard.pattern", &told);
         }
@@ -357,7 +357,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Runs what stands in a word as a command of its own.
+    /// Runs the substitutions of a word as commands of their own.
     pub(super) fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
         let ctx = Context { input: None, ..ctx };
         for part in &word.parts {
@@ -381,7 +381,7 @@ impl<'r> Walk<'r> {
         let guise = self.guise;
         for assignment in &simple.assignments {
             assignment.values.iter().for_each(|word| self.substitutions(word, ctx));
-            // `CDPATH=/ cd etc`: what stands before a command holds for that one.
+            // `CDPATH=/ cd etc`: assignments before a command hold for that one.
             if simple.words.is_empty() || assignment.is_list || assignment.name == "CDPATH" {
                 self.assign(assignment);
             }
@@ -405,7 +405,7 @@ impl<'r> Walk<'r> {
         let mut argv = Vec::with_capacity(simple.words.len());
         let mut elsewhere = ctx.elsewhere;
         match first.parts.as_slice() {
-            // Whatever it is, it may be what it is if nobody says otherwise.
+            // The default may be the value, if nothing else is known.
             [Part::Variable { name, operator: Operator::Default(word), .. }] if self.variable(name).is_none() => {
                 argv.extend(joined(word, self).split_ascii_whitespace().map(str::to_owned));
                 elsewhere = true;
@@ -455,9 +455,9 @@ impl<'r> Walk<'r> {
         self.running.pop();
     }
 
-    /// What commands print.
+    /// The output of commands.
     pub(super) fn printed_by(&self, script: &Script) -> Value {
-        // Each level is looked at more than once, so that many levels would take forever.
+        // Each level is examined more than once, so that many levels would take exponential time.
         if self.looks.get() >= LOOKS {
             return Value::Output { fetched: false };
         }
@@ -489,7 +489,7 @@ impl<'r> Walk<'r> {
         value
     }
 
-    /// What a command prints, given what it reads.
+    /// The output of a command, given its input.
     fn printed(&self, stage: &Stage, input: Option<&Value>) -> Value {
         let fetched = matches!(input, Some(Value::Output { fetched: true }));
         match &stage.body {
@@ -510,7 +510,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Holds a command against the rules.
+    /// Checks a command against the rules.
     pub(super) fn judge(&mut self, argv: &[String], name: &str, valued: &[&str], ctx: Context<'_>) {
         let rules = self.rules;
         let (moved, folder) = (self.stand.moved, self.stand.folder.clone());
@@ -527,7 +527,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Notes a rule that is told by something other than words.
+    /// Records a rule that something other than words matches.
     pub(super) fn hit(&mut self, id: &str, argv: &[String]) {
         let rules = self.rules;
         match rules.named(id) {
@@ -536,7 +536,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// The exception that allows a command to break a rule. A relative path means something else in another folder.
+    /// The exception that allows a command to break a rule. A relative path has another meaning in another folder.
     fn exception(&self, rule: &str, argv: &[String]) -> Option<usize> {
         if self.rules.exceptions.is_empty() || self.stand.moved || self.stand.folder.is_some() {
             return None;

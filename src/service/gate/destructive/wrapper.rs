@@ -1,17 +1,17 @@
-//! Programs that run other programs: where in their arguments the other one begins.
+//! Programs that run other programs: the position of the inner program in their arguments.
 
 use std::sync::LazyLock;
 
 use super::{kind::Kind, names::Names};
 
-/// What a wrapper runs.
+/// The command that a wrapper runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
-    /// The program at this argument, with what follows.
+    /// The program at this argument, with the rest.
     Argv(usize),
-    /// A line that a shell takes apart.
+    /// A line that a shell parses.
     Line(String),
-    /// What it reads from its input, or nothing.
+    /// Its input, or nothing.
     Input,
 }
 
@@ -19,15 +19,15 @@ pub(super) enum Runs {
 struct Wrapper {
     /// Its names.
     names: &'static str,
-    /// The first operands with which it does: of each list one, in order.
+    /// The first operands that make it a wrapper: one of each list, in order.
     under: &'static [&'static str],
     /// Options that take the next argument.
     valued: &'static str,
     /// Operands before the program.
     skip: usize,
-    /// With the rights of somebody else, or on another machine.
+    /// With the rights of another user, or on another machine.
     elsewhere: bool,
-    /// Its operands are joined and given to a shell.
+    /// Its operands are joined and passed to a shell.
     line: bool,
     /// The program comes after one of these words, and nowhere else.
     after: &'static str,
@@ -246,7 +246,7 @@ const LINES: &[(&str, &[&str], bool)] = &[
     ("git-rebase", &["-x", "--exec"], false),
 ];
 
-/// Programs that run others after options of which some take one value, some two, and which change with each version.
+/// Programs that run others after options that take one value, or two, and that change with each version.
 pub(super) const SCANNED: &[&str] = &[
     "bpftrace",
     "bwrap",
@@ -284,12 +284,12 @@ pub(super) const SCANNED: &[&str] = &[
     "watchexec",
 ];
 
-/// Whether any of its arguments may be the program that it runs.
+/// True if any of its arguments may be the program that it runs.
 pub(super) fn is_scanned(program: &str) -> bool {
     Kind::of(program).is(Kind::SCANNED) || is_loader(program)
 }
 
-/// Whether it is the loader of programs, or an emulator of a processor.
+/// True if it is the loader of programs, or an emulator of a processor.
 pub(super) fn is_loader(program: &str) -> bool {
     let starts = ["ld-linux", "ld-musl", "qemu-aarch64", "qemu-arm", "qemu-i386", "qemu-riscv", "qemu-x86_64"];
     program == "ld.so" || program.contains('-') && starts.iter().any(|start| program.starts_with(start))
@@ -400,19 +400,19 @@ pub(super) const DATA: &[&str] = &[
     "yum",
 ];
 
-/// The names of the programs for which [`runs`] may tell what they run.
+/// The names of the programs that [`runs`] knows.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let own = ["git", "su", "runuser", "flock"];
     let listed = WRAPPERS.iter().flat_map(|wrapper| wrapper.names.split(' '));
     listed.chain(LINES.iter().map(|(name, ..)| *name)).chain(own)
 }
 
-/// Whether a program is known to run others.
+/// True if a program is known to run others.
 pub(super) fn is_known(program: &str) -> bool {
     BY_NAME.of(program).next().is_some() || matches!(program, "find" | "xargs" | "parallel" | "trap")
 }
 
-/// The folder in which a program starts the other one, if it is told one.
+/// The folder in which a program starts the inner one, if given.
 pub(super) fn folder(program: &str, argv: &[String]) -> Option<String> {
     let options: &[&str] = match program {
         "env" => &["-C", "--chdir"],
@@ -424,7 +424,7 @@ pub(super) fn folder(program: &str, argv: &[String]) -> Option<String> {
         "uv" => &["--directory"],
         _ => return None,
     };
-    // What follows the program that is run are options of that one.
+    // The words after the inner program are its own options.
     let from = BY_NAME.of(program).find_map(|wrapper| wrapper.start(argv)).unwrap_or(argv.len());
     let own = argv.get(1..from.min(argv.len())).unwrap_or_default();
     let short = options.iter().find(|option| option.len() == 2);
@@ -442,7 +442,7 @@ pub(super) fn folder(program: &str, argv: &[String]) -> Option<String> {
     })
 }
 
-/// Letters behind one dash of which the last is this option: `-iC`.
+/// Letters behind one dash, the last of which is this option: `-iC`.
 fn is_cluster(word: &str, short: &str) -> bool {
     word.len() > 2
         && word.ends_with(&short[1..])
@@ -450,11 +450,11 @@ fn is_cluster(word: &str, short: &str) -> bool {
         && !word.starts_with(short)
 }
 
-/// What a command runs, if it is known to run others, and whether elsewhere.
+/// The inner command of a known wrapper, and true if it runs elsewhere.
 pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
     let rebases = program == "git" && argv.iter().any(|word| word == "rebase");
     let named = if rebases { "git-rebase" } else { program };
-    // What follows the program that is run are options of that one.
+    // The words after the inner program are its own options.
     let own = match program {
         "env" => BY_NAME.of("env").find_map(|wrapper| wrapper.start(argv)),
         "flock" => FLOCK.start(argv),
@@ -490,7 +490,7 @@ pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
 }
 
 impl Wrapper {
-    /// The argument at which the other program begins; none if it runs none.
+    /// The argument of the inner program; none if there is none.
     fn start(&self, argv: &[String]) -> Option<usize> {
         let mut under = self.under.iter();
         let (mut skip, mut at, mut expected) = (self.skip, 1, under.next());
@@ -509,7 +509,7 @@ impl Wrapper {
                     && word.chars().last().is_some_and(|last| {
                         self.valued.split_ascii_whitespace().any(|option| option.len() == 2 && option.ends_with(last))
                     });
-                // Of joined letters the last may take a value, unless one before it has taken the rest.
+                // The last joined letter may take a value, unless an earlier one has taken the rest.
                 let first = word.chars().nth(1).unwrap_or_default();
                 let rest =
                     self.valued.split_ascii_whitespace().any(|option| option.len() == 2 && option.ends_with(first));

@@ -1,4 +1,4 @@
-//! The files that a command writes, replaces or removes, as its words name them.
+//! The files that a command writes, replaces or removes, by its words.
 
 use super::{
     arguments::Arguments,
@@ -7,7 +7,7 @@ use super::{
     place::{self, Place},
 };
 
-/// Programs that change, replace or remove every file that they are given.
+/// Programs that change, replace or remove each of their files.
 pub(super) const CHANGES: &[&str] = &[
     "add-content",
     "bzip2",
@@ -64,14 +64,14 @@ pub(super) const CHANGES: &[&str] = &[
     "zstd",
 ];
 
-/// Programs whose last operand is what they write, or the folder in which they do.
+/// Programs that write their last operand, or into that folder.
 pub(super) const COPIES: &[&str] =
     &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
 
-/// Programs that change files in their places if they are told to.
+/// Programs that can change files in place, by an option.
 pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby", "sed", "tomlq", "yq"];
 
-/// Options whose value is the file that is written, of any program.
+/// Options of any program whose value is the written file.
 const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
 
 /// The same of single programs.
@@ -81,11 +81,11 @@ const OUTPUTS_OF: &[(&str, &[&str])] = &[
     ("wget", &["-a", "--append-output"]),
 ];
 
-/// Other programs of which some operands are written.
+/// Other programs that write some of their operands.
 const OTHERS: &[&str] =
     &["git", "dd", "tar", "gtar", "bsdtar", "zip", "unzip", "7z", "ar", "cpio", "logsave", "script", "uniq", "wget"];
 
-/// The files that a command writes or removes, as it names them.
+/// The files that a command writes or removes.
 pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], is_here: bool) -> Vec<String> {
     let own = OUTPUTS_OF.iter().find(|(program, _)| *program == name).map_or(&[][..], |(_, options)| options);
     let mut paths: Vec<String> = outputs(argv, own);
@@ -107,7 +107,7 @@ pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], 
         "dd" => paths.extend(arguments.operands.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned)),
         "git" => paths.extend(of_git(&arguments)),
         "tar" | "gtar" | "bsdtar" => paths.extend(of_tar(&arguments)),
-        // A new archive, what it holds comes after it.
+        // A new archive; its members follow.
         "zip" => paths.extend(operands().take(1)),
         "ar" => paths.extend(operands().skip(1).take(1)),
         "logsave" => paths.extend(operands().take(1)),
@@ -119,7 +119,7 @@ pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], 
         _ if kind.is(Kind::EDITS) && edits_in_place(argv) => {
             paths.extend(operands().skip(programs(name, argv, arguments.operands.len())));
         }
-        // A link shares the file with what it links to.
+        // A link shares the file with its target.
         "cp" | "gcp" if given(&["-l", "--link", "-s", "--symbolic-link"]) => paths.extend(operands()),
         _ => {}
     }
@@ -130,13 +130,13 @@ pub(super) fn written(name: &str, kind: Kind, argv: &[String], valued: &[&str], 
     paths
 }
 
-/// Whether an option of `curl` says that a file is named as on its server: `-O`, `-sSLO`, `--remote-name-all`.
+/// True if an option of `curl` keeps the file name of the server: `-O`, `-sSLO`, `--remote-name-all`.
 fn keeps_name(word: &str) -> bool {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     word.starts_with("--remote-name") || letters.is_some_and(|letters| letters.contains('O'))
 }
 
-/// Whether a program is told to change files in their places: `-i`, `-i.bak`, `-pi`, `--in-place`.
+/// True if a program changes files in place: `-i`, `-i.bak`, `-pi`, `--in-place`.
 pub(super) fn edits_in_place(argv: &[String]) -> bool {
     argv.iter().skip(1).any(|word| match word.strip_prefix("--") {
         Some(long) => long.starts_with("in-place") || long.starts_with("inplace"),
@@ -147,7 +147,7 @@ pub(super) fn edits_in_place(argv: &[String]) -> bool {
     })
 }
 
-/// How many of the operands are the program, and no file: none if an option may give it.
+/// The number of operands that are the program, not files; 0 if an option may give it.
 fn programs(name: &str, argv: &[String], operands: usize) -> usize {
     let gives = |word: &String| match word.strip_prefix("--") {
         Some(long) => long.starts_with(['e', 'f']),
@@ -157,7 +157,7 @@ fn programs(name: &str, argv: &[String], operands: usize) -> usize {
     usize::from(operands > 1 && !is_perl && !argv.iter().skip(1).any(gives))
 }
 
-/// Where copies come to lie: at the last operand, or in that folder under their own names.
+/// The destinations of copies: the last operand, or their own names in that folder.
 fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<String> {
     let named = ["-t", "--target-directory", "-destination"].iter().find_map(|option| arguments.values(option).next());
     let (to, from) = match (named, arguments.operands.split_last()) {
@@ -165,11 +165,11 @@ fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<Stri
         (None, Some((to, from))) => (*to, from),
         (None, None) => return Vec::new(),
     };
-    // What goes to another machine is only read here.
+    // A copy to another machine only reads here.
     if is_remote && to.split('/').next().is_some_and(|host| host.contains(':')) {
         return Vec::new();
     }
-    // What is copied away keeps its name, and guards nothing there.
+    // A copy elsewhere keeps its name, and guards nothing there.
     let is_away = is_here && (Place::of(to) == Place::Temporary || place::is_temporary(to));
     let from: Vec<&str> = from.iter().copied().filter(|from| !is_away || Place::of(from) != Place::Inside).collect();
     let name = |path: &&str| path.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default().to_owned();
@@ -186,7 +186,7 @@ fn copied(arguments: &Arguments<'_>, is_remote: bool, is_here: bool) -> Vec<Stri
     std::iter::once(to.to_owned()).chain(inside).collect()
 }
 
-/// The archive that `tar` makes, or the files and the folder into which it unpacks.
+/// The archive that `tar` creates, or the files and the folder into which it unpacks.
 fn of_tar(arguments: &Arguments<'_>) -> Vec<String> {
     let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
     let values = |options: [&'static str; 2]| options.into_iter().flat_map(|option| arguments.values(option));
@@ -219,7 +219,7 @@ fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
     if replaces { operands.iter().map(|path| (*path).to_owned()).collect() } else { Vec::new() }
 }
 
-/// What options name as the file that is written; `own` are those of this program alone.
+/// The files that options name as output; `own` are the options of this program alone.
 fn outputs(argv: &[String], own: &[&str]) -> Vec<String> {
     let mut paths = Vec::new();
     for (at, word) in argv.iter().enumerate().skip(1) {

@@ -1,16 +1,16 @@
-//! What becomes of a word: the arguments that a program would get, as far as the line alone tells.
+//! Expands words into the arguments of a program, as far as the line alone tells.
 //!
-//! What the line does not tell stays as it was written, `$NAME` or `$(…)`: whoever judges an argument sees that.
+//! An unknown part stays as written, `$NAME` or `$(…)`, so that it is visible in the argument.
 
 use super::{Operator, Part, Script, Word};
 
-/// The most arguments that braces may make of one word.
+/// The largest number of arguments that braces make from one word.
 const MOST: usize = 64;
 
-/// The longest text that is put together from values.
+/// The longest text that is joined from values.
 const LONGEST: usize = 16 * 1024;
 
-/// What is known of variables and of what commands print.
+/// The known values of variables, and outputs of commands.
 pub(in crate::service::gate::destructive) trait Values {
     /// The value of a variable.
     fn variable(&self, name: &str) -> Option<&str>;
@@ -18,7 +18,7 @@ pub(in crate::service::gate::destructive) trait Values {
     /// The values of a list, or one of them, if the name says so: `@`, `a[@]`, `a[2]`.
     fn list(&self, name: &str) -> Option<&[String]>;
 
-    /// What commands would print.
+    /// The output of commands.
     fn output(&self, script: &Script) -> Option<String>;
 }
 
@@ -66,7 +66,7 @@ pub(in crate::service::gate::destructive) fn expand(word: &Word, values: &dyn Va
     }
 }
 
-/// The one text that a word becomes where it is not split.
+/// The text of a word that is not split.
 pub(in crate::service::gate::destructive) fn joined(word: &Word, values: &dyn Values) -> String {
     let mut fields = Vec::new();
     expand(word, values, &mut fields);
@@ -78,13 +78,13 @@ fn variable(name: &str, operator: &Operator, values: &dyn Values) -> Option<Stri
     match (operator, value) {
         (Operator::Plain | Operator::Default(_), Some(value)) => Some(value.to_owned()),
         (Operator::Alternative(word), _) => Some(joined(word, values)),
-        // Nobody points it at anything but a temporary folder.
+        // Normally it names a temporary folder.
         (Operator::Default(word), None) if matches!(name, "TMPDIR" | "TMP" | "TEMP") => Some(joined(word, values)),
         (Operator::Plain | Operator::Default(_) | Operator::Other(_), _) => None,
     }
 }
 
-/// The values that are left of `${x[@]:2}`; whatever else is done to them, all of them.
+/// The values that remain of `${x[@]:2}`; with any other operator, all of them.
 fn from<'a>(name: &str, list: &'a [String], operator: &Operator) -> &'a [String] {
     let Operator::Other(word) = operator else { return list };
     let skipped = word.bare().and_then(|text| text.strip_prefix(':')?.split(':').next()?.trim().parse::<usize>().ok());
@@ -108,7 +108,7 @@ impl Field {
         }
     }
 
-    /// Each value is an argument, unless they are joined.
+    /// Adds each value as an argument, or all of them joined.
     fn list(&mut self, values: &[String], joined: bool, fields: &mut Vec<String>) {
         if joined {
             return self.value(&values.join(" "), true, fields);
@@ -147,7 +147,7 @@ fn swap(character: char, back: bool) -> char {
     pair.map_or(character, |(shown, hidden)| if back { *shown } else { *hidden })
 }
 
-/// `a{b,c}d` as `abd` and `acd`. What is too much stays as it is.
+/// `a{b,c}d` as `abd` and `acd`. Words beyond the limit stay as they are.
 fn alternatives(text: &str, depth: u32, fields: &mut Vec<String>) {
     let split = (depth < 8 && fields.len() < MOST).then(|| first_braces(text)).flatten();
     let Some((start, commas, end)) = split else {
@@ -162,7 +162,7 @@ fn alternatives(text: &str, depth: u32, fields: &mut Vec<String>) {
     }
 }
 
-/// The first braces with a comma between them: where they open, the commas, where they close.
+/// The first braces with a comma between them: the opening, the commas, the end.
 fn first_braces(text: &str) -> Option<(usize, Vec<usize>, usize)> {
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut found: Option<(usize, Vec<usize>, usize)> = None;

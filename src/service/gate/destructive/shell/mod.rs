@@ -1,7 +1,7 @@
-//! Command lines as a shell reads them: words, quoting, expansions, pipelines, lists, compound commands, redirections.
+//! Command lines like a shell's: words, quoting, expansions, pipelines, lists, compound commands, redirections.
 //!
-//! Bash with the few things that zsh and ksh spell differently. Nothing is expanded or run here. The parser reads its
-//! text once, goes at most [`DEPTH`] levels deep, and gives up with a reason on what it does not know.
+//! Bash, with the few different spellings of zsh and ksh. Nothing is expanded or run here. The parser reads its text once,
+//! descends at most [`DEPTH`] levels, and reports unknown syntax with a reason.
 
 mod expansion;
 mod parser;
@@ -9,7 +9,7 @@ mod word;
 
 use std::{cell::OnceCell, rc::Rc};
 
-/// How deep constructs may lie in each other.
+/// The deepest nesting of constructs.
 const DEPTH: u32 = 48;
 
 /// Commands that run one after another.
@@ -18,7 +18,7 @@ pub(super) struct Script {
     pub(super) pipelines: Vec<Pipeline>,
 }
 
-/// Commands of which each reads what the one before it prints.
+/// Commands, each of which reads the output of the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pipeline {
     pub(super) stages: Vec<Stage>,
@@ -33,14 +33,14 @@ pub(super) struct Stage {
     pub(super) redirects: Vec<Redirect>,
 }
 
-/// What a command is.
+/// The form of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     /// Assignments and words.
     Simple(Simple),
     /// Anything that holds other commands, all of which may run: `( )`, `{ }`, `if`, `while`, `case`.
     Group(Script),
-    /// `( )`: what it changes of variables and of the folder ends with it.
+    /// `( )`: its changes of variables and of the folder end with it.
     Subshell(Script),
     /// `for` and `select`: the words, then the body.
     Loop { name: String, words: Vec<Word>, body: Script },
@@ -89,16 +89,16 @@ pub(super) enum Part {
     Arithmetic(Word),
 }
 
-/// What `${x…}` does with the value.
+/// The operator in `${x…}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
-    /// Gives it as it is.
+    /// The value itself.
     Plain,
-    /// `:-`, `-`, `:=`, `=`: something else if there is none.
+    /// `:-`, `-`, `:=`, `=`: another text if there is no value.
     Default(Word),
-    /// `:+`, `+`: something else if there is one.
+    /// `:+`, `+`: another text if there is a value.
     Alternative(Word),
-    /// Changes it in a way that is not followed.
+    /// A change that is not followed.
     Other(Word),
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Redirect {
     pub(super) target: Word,
 }
 
-/// Where a redirection leads.
+/// The direction of a redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// `<`
@@ -120,18 +120,18 @@ pub(super) enum Direction {
     Append,
     /// `2>&1`, `<&3`, `>&-`
     Duplicate,
-    /// `<<<`, of which the target is the text.
+    /// `<<<`, whose target is the text.
     Text,
-    /// `<<`, of which the text follows later in the source.
+    /// `<<`, whose text follows later in the source.
     Here(Rc<OnceCell<Word>>),
 }
 
 pub(super) use self::expansion::{Values, expand, joined};
 
-/// Bytes of a line that is parsed: its parts take many times as much. No shell takes a longer one as an argument.
+/// The limit of bytes of a parsed line: its parts take many times as much. No shell takes a longer one as an argument.
 const MOST: usize = 1 << 20;
 
-/// Parses a command line; the error says what it can't make sense of.
+/// Parses a command line; the error names the reason of a failure.
 pub(super) fn parse(text: &str) -> Result<Script, &'static str> {
     if text.len() > MOST {
         return Err("it is too long to be judged");
@@ -145,7 +145,7 @@ impl Word {
         Word { parts: vec![Part::Text { text: text.into(), quoted: true }] }
     }
 
-    /// The text of a word that is nothing but unquoted text.
+    /// The text of a word that is only unquoted text.
     pub(super) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Text { text, quoted: false }] => Some(text),

@@ -13,10 +13,10 @@ use super::{
 /// Words that end a list where a command could begin.
 const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
-/// Programs of the shell whose arguments may be lists: `declare -a x=(…)`.
+/// Commands of the shell whose arguments may be lists: `declare -a x=(…)`.
 const DECLARES: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
-/// What a keyword may begin with, and what ends one.
+/// The first bytes of a keyword, and of one that closes a list.
 const STARTS: Bytes = bytes(b"!{}cdefistuw");
 const ENDS: Bytes = bytes(b" \t\r\n;&|<>()");
 
@@ -26,14 +26,14 @@ pub(super) struct Parser<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) depth: u32,
-    /// True if what was read last ends by a word of its own, so that no separator has to follow: `fi done`, `} done`.
+    /// True if the last construct ended with its own keyword, so that no separator must follow: `fi done`, `} done`.
     closed: bool,
     pending: Vec<Pending>,
-    /// How many bytes may still be read more than once, by this parser and those for texts inside its text.
+    /// The bytes that may still be read more than once, by this parser and those for texts inside its text.
     again: Rc<Cell<usize>>,
 }
 
-/// A here-document whose text has not come yet.
+/// A here-document whose text is still to come.
 struct Pending {
     delimiter: String,
     literal: bool,
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         Parser { text, bytes: text.as_bytes(), at: 0, depth: 0, closed: false, pending: Vec::new(), again }
     }
 
-    /// A parser for a text that lies in this one's text, one level deeper.
+    /// A parser for a text inside this one's text, one level deeper.
     pub(super) fn inner<'b>(&self, text: &'b str) -> Parsed<Parser<'b>> {
         self.spend(text.len())?;
         let again = Rc::clone(&self.again);
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         self.bytes[self.at..].starts_with(text.as_bytes())
     }
 
-    /// Goes past `text` if it is next.
+    /// Skips `text` if it is next.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let ahead = self.ahead(text);
         if ahead {
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Goes back to read what was no arithmetic as commands. Were there no limit, nesting would double the work each time.
+    /// Goes back to read failed arithmetic as commands. Without a limit, nesting would double the work each time.
     pub(super) fn again(&mut self, start: usize) -> Parsed<()> {
         self.at = start;
         self.spend(self.bytes.len() - start)
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
                 true => Word::literal(text),
                 false => self.deeper(|parser| parser.inner(text)?.here_document())?,
             };
-            // Each is filled once: what is pending was taken off the list.
+            // Each is filled once: pending ones were taken off the list.
             let _ = pending.text.set(word);
         }
         Ok(())
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The unquoted word that comes next, without going past it.
+    /// The next unquoted word, without consuming it.
     fn keyword(&self) -> &'a str {
         let rest = &self.bytes[self.at..];
         if !rest.first().is_some_and(|first| STARTS[usize::from(*first)]) {
@@ -451,7 +451,7 @@ impl<'a> Parser<'a> {
                     self.close(")").map_err(|_| "a parenthesis stands where none may")?;
                     let name = simple.words[0].bare().map(str::to_owned);
                     let body = match (self.function(name.clone().unwrap_or_default())?, name) {
-                        // Nobody knows when one is called whose name only the run tells.
+                        // The time of a call is unknown if only the run tells the name.
                         (Body::Function { body, .. }, None) => Body::Group(Script::clone(&body)),
                         (body, _) => body,
                     };
@@ -469,7 +469,7 @@ impl<'a> Parser<'a> {
                     {
                         continue;
                     }
-                    // After `]]` only redirections follow, and words that close what is around it.
+                    // After `]]` only redirections follow, and words that close the construct around it.
                     if tested && !test {
                         break;
                     }
@@ -490,7 +490,7 @@ impl<'a> Parser<'a> {
         Ok(Stage { body: Body::Simple(simple), redirects })
     }
 
-    /// Whether `NAME=(` or `NAME+=(` is next.
+    /// True if `NAME=(` or `NAME+=(` is next.
     fn ahead_of_list(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
@@ -587,7 +587,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A command that does nothing but hold words, whose substitutions run.
+/// A command that only holds words, whose substitutions run.
 fn holder(mut words: Vec<Word>) -> Script {
     words.insert(0, Word::literal(":"));
     let body = Body::Simple(Simple { assignments: Vec::new(), words });

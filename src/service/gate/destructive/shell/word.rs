@@ -4,10 +4,10 @@ use super::{Operator, Part, Word, parser::Parser};
 
 type Parsed<T> = Result<T, &'static str>;
 
-/// For each byte, whether it is one of some.
+/// A set of bytes: true for each member.
 pub(super) type Bytes = [bool; 256];
 
-/// What ends plain text in a word, in double quotes, and in `${…}`.
+/// The bytes that end plain text in a word, in double quotes, and in `${…}`.
 const WORD: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`\x0b\x0c");
 const QUOTED: Bytes = bytes(b"\"\\$`");
 const PARAMETER: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c");
@@ -43,7 +43,7 @@ impl Builder {
 }
 
 impl Parser<'_> {
-    /// One word, up to a blank or an operator. There has to be one.
+    /// One word, up to a blank or an operator. It must not be empty.
     pub(super) fn word(&mut self) -> Parsed<Word> {
         let mut builder = Builder::default();
         let start = self.at;
@@ -74,7 +74,7 @@ impl Parser<'_> {
         if self.at == start { Err("a word is missing") } else { Ok(Word { parts: builder.parts }) }
     }
 
-    /// What stands in parentheses inside a word: a pattern, or a list of values.
+    /// Parentheses inside a word: a pattern, or a list of values.
     fn pattern(&mut self, builder: &mut Builder) -> Parsed<()> {
         let mut open = 0_usize;
         while let Some(byte) = self.peek() {
@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A piece of text in which `$`, backticks and backslashes mean something, and nothing else does.
+    /// Text in which only `$`, backticks and backslashes are special.
     fn inside_quotes(&mut self, builder: &mut Builder) -> Parsed<()> {
         match self.peek() {
             Some(b'\\') => {
@@ -184,7 +184,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The text of a here-document in which expansions take place.
+    /// The text of a here-document with expansions.
     pub(super) fn here_document(mut self) -> Parsed<Word> {
         let mut builder = Builder::default();
         while self.at < self.bytes.len() {
@@ -199,7 +199,7 @@ impl Parser<'_> {
         Ok(Word { parts: builder.parts })
     }
 
-    /// `$'…'`, of which the opening is past.
+    /// `$'…'`, after its opening.
     fn ansi(&mut self) -> Parsed<String> {
         let mut bytes = Vec::new();
         loop {
@@ -252,7 +252,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What begins with `$`.
+    /// An expansion that begins with `$`.
     fn dollar(&mut self, builder: &mut Builder, quoted: bool) -> Parsed<()> {
         let start = self.at;
         if self.take("$((") {
@@ -294,7 +294,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The inside of `${…}`, of which the opening is past, and the brace that closes it.
+    /// The inside of `${…}` after its opening, and the closing brace.
     fn parameter(&mut self) -> Parsed<(String, Operator)> {
         let rest = &self.bytes[self.at..];
         let mut length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
@@ -336,7 +336,7 @@ impl Parser<'_> {
         Ok((name, operator))
     }
 
-    /// The inside of `((…))`, of which the opening is past, and what closes it.
+    /// The inside of `((…))` after its opening, and the closing parentheses.
     pub(super) fn arithmetic(&mut self) -> Parsed<Word> {
         self.deeper(|parser| {
             let (mut builder, mut open) = (Builder::default(), 0_usize);
