@@ -1,5 +1,5 @@
-//! The gate `adapters`: only adapters that exist and are approved are used, and try no more links than is permitted; under
-//! strict tools nobody else changes their files.
+//! The gate `adapters`: runs use only approved adapters that exist, which probe no more links than permitted. Under strict
+//! tools only an adapter changes its files.
 
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ pub(super) fn tool(call: &Call) -> Option<&str> {
     }
 }
 
-/// The files that an approved adapter owns, and that are to be changed by something else.
+/// The files of approved adapters that something else would change.
 fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
     let approved = |domain: &&Domain| {
         let list = policy.settings().adapters.approved.as_ref();
@@ -104,7 +104,7 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
         .filter(approved)
         .map(|domain| (domain.adapter.as_str(), Globs::parse(&domain.globs).ok()))
         .collect();
-    // Globs that can't be read cover everything: nobody may slip past them.
+    // An unreadable glob covers everything, so that it can't open a gap.
     let owner =
         |path: &RepoPath| owned.iter().find(|(_, globs)| globs.as_ref().is_none_or(|globs| globs.matches(path)));
     let finding = |file: &Stat| {
@@ -125,7 +125,7 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
     files.iter().filter_map(finding).collect()
 }
 
-/// Why a call may not have as many links tried over the network as its params or the policy say.
+/// The reason that a call may not probe as many links over the network as its params or the policy say.
 fn samples(tool: &str, call: &Call, policy: &Policy) -> Option<Finding> {
     let (Call::DtaPropose { input, .. } | Call::DtaRun { input, .. }) = call else { return None };
     policy.samples(tool, input.get("params").unwrap_or(&Value::Null)).err().map(Finding::from)

@@ -1,4 +1,4 @@
-//! The gate `calls`: of the calls that a program adds, only those that exist, are approved and are permitted are made.
+//! The gate `calls`: of the calls that a program adds, runs make only those that exist, are approved and are permitted.
 
 use super::{Decision, Finding, Gate, Offered, Rules, Subject};
 use crate::{

@@ -1,6 +1,6 @@
-//! The gate `destructive-ops`: commands that destroy what can't be brought back.
+//! The gate `destructive-ops`: commands that destroy data irrecoverably.
 //!
-//! What can't be parsed needs a confirmation at least.
+//! A command that can't be parsed needs a confirmation at least.
 
 use super::{
     Decision, Finding, Gate, Rules, Subject,
@@ -15,7 +15,7 @@ use crate::{
 /// See the module's documentation.
 pub(super) struct Commands;
 
-/// Characters of a command that a reason shows.
+/// The number of characters of a command that a reason shows.
 const SHOWN: usize = 80;
 
 impl Gate for Commands {

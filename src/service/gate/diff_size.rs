@@ -1,4 +1,4 @@
-//! The gate `diff-size`: a change that is too large to be looked at warns or blocks, per file and over the whole run.
+//! The gate `diff-size`: a change too large to review warns or blocks, per file and over the whole run.
 //!
 //! A limit of N admits exactly N.
 
@@ -47,14 +47,14 @@ fn judge(files: &[(&str, u64)], so_far: u64, policy: &Policy) -> Vec<Finding> {
     let run = files.iter().fold(so_far, |sum, (_, lines)| sum.saturating_add(*lines));
     let what = format!("the run would have changed {run} lines");
     findings.extend(exceeds(run, Limit::block("run_block_lines", limits.run_block_lines), &what, policy));
-    // Said once, of the change with which the run goes beyond it, and not of each that follows.
+    // Reported once, for the change that exceeds the limit, and not for those after it.
     if so_far <= limits.run_warn_lines {
         findings.extend(exceeds(run, Limit::warn("run_warn_lines", limits.run_warn_lines), &what, policy));
     }
     findings
 }
 
-/// A limit with its key and what follows if it is exceeded.
+/// A limit with its key and the decision if it is exceeded.
 struct Limit {
     key: &'static str,
     lines: Option<u64>,

@@ -1,6 +1,6 @@
 //! The gate `exec`: runs start only commands that a rule of the policy and the script's header allow.
 //!
-//! Only calls of runs are judged. Who asks about a command elsewhere is told what it destroys, not whether nrv would start it.
+//! It judges only calls of runs. Other questions about a command concern its destructiveness, not nrv's permission to start it.
 
 use super::{Finding, Gate, Rules, Subject};
 use crate::{base::call::Call, system::policy::Policy};

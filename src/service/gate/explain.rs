@@ -1,33 +1,33 @@
-//! Why the gates say what they say: each rule, where it stands, its examples, and what would change the verdict.
+//! Explains a verdict: each rule, its source, its examples, and the changes that would alter the verdict.
 
 use serde::Serialize;
 
 use super::{Decision, Finding, Rules, Subject, findings};
 use crate::system::policy::Policy;
 
-/// What one rule says of a subject.
+/// The finding of one rule on a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explained {
     /// The gate.
     pub gate: String,
     /// The rule.
     pub rule: String,
-    /// What follows from it.
+    /// Its decision.
     pub decision: Decision,
-    /// Why, a sentence without final period.
+    /// The reason, a sentence without final period.
     pub reason: String,
-    /// Where the rule stands.
+    /// The place that defines the rule.
     pub source: String,
-    /// What it is meant to object to.
+    /// Examples that it matches.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
-    /// What it is meant to let through.
+    /// Examples that it does not match.
     pub not_match: Vec<String>,
-    /// What would change the verdict.
+    /// The changes that would alter the verdict.
     pub would_change: Vec<String>,
 }
 
-/// Every rule that has something to say of a subject, in the order of the gates.
+/// Every rule with a finding on a subject, in the order of the gates.
 pub fn explain(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Vec<Explained> {
     let found = findings(subject, policy, rules);
     let all = found.iter().flat_map(|(gate, findings)| findings.iter().map(|finding| (gate.name(), finding)));

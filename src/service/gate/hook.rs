@@ -1,44 +1,44 @@
-//! The protocol by which coding agents ask before they use a tool: what they ask, and how they want to be answered.
+//! The protocol by which coding agents ask before they use a tool: their questions, and the answers in their formats.
 //!
-//! An answer never permits anything: an agent that goes on without one asks whomever it would have asked. Agents differ in whether
-//! they can ask a person on demand; where that is not certain, what needs a confirmation is blocked.
+//! An answer never permits anything: without an objection the agent follows its own permission rules. Agents differ in their
+//! support for asking a person on demand; where that is uncertain, a subject that needs a confirmation is blocked.
 
 use serde_json::{Map, Value, json};
 
 use super::{Decision, Verdict, tool_name::Deeds, tool_use};
 use crate::base::error::{Code, Error};
 
-/// The exit code that blocks; all others but 0 would let the call through.
+/// The exit code that blocks; every other code but 0 would let the call through.
 pub const BLOCK: u8 = 2;
 
-/// Whom an answer is for, as far as answers differ.
+/// The kinds of agents, by the answers that they take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Agent {
     /// It asks a person by `permissionDecision` in `hookSpecificOutput`.
     Asking,
-    /// It takes the same format, but asks nobody on demand, and is told of a block on stdout as well.
+    /// It takes the same format, but can't ask a person on demand, and reads a block from stdout as well.
     Denying,
     /// It asks a person by `permission`.
     Editor,
-    /// It learns of a block by `cancel` on stdout.
+    /// It reads a block from `cancel` on stdout.
     Cancelling,
-    /// It blocks by the exit code, and asks nobody on demand.
+    /// It blocks by the exit code, and can't ask a person on demand.
     Plain,
 }
 
-/// What an agent asks.
+/// An agent's question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The tool.
     pub tool: String,
-    /// What it is given.
+    /// The tool's arguments.
     pub params: Value,
-    /// The folder in which the agent works, if it says so.
+    /// The folder in which the agent works, if given.
     pub folder: Option<String>,
     agent: Agent,
 }
 
-/// What is answered: an exit code, JSON for stdout and a sentence for stderr.
+/// An answer: an exit code, JSON for stdout and a sentence for stderr.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// 0 or [`BLOCK`].
@@ -49,7 +49,7 @@ pub struct Reply {
     pub reason: Option<String>,
 }
 
-/// Events before a tool is used, each with whose they are.
+/// Events before the use of a tool, each with the kind of agent that sends it.
 const EVENTS: &[(&str, Agent)] = &[
     ("BeforeTool", Agent::Plain),
     ("PreToolUse", Agent::Asking),
@@ -65,9 +65,9 @@ const EVENTS: &[(&str, Agent)] = &[
     ("tool_call", Agent::Cancelling),
 ];
 
-/// Where agents name the event.
+/// Fields in which agents name the event.
 const EVENT: &[&str] = &["hook_event_name", "hookEventName", "hookName", "agent_action_name"];
-/// What some put around the tool and its params.
+/// Objects that some agents wrap around the tool and its params.
 const AROUND: &[&str] = &["tool_call", "preToolUse", "tool_info"];
 const TOOL: &[&str] = &["tool_name", "toolName", "tool", "mcp_tool_name", "name"];
 const INPUT: &[&str] = &[
@@ -83,7 +83,7 @@ const INPUT: &[&str] = &[
 ];
 
 impl Question {
-    /// Reads what an agent writes to the hook's stdin. Whatever is not understood is an error, and so blocks.
+    /// Reads an agent's message from the hook's stdin. A message that is not understood is an error, and so blocks.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let payload: Map<String, Value> =
             serde_json::from_slice(text).map_err(|error| wrong(&format!("is no JSON object: {error}")))?;
@@ -98,7 +98,7 @@ impl Question {
                 }
             },
         };
-        // Agents that take that format and do not ask are known by fields of theirs.
+        // Agents that take that format and can't ask are recognised by their fields.
         if payload.contains_key("turn_id") || payload.contains_key("tool_call_id") {
             agent = Agent::Denying;
         }
@@ -116,8 +116,8 @@ impl Question {
         Ok(Question { tool, params, folder: folder.map(str::to_owned), agent })
     }
 
-    /// The same question about real files: with every path written anew by `place`, and with the whole file in the place of
-    /// the pieces that an edit replaces, where `read` knows it by its new path.
+    /// The same question about real files: `place` rewrites every path. Where `read` knows a file by its new path, the whole
+    /// file replaces the pieces of an edit.
     #[must_use]
     pub fn located(mut self, place: &dyn Fn(&str) -> String, read: &dyn Fn(&str) -> Option<String>) -> Self {
         tool_use::locate(&self.tool, &mut self.params, place, read);
@@ -157,7 +157,7 @@ fn wrong(what: &str) -> Error {
     Error::new(Code::InvalidInput, format!("the hook's input {what}"))
 }
 
-/// The first of some fields; an error if it is something else than a string.
+/// The first of some fields; an error if it is not a string.
 fn string<'a>(map: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, Error> {
     let found = names.iter().find_map(|name| Some((*name, map.get(*name).filter(|value| !value.is_null())?)));
     match found {
@@ -166,7 +166,7 @@ fn string<'a>(map: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a 
     }
 }
 
-/// The tool and its params: those of a tool, or those of an event that is about one kind of tool only.
+/// The tool and its params, also of an event that concerns only one kind of tool.
 fn asked(
     event: &str,
     payload: &Map<String, Value>,
@@ -183,7 +183,7 @@ fn asked(
     let info = inner.unwrap_or(payload);
     match event {
         "beforeShellExecution" => return Ok(("shell".to_owned(), only(&["command"], payload)?)),
-        // What the file holds is not what is written.
+        // The content of a file that is read is not written.
         "beforeReadFile" | "beforeTabFileRead" => return Ok(("read".to_owned(), only(&["file_path"], payload)?)),
         "pre_run_command" => return Ok(("run_command".to_owned(), only(&["command_line", "command"], info)?)),
         "pre_read_code" => return Ok(("read_code".to_owned(), only(&["file_path"], info)?)),
@@ -194,7 +194,7 @@ fn asked(
     let tool = tool.ok_or_else(|| wrong("names no tool: `tool_name` is missing"))?.to_owned();
     let params = INPUT.iter().find_map(|name| info.get(*name)).filter(|params| !params.is_null());
     match params {
-        // Some agents write the params as a text that is JSON, or some of them.
+        // Some agents write the params, or some of them, as JSON in a string.
         Some(Value::String(text)) => Ok((tool, decoded(text))),
         Some(Value::Object(map)) if inner.is_some() => {
             let decode = |name: &str, value: &Value| match value.as_str() {
@@ -208,7 +208,7 @@ fn asked(
     }
 }
 
-/// The list or object that a text is as JSON, else the text.
+/// The list or object that a text encodes as JSON, else the text.
 fn decoded(text: &str) -> Value {
     let value = serde_json::from_str(text).ok();
     value.filter(|value: &Value| value.is_object() || value.is_array()).unwrap_or_else(|| Value::from(text))
@@ -223,7 +223,7 @@ fn holds_string(params: &Value) -> bool {
     }
 }
 
-/// What the gates say, in sentences.
+/// The reasons of the gates, in sentences.
 fn reason(verdict: &Verdict) -> String {
     let strictest = verdict.remarks().filter(|result| result.decision == verdict.decision);
     let sentence = |result: &super::GateResult| {
@@ -246,12 +246,12 @@ mod tests {
         question.reply(&evaluate_tool_use(&question.tool, &question.params, &Policy::default(), Rules::built_in()))
     }
 
-    /// A question of the kind `event` about something that is never allowed.
+    /// A question of the kind `event` about an action that is never allowed.
     fn protected(event: &str) -> Value {
         json!({"hook_event_name": event, "tool_name": "Write", "tool_input": {"file_path": ".git/config", "content": "x"}})
     }
 
-    /// A question about something that a person may allow.
+    /// A question about an action that a person may allow.
     fn outside(event: &str) -> Value {
         json!({"hook_event_name": event, "tool_name": "Write", "tool_input": {"file_path": "/srv/x", "content": "x"}})
     }

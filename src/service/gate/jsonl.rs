@@ -1,4 +1,4 @@
-//! Questions to the gates in JSON, one request a line, one answer a line: for programs that ask often.
+//! The gates as a JSON Lines service, one request and one answer a line, for programs that ask often.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ use crate::{
     system::policy::Policy,
 };
 
-/// A line of input: a command, the use of a tool, an edit of a file, or a text that belongs to none.
+/// A line of input: a command, the use of a tool, an edit of a file, or a text without a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Comes back in the answer.
+    /// Returned in the answer.
     #[serde(default)]
     pub id: Value,
     /// A line for a shell.
@@ -34,22 +34,22 @@ pub struct Request {
     /// A tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What the tool is given.
+    /// The tool's arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
     /// A file that is edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it is to hold.
+    /// Its new content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The same in Base64, for what is not UTF-8.
+    /// The same in Base64, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b64: Option<String>,
-    /// What it holds now; without it, all of the text is new.
+    /// Its present content; without it, all of the text is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// How many lines change at least, if the requester knows of more than are counted.
+    /// The least number of changed lines, if the requester knows of more than the diff has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff_lines: Option<u64>,
 }
@@ -59,17 +59,17 @@ pub struct Request {
 pub struct Answer {
     /// The request's.
     pub id: Value,
-    /// What the gates say.
+    /// The verdict of the gates.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// Judges what a request asks about. Nothing on disk is looked at.
+/// Judges the subject of a request, without any look-up on the disk.
 pub fn answer(request: &Request, policy: &Policy, rules: &Rules) -> Result<Answer, Error> {
     answer_from(Start::default(), request, policy, rules)
 }
 
-/// Judges what a request asks about; commands begin where `start` says, and only what it gives is looked up.
+/// Judges the subject of a request. Commands begin where `start` says, and only its function makes look-ups.
 pub fn answer_from(start: Start<'_>, request: &Request, policy: &Policy, rules: &Rules) -> Result<Answer, Error> {
     let decided =
         |subject: Subject<'_>| Ok(Answer { id: request.id.clone(), verdict: decide(&subject, policy, rules) });
@@ -98,7 +98,7 @@ pub fn answer_from(start: Start<'_>, request: &Request, policy: &Policy, rules: 
     }
 }
 
-/// What a request may look like.
+/// The forms of a request.
 const FORMS: &str = "give `command` or `argv`, or `tool` with `params`, or `path` with `text` or `b64`";
 
 fn content(request: &Request) -> Result<Cow<'_, [u8]>, Error> {

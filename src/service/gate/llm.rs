@@ -1,6 +1,6 @@
-//! The gate `llm`: runs ask only the providers of language models that the script's header names.
+//! The gate `llm`: runs use only the providers of language models that the script's header names.
 //!
-//! Asking what a provider can do is asking it. Which provider a request goes to that names none, the policy says.
+//! A request for a provider's capabilities counts as a request to it. The policy names the provider of a request without one.
 
 use super::{Finding, Gate, Rules, Subject};
 use crate::{base::call::Call, system::policy::Policy};
@@ -30,7 +30,7 @@ fn provider(call: &Call) -> Option<Option<&String>> {
     match call {
         Call::LlmCapabilities { provider } => Some(provider.as_ref()),
         Call::LlmComplete(ask) | Call::LlmStream(ask) => Some(ask.provider.as_ref()),
-        // A prompt for a model is compared with what that can do.
+        // A prompt for a model is compared with the model's capabilities.
         Call::PromptCompose(parts) if parts.is_for_a_model() => Some(parts.provider.as_ref()),
         _ => None,
     }

@@ -1,7 +1,7 @@
-//! Gates: whether a call or a change may go on, as pure functions of (subject, policy).
+//! Gates judge calls and changes, as pure functions of (subject, policy).
 //!
-//! No clock, no file, no chance: the same subject under the same policy gets the same verdict everywhere. Nothing is
-//! performed here, and nothing is asked; the host does what the verdict says.
+//! No clock, no file, no chance: the same subject under the same policy gets the same verdict everywhere. Gates perform nothing
+//! and ask nobody; the host enforces the verdict.
 
 mod adapters;
 mod calls;
@@ -56,16 +56,16 @@ pub const GATES: &[&dyn Gate] = &[
     &tools::Tools,
 ];
 
-/// What a gate says, from the mildest to the strictest.
+/// The decision of a gate, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// Go on.
     #[default]
     Allow = 0,
-    /// Go on and tell.
+    /// Go on, with a warning.
     Warn = 1,
-    /// Go on when a person or the policy has confirmed it.
+    /// Go on once a person or the policy has confirmed it.
     RequireConfirmation = 2,
     /// Stop.
     Block = 3,
@@ -98,17 +98,17 @@ pub trait Gate: Sync {
     /// The name in results and messages.
     fn name(&self) -> &'static str;
 
-    /// What it judges, a sentence.
+    /// The subject of its judgement, a sentence.
     fn doc(&self) -> &'static str;
 
-    /// What it finds; none if the subject is not its business, an empty list if it has no objection.
+    /// Its findings; none if the subject is not its business, an empty list if it has no objection.
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Option<Vec<Finding>>;
 }
 
 /// A rule that objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What follows from it.
+    /// Its decision.
     pub decision: Decision,
     /// The error's code if it blocks.
     pub code: Code,
@@ -116,9 +116,9 @@ pub struct Finding {
     pub rule: String,
     /// A sentence without final period.
     pub reason: String,
-    /// What to do next.
+    /// The next step.
     pub remediation: String,
-    /// Where in a file, if it is about a place in one.
+    /// The place in a file, if it concerns one.
     pub place: Option<Place>,
 }
 
@@ -146,19 +146,19 @@ impl From<Refusal> for Finding {
     }
 }
 
-/// What one gate says of a subject.
+/// The result of one gate on a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateResult {
-    /// What follows.
+    /// Its decision.
     pub decision: Decision,
     /// The gate.
     pub gate_name: String,
-    /// Why, a sentence without final period.
+    /// The reason, a sentence without final period.
     pub reason: String,
     /// The rules that object, or would but for an exception, sorted.
     pub triggered_rules: Vec<String>,
-    /// What to do next; none if nothing objects.
+    /// The next step; none if nothing objects.
     pub remediation: Option<String>,
     /// The hash of the policy.
     pub config_sha256: Sha256,
@@ -166,7 +166,7 @@ pub struct GateResult {
     pub input_sha256: Sha256,
 }
 
-/// What all gates together say of a subject.
+/// The verdict of all gates on a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
@@ -179,7 +179,7 @@ pub struct Verdict {
     pub code: Option<Code>,
 }
 
-/// Asks every gate that the subject concerns; under the strictest of several policies, under each of them.
+/// Asks every gate that the subject concerns; under the strictest of several policies, asks under each of them.
 pub fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict {
     let parts = policy.parts().iter().enumerate();
     let verdicts = parts.map(|(at, part)| decide(subject, part, rules.parts().get(at).unwrap_or(rules)));
@@ -200,12 +200,12 @@ fn verdict(subject: &Subject<'_>, policy: &Policy, found: &[(&dyn Gate, Vec<Find
     Verdict { decision, results, code }
 }
 
-/// What every gate that the subject concerns finds, in the order of their names.
+/// The findings of every gate that the subject concerns, in the order of their names.
 pub fn findings(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Vec<(&'static dyn Gate, Vec<Finding>)> {
     findings_of(GATES, subject, policy, rules)
 }
 
-/// The order in which the gates are asked changes nothing.
+/// The result does not depend on the order of the gates.
 fn findings_of<'a>(
     gates: &[&'a dyn Gate],
     subject: &Subject<'_>,
@@ -218,22 +218,22 @@ fn findings_of<'a>(
     found
 }
 
-/// Judges a command that somebody wants to start.
+/// Judges a command.
 pub fn evaluate_command(command: destructive::Command<'_>, policy: &Policy, rules: &Rules) -> Verdict {
     decide(&Subject::Command { command, start: destructive::Start::default() }, policy, rules)
 }
 
-/// Judges a tool that somebody wants to use.
+/// Judges the use of a tool.
 pub fn evaluate_tool_use(name: &str, params: &Value, policy: &Policy, rules: &Rules) -> Verdict {
     decide(&Subject::ToolUse { name, params, start: destructive::Start::default() }, policy, rules)
 }
 
-/// Judges an edit that somebody wants to make.
+/// Judges an edit.
 pub fn evaluate_edit(edit: &Edit<'_>, policy: &Policy, rules: &Rules) -> Verdict {
     decide(&Subject::Edit { edit, run_lines_so_far: 0 }, policy, rules)
 }
 
-/// The strictest of some results; nothing allows.
+/// The strictest of some results; without any, the decision is to allow.
 pub fn evaluate(results: &[GateResult]) -> Decision {
     results.iter().map(|result| result.decision).max().unwrap_or_default()
 }
@@ -252,7 +252,7 @@ impl Verdict {
         Some(error.hint(hints.join("; ")))
     }
 
-    /// Of each gate the stricter result, and of two equal ones the latter.
+    /// The stricter result of each gate, and of two equal ones the latter.
     fn or_stricter(self, other: Verdict) -> Verdict {
         let mut results = other.results;
         for result in self.results {
@@ -268,13 +268,13 @@ impl Verdict {
         Verdict { decision: self.decision.max(other.decision), results, code }
     }
 
-    /// The results that say something: of gates that object, and of those that make an exception.
+    /// The results with a remark: of gates that object, and of those that make an exception.
     pub fn remarks(&self) -> impl Iterator<Item = &GateResult> {
         self.results.iter().filter(|result| !result.triggered_rules.is_empty())
     }
 }
 
-/// The finding that speaks for all: the strictest, among these one that no policy can change, among these the first.
+/// The finding that leads the report: the strictest, of equals one that no policy can change, of these the first.
 fn lead<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
     findings.min_by_key(|finding| (std::cmp::Reverse(finding.decision), finding.code != Code::ProtectedPath))
 }

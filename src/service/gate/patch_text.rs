@@ -1,6 +1,7 @@
-//! Patches between `*** Begin Patch` and `*** End Patch`, as some programs hand them to a tool: which files they edit, and how.
+//! Patches between `*** Begin Patch` and `*** End Patch`, which some programs pass to a tool: the files that they edit, and the
+//! edits.
 //!
-//! Only what gates have to know is read; whether the patch applies is not looked at.
+//! Reads only the parts that gates need; the patch may fail to apply.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ pub(super) fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with(BEGIN)
 }
 
-/// True for a text with such a patch on lines of its own, such as a command that hands it to a program.
+/// True for a text with such a patch on lines of its own, such as a command that passes it to a program.
 pub(super) fn holds_patch(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), BEGIN).any(|at| at == 0 || text.as_bytes()[at - 1] == b'\n')
 }

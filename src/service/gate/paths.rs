@@ -1,4 +1,4 @@
-//! The gate `paths`: nothing protected, denied or unpermitted is written, and no secret is read.
+//! The gate `paths`: runs write nothing protected, denied or unpermitted, and read no secret.
 
 use super::{Decision, Finding, Gate, Rules, Subject, destructive::is_in_store};
 use crate::{
@@ -44,8 +44,8 @@ impl Gate for Paths {
     }
 }
 
-/// The paths that a call reads. Calls that take globs read what `workspace` lists, which asks the policy file by file; what is shown
-/// is a path only if it may be read.
+/// The paths that a call reads. Calls with globs read the listing of `workspace`, which asks the policy file by file. A
+/// displayed value is a path only if it may be read.
 fn reads(call: &Call) -> Option<Vec<&str>> {
     match call {
         Call::FilesRead { path }
@@ -95,7 +95,7 @@ fn reads(call: &Call) -> Option<Vec<&str>> {
 fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
     match RepoPath::parse(path) {
         Ok(path) => policy.read_refusal(&path).map(Finding::from),
-        // What can't be parsed is refused.
+        // A path that can't be parsed is refused.
         Err(error) => Some(unusable(&error)),
     }
 }
@@ -106,8 +106,8 @@ fn judge_tool_read(path: &str, policy: &Policy) -> Option<Finding> {
     policy.read_refusal(&path).filter(|refusal| refusal.code != Code::ProtectedPath).map(Finding::from)
 }
 
-/// An edit may be of a file outside of the workspace, of which the policy says nothing: what is protected is protected there too,
-/// anything else needs a confirmation.
+/// An edit may concern a file outside the workspace, which the policy does not cover. Protected paths are protected there too;
+/// any other path needs a confirmation.
 fn judge_edit(path: &str, policy: &Policy) -> Option<Finding> {
     let outside = path.starts_with(['/', '~']) || path.split('/').next().is_some_and(|part| part.ends_with(':'));
     let parsed = match RepoPath::parse(path.trim_start_matches('/')) {

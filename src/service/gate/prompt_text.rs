@@ -1,6 +1,6 @@
-//! What a request tells a model: every text in it, whatever it is called there.
+//! The texts that a request sends to a model, under whatever name.
 //!
-//! Unlike the params of a tool, nothing in it is an edit: what a diff takes out of a file is told to the model all the same.
+//! Unlike the params of a tool, nothing in it is an edit: lines that a diff removes are sent to the model all the same.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::subject::Text;
 use crate::base::call::Ask;
 
-/// The texts of a request, each with the name under which it stands, and those within texts that are JSON themselves.
+/// The texts of a request, each with its name, and the strings inside texts that are JSON themselves.
 pub(super) fn texts(ask: &Ask) -> Vec<Text<'static>> {
     let mut found = Vec::new();
     collect(serde_json::to_value(ask).unwrap_or_default(), None, &mut found);
@@ -55,7 +55,7 @@ mod tests {
         system::policy::{FILE, Policy},
     };
 
-    /// A token that nobody has, in pieces.
+    /// A made-up token, in pieces.
     fn token() -> String {
         ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat()
     }

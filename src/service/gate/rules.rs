@@ -1,4 +1,4 @@
-//! The rules on commands and on secrets: the built-in ones, and those of the policy beside them.
+//! The rules on commands and on secrets: the built-in ones, and those of the policy.
 
 use std::sync::LazyLock;
 
@@ -11,19 +11,19 @@ use crate::{
     system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule},
 };
 
-/// Compiled rules. The built-in ones are compiled when they are first asked for.
+/// Compiled rules. The built-in ones are compiled at their first use.
 #[derive(Debug, Default)]
 pub struct Rules {
     destructive: Option<destructive::Rules>,
     secrets: Option<secrets::Rules>,
-    /// Those of the policies of which the policy is the strictest, each with its own.
+    /// The rules of each policy, if the policy is the strictest of several.
     parts: Vec<Rules>,
 }
 
-/// Where a rule stands that the policy does not have.
+/// The source of a rule that the policy does not define.
 const BUILT_IN: &str = "a built-in rule";
 
-/// Where a rule stands, and its examples.
+/// The source of a rule, and its examples.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) source: String,
@@ -40,7 +40,7 @@ impl Rules {
 
     /// The built-in rules and those of a policy, whose examples are checked.
     ///
-    /// A rule that can't be used or whose example is not judged as it says is `invalid_policy`, with `details.line`.
+    /// An unusable rule, or an example with the wrong result, is `invalid_policy`, with `details.line`.
     pub fn of(policy: &Policy) -> Result<Self, Error> {
         let gates = &policy.settings().gates;
         let commands: Vec<_> = gates.destructive.rule.iter().map(own_command_rule).collect();
@@ -57,7 +57,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Where a server is stands in records and in errors; a key in it would stand there, too.
+    /// Records and errors show the URLs of servers, and a key in one would show, too.
     fn refuse_keys_in_urls(&self, policy: &Policy) -> Result<(), Error> {
         for (name, provider) in &policy.settings().llm.providers {
             let url = provider.base_url.as_deref().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Where a rule of a gate stands, with its examples.
+    /// The source of a gate's rule, with its examples.
     pub(super) fn describe(&self, gate: &str, rule: &str, policy: &Policy) -> Described {
         let gates = &policy.settings().gates;
         let own = |key: &str, at: Option<usize>| at.map(|at| policy.origin(&format!("{key}.{at}")));
@@ -109,7 +109,7 @@ impl Rules {
         }
     }
 
-    /// The rules of the policies of which the policy is the strictest, in their order.
+    /// The rules of the combined policies, in their order.
     pub(super) fn parts(&self) -> &[Rules] {
         &self.parts
     }
@@ -125,7 +125,7 @@ impl Rules {
     }
 }
 
-/// Compiles rules of the policy; one at a time first, so that an error can say which one it is about.
+/// Compiles rules of the policy; one at a time first, so that an error can name its rule.
 fn compiled<Own, Rules>(
     key: &str,
     own: &[Own],

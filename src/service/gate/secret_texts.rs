@@ -1,6 +1,7 @@
-//! The gate `secrets`: nothing that looks like a key, a token or a password is added to a file, a command or a tool's params.
+//! The gate `secrets`: no change adds a likely key, token or password to a file, a command or a tool's params.
 //!
-//! What a text held before is not new. A finding names rule, place and the beginning of a hash, never a character of the secret.
+//! The former content of a text is not new. A finding names rule, place and the beginning of a hash, never a character of the
+//! secret.
 
 use serde_json::json;
 
@@ -17,7 +18,7 @@ use crate::{
 /// See the module's documentation.
 pub(super) struct SecretTexts;
 
-/// A short value is searched together with its name as well, since `password` says what `hunter2` is.
+/// The bytes up to which a value is also searched together with its name: only `password` makes `hunter2` a secret.
 const NAMED: usize = 4096;
 
 impl Gate for SecretTexts {
@@ -35,7 +36,7 @@ impl Gate for SecretTexts {
             return None;
         }
         let mut usual = Decision::from(settings.decision);
-        // An adapter's input is kept as it is beside what it did, since its verifier needs it.
+        // A record keeps an adapter's input verbatim beside its effects, since the verifier needs it.
         if matches!(subject, Subject::Call { call: Call::DtaPropose { .. } | Call::DtaRun { .. }, .. }) {
             usual = Decision::Block;
         }
@@ -56,12 +57,12 @@ impl Gate for SecretTexts {
     }
 }
 
-/// True for a file of which nothing was there before, as far as the text shows it.
+/// True for a file that had no content before, as far as the text shows it.
 fn is_new(text: &Text<'_>) -> bool {
     text.is_file && text.before.is_empty()
 }
 
-/// The secrets of files that go with the same change. A file that scripts may not read shows its secrets to more readers where it is moved.
+/// The secrets of files that the same change removes. A file that scripts may not read becomes readable by a move.
 fn moved<'t>(texts: impl Iterator<Item = &'t Text<'t>>, policy: &Policy, rules: &Rules) -> Moved {
     let goes = |text: &&Text<'_>| text.is_file && text.after.is_empty() && !text.before.is_empty();
     let removed = texts.filter(goes).filter_map(|text| {
@@ -72,7 +73,7 @@ fn moved<'t>(texts: impl Iterator<Item = &'t Text<'t>>, policy: &Policy, rules: 
     Moved::of(removed, rules.secrets())
 }
 
-/// What is found in a text that it did not hold before.
+/// The secrets of a text that its former content does not hold.
 fn new(text: &Text<'_>, rules: &Rules) -> Vec<Found> {
     let path = text.place.as_deref().filter(|_| text.is_file);
     let mut found = secrets::added(&text.before, &text.after, path, rules.secrets());
@@ -128,7 +129,7 @@ fn finding(found: Found, text: &Text<'_>, usual: Decision, policy: &Policy) -> F
     }
 }
 
-/// A finding in the name of a file that is new. The name is not shown.
+/// A finding in the name of a new file. The name is not shown.
 fn name_finding(found: Found, usual: Decision, policy: &Policy) -> Finding {
     let Found { rule, sha256_prefix: hash, .. } = found;
     let what = format!("a secret in the name of a new file (rule `{rule}`, hash {hash})");
@@ -156,7 +157,7 @@ pub(crate) fn allowance(rule: &str, path: Option<&RepoPath>, hash: &str) -> Stri
     format!("{{ rule = \"{rule}\", {path}hash = \"{hash}\" }}")
 }
 
-/// A path as a glob of its own in a TOML string.
+/// A path as a literal glob in a TOML string.
 fn toml_string(path: &str) -> String {
     let special = |c: char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '!' | '\\');
     let glob: String = path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
@@ -173,7 +174,7 @@ mod tests {
     };
     use crate::system::policy::FILE;
 
-    /// A token that nobody has, in pieces.
+    /// A made-up token, in pieces.
     fn token() -> String {
         ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat()
     }

@@ -1,4 +1,4 @@
-//! The strictest of two policies, judged by: never looser than either.
+//! Tests that the strictest of two policies is never looser than either.
 
 use proptest::{prelude::*, sample::subsequence};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::{
     system::policy::{Ceiling, FILE, OnFailure, Policy},
 };
 
-/// Lines of a policy; any of them may stand in one.
+/// Lines of a policy, each of them optional.
 const LINES: &[&str] = &[
     "paths.write = ['a/**', 'b/*']",
     "paths.deny = ['secret']",
@@ -69,7 +69,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// What the gates say of some subjects, as numbers.
+/// The decisions of the gates on some subjects, as numbers.
 fn decisions(policy: &Policy) -> Vec<Decision> {
     let rules = Rules::of(policy).unwrap();
     let existing = ["link_updater", "other"];
@@ -108,7 +108,7 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
     all
 }
 
-/// True if what is asked outside of the gates is refused.
+/// For each question outside of the gates, true if it is refused.
 fn refusals(policy: &Policy) -> Vec<bool> {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let paths = ["a/x", "b/y", "b/c/d", "c/x", "a/secret", ".env"].map(path);

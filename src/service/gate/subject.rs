@@ -1,4 +1,4 @@
-//! What is judged, and what of it concerns which gate: tools, commands, edits, texts.
+//! Subjects of gates, and their parts by concern: tools, commands, edits, texts.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::base::{call::Call, diff::Stat, hash::Sha256};
 
-/// What is judged.
+/// A subject of the gates.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject<'a> {
@@ -26,43 +26,43 @@ pub enum Subject<'a> {
     },
     /// A change, before it is applied.
     Changes {
-        /// The files and how many lines of each change.
+        /// The files with the numbers of changed lines.
         files: &'a [Stat],
-        /// What changes in each of them.
+        /// The changed texts.
         texts: &'a [Text<'a>],
         /// Lines that the run has changed so far, added and removed together.
         run_lines_so_far: u64,
-        /// The adapter that proposed it, if one did.
+        /// The adapter that proposed it, if any.
         adapter: Option<&'a str>,
-        /// The files that only adapters may change, if the policy wants that.
+        /// The files that only adapters may change, if the policy requires that.
         #[serde(skip_serializing_if = "<[Domain]>::is_empty")]
         domains: &'a [Domain],
     },
-    /// A command that somebody wants to start.
+    /// A command before its start.
     Command {
         /// The command.
         #[serde(serialize_with = "words")]
         command: destructive::Command<'a>,
-        /// Where it begins.
+        /// Its starting folder.
         #[serde(flatten)]
         start: Start<'a>,
     },
-    /// A tool that somebody wants to use.
+    /// The use of a tool.
     ToolUse {
         /// The tool's name.
         name: &'a str,
-        /// What it is given.
+        /// The tool's arguments.
         params: &'a Value,
-        /// Where its commands begin, unless the params say otherwise.
+        /// The starting folder of its commands, unless the params name one.
         #[serde(flatten)]
         start: Start<'a>,
     },
-    /// A text of which nobody knows where it will stand.
+    /// A text without a known destination.
     Text {
         /// The text.
         text: &'a Text<'a>,
     },
-    /// A file that somebody wants to edit.
+    /// An edit of a file.
     Edit {
         /// The edit.
         edit: &'a Edit<'a>,
@@ -85,21 +85,21 @@ pub struct Domain {
 pub struct Offered<'a> {
     /// Its name.
     pub name: &'a str,
-    /// True if a script's header has to permit it.
+    /// True if a script's header must permit it.
     pub needs_permission: bool,
 }
 
-/// A text before and after. Only hashes of it stand in the hash of a subject.
+/// A text before and after. The hash of a subject covers only hashes of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Text<'a> {
     /// The file or the parameter that it belongs to; none for a command.
     pub place: Option<Cow<'a, str>>,
     /// True if `place` is a file.
     pub is_file: bool,
-    /// What it replaces.
+    /// The text before.
     #[serde(serialize_with = "hash")]
     pub before: Cow<'a, [u8]>,
-    /// What it is to be.
+    /// The text after.
     #[serde(serialize_with = "hash")]
     pub after: Cow<'a, [u8]>,
 }
@@ -109,10 +109,10 @@ pub struct Text<'a> {
 pub struct Edit<'a> {
     /// The file, relative to the workspace.
     pub path: Cow<'a, str>,
-    /// What it replaces; empty for a new file.
+    /// The text before; empty for a new file.
     #[serde(serialize_with = "hash")]
     pub before: Cow<'a, [u8]>,
-    /// What is written.
+    /// The text after.
     #[serde(serialize_with = "hash")]
     pub after: Cow<'a, [u8]>,
     /// Lines added and removed.
@@ -125,12 +125,12 @@ impl<'a> From<Edit<'a>> for Text<'a> {
     }
 }
 
-/// A command, owned where a tool's params do not hold it in one piece.
+/// A command, owned if a tool's params do not hold it in one piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Words<'a> {
     Argv(Cow<'a, [String]>),
     Line(Cow<'a, str>),
-    /// A command is started, and nobody can tell which.
+    /// An unknown command.
     Untold,
 }
 
@@ -145,7 +145,7 @@ impl Words<'_> {
 }
 
 impl<'a> Subject<'a> {
-    /// The tool that is used.
+    /// The tool, if the subject uses one.
     pub(super) fn tool(&self) -> Option<&'a str> {
         match *self {
             Subject::Call { call, .. } => call.tool(),
@@ -154,7 +154,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The commands that are to be started; none if the subject can't hold any.
+    /// The commands that the subject starts; none if it can't hold any.
     pub(super) fn commands(&self) -> Option<Vec<Words<'a>>> {
         match *self {
             Subject::Command { command: destructive::Command::Argv(argv), .. } => {
@@ -168,7 +168,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Where the commands begin: in each of these folders.
+    /// The folders in which the commands may begin.
     pub(super) fn starts(&self) -> Vec<Start<'a>> {
         let (params, start) = match *self {
             Subject::Command { start, .. } => return vec![start],
@@ -181,7 +181,7 @@ impl<'a> Subject<'a> {
         own.into_iter().chain(folders.into_iter().map(|folder| Start { folder: Some(folder), ..start })).collect()
     }
 
-    /// The edits that are asked for; none if the subject can't hold any.
+    /// The edits of the subject; none if it can't hold any.
     pub(super) fn edits(&self) -> Option<Vec<Cow<'a, Edit<'a>>>> {
         match *self {
             Subject::Edit { edit, .. } => Some(vec![Cow::Borrowed(edit)]),
@@ -192,7 +192,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The paths that are read; none if the subject can't name any.
+    /// The paths that the subject reads; none if it can't name any.
     pub(super) fn reads(&self) -> Option<Vec<&'a str>> {
         match *self {
             Subject::ToolUse { name, params, .. } => Some(tool_use::reads(name, params)),

@@ -1,6 +1,6 @@
-//! What a tool does, as far as its name says.
+//! The actions of a tool, as far as its name tells.
 
-/// Tools that do nothing but start commands.
+/// Tools that only start commands.
 const SHELLS: &[&str] = &[
     "bash",
     "execcommand",
@@ -22,7 +22,7 @@ const SHELLS: &[&str] = &[
     "zsh",
 ];
 
-/// Words of tools that write the file that they name, whatever else they are given.
+/// Words of tools that write the file in their params, whatever the other params are.
 const WRITES: &[&str] = &[
     "append",
     "create",
@@ -43,16 +43,16 @@ const WRITES: &[&str] = &[
     "write",
 ];
 
-/// Words of tools by which a file gets another name.
+/// Words of tools that rename a file.
 const MOVES: &[&str] = &["move", "remove", "rename"];
 
-/// Words of tools that make a second file like the first.
+/// Words of tools that copy a file.
 const COPIES: &[&str] = &["copy"];
 
-/// Words of tools that add to what a file holds.
+/// Words of tools that append to a file.
 const APPENDS: &[&str] = &["append", "insert"];
 
-/// Words of tools that ask a database.
+/// Words of tools that query a database.
 const DATABASES: &[&str] = &[
     "bigquery",
     "clickhouse",
@@ -71,25 +71,25 @@ const DATABASES: &[&str] = &[
     "supabase",
 ];
 
-/// What a tool does.
+/// The actions of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deeds {
-    /// It starts commands and does nothing else.
+    /// It only starts commands.
     pub(super) starts_commands: bool,
-    /// It writes the file that it names.
+    /// It writes the file in its params.
     pub(super) writes: bool,
-    /// It gives a file another name.
+    /// It renames a file.
     pub(super) moves: bool,
-    /// It makes a copy of a file.
+    /// It copies a file.
     pub(super) copies: bool,
-    /// It adds to a file.
+    /// It appends to a file.
     pub(super) appends: bool,
-    /// It asks a database.
+    /// It queries a database.
     pub(super) asks_databases: bool,
 }
 
 impl Deeds {
-    /// What the name says. Of `mcp__server__tool` only the tool's own name says what is done.
+    /// The actions by the name. Of `mcp__server__tool` only the tool's own name counts.
     pub(super) fn of(tool: &str) -> Self {
         let own = tool.rsplit("__").next().unwrap_or(tool);
         let words = words(own);

@@ -1,7 +1,7 @@
-//! What the params of a tool ask for: commands, edits, reads and texts, whatever the tool calls them.
+//! Reads commands, edits, reads and texts from the params of a tool, whatever their names.
 //!
-//! Tools of different programs name the same things differently. Names are compared without regard to case and punctuation, at
-//! any depth. What is not recognised as a command or an edit is still searched for secrets.
+//! Tools of different programs use different names. Names are compared without regard to case and punctuation, at any depth. A
+//! text that is neither a command nor an edit is still searched for secrets.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::base::diff;
 
-/// A string that is judged as a command, a list as its words.
+/// Strings that are judged as commands; a list is judged as a command's words.
 const COMMANDS: &[&str] = &["bash", "cmd", "command", "commandline", "program", "script", "shellcommand"];
 
-/// A list of strings of which each is judged as a command.
+/// Lists of strings, each of which is judged as a command.
 const MANY_COMMANDS: &[&str] = &["cmds", "commands", "scripts"];
 
 /// The words that follow a command.
@@ -27,16 +27,16 @@ const ARGUMENTS: &[&str] = &["arguments", "args", "argv"];
 /// The folder in which a command starts.
 const FOLDERS: &[&str] = &["cwd", "directory", "dirpath", "workdir", "workingdir", "workingdirectory"];
 
-/// The most folders that the params of one tool name.
+/// The largest number of folders in the params of one tool.
 const MOST_FOLDERS: usize = 8;
 
 /// Statements for a database.
 const STATEMENTS: &[&str] = &["sql", "sqlquery", "sqlstatement"];
 
-/// What may be statements too, if the tool is one for databases.
+/// Names that may hold statements too, if the tool is for databases.
 const QUERIES: &[&str] = &["queries", "query", "statement", "statements"];
 
-/// The file that is edited or read, or several.
+/// The file, or files, to edit or read.
 const PATHS: &[&str] = &[
     "absolutepath",
     "file",
@@ -50,7 +50,7 @@ const PATHS: &[&str] = &[
     "targetfile",
 ];
 
-/// What is written.
+/// The new text.
 pub(super) const AFTER: &[&str] = &[
     "codeedit",
     "content",
@@ -65,13 +65,13 @@ pub(super) const AFTER: &[&str] = &[
     "text",
 ];
 
-/// What that replaces.
+/// The text that it replaces.
 pub(super) const BEFORE: &[&str] = &["oldcontent", "oldsource", "oldstr", "oldstring", "oldtext"];
 
 /// Several such pieces.
 pub(super) const EDITS: &[&str] = &["edits"];
 
-/// Where something is moved or copied to, and what is moved.
+/// The target of a move or copy, and its source.
 const TARGETS: &[&str] = &["destination", "newpath", "to"];
 const SOURCES: &[&str] = &["from", "oldpath", "source"];
 
@@ -115,7 +115,7 @@ pub(super) fn folders(params: &Value) -> Vec<&str> {
     found
 }
 
-/// A command in one string, or in a list of its words; a patch is none.
+/// A command in one string, or in a list of its words; none if it is a patch.
 fn words(value: &Value) -> Option<Words<'_>> {
     match value {
         Value::String(text) => (!patch_text::is_patch(text)).then_some(Words::Line(text.into())),
@@ -128,7 +128,7 @@ fn words(value: &Value) -> Option<Words<'_>> {
     }
 }
 
-/// A program with the arguments beside it: a list of words, or what follows on the line.
+/// A program with the arguments beside it: a list of words, or the rest of the line.
 fn with_arguments<'a>(name: &str, map: &Map<String, Value>) -> Option<Words<'a>> {
     let arguments = values(map, ARGUMENTS).find(|value| value.is_string() || value.is_array())?;
     match arguments.as_str() {
@@ -153,7 +153,7 @@ pub(super) fn edits<'a>(tool: &str, params: &'a Value) -> Vec<Edit<'a>> {
     found
 }
 
-/// The paths in some params that are read or listed, and not edited.
+/// The paths in some params that are read or listed, but not edited.
 pub(super) fn reads<'a>(tool: &str, params: &'a Value) -> Vec<&'a str> {
     let mut found = Vec::new();
     let deeds = Deeds::of(tool);
@@ -165,7 +165,7 @@ pub(super) fn reads<'a>(tool: &str, params: &'a Value) -> Vec<&'a str> {
     found
 }
 
-/// The files that an object edits: it says what is written, or the tool's name says that it writes.
+/// The files that an object edits: it holds a new text, or the tool's name tells that it writes.
 fn edited<'a>(map: &'a Map<String, Value>, pieces: &[(&str, &str)], deeds: Deeds) -> Vec<&'a str> {
     // Editors that take a command beside the path only show the file for this one.
     let only_shows = map.get("command").and_then(Value::as_str) == Some("view");
@@ -182,7 +182,7 @@ fn edited<'a>(map: &'a Map<String, Value>, pieces: &[(&str, &str)], deeds: Deeds
     paths
 }
 
-/// What is replaced and by what, in the object itself and in its list of edits.
+/// The pairs of replaced and new text, in the object itself and in its list of edits.
 fn pieces(map: &Map<String, Value>) -> Vec<(&str, &str)> {
     let texts = |map, names| values(map, names).filter_map(Value::as_str).next();
     let piece = |map| match (texts(map, BEFORE), texts(map, AFTER)) {
@@ -205,14 +205,14 @@ fn edit<'a>(path: &'a str, pieces: &[(&'a str, &'a str)]) -> Edit<'a> {
     Edit { path: Cow::Borrowed(path), before, after, diff_lines }
 }
 
-/// The texts in some params of a tool: contents of files, and all other strings, each with the name under which it stands.
+/// The texts in some params of a tool: contents of files, and all other strings, each with its name.
 pub(super) fn texts<'a>(tool: &str, params: &'a Value) -> Vec<Text<'a>> {
     let mut found: Vec<Text<'a>> = edits(tool, params).into_iter().map(Text::from).collect();
     others(params, None, false, &mut found);
     found
 }
 
-/// The strings that are no contents of a file.
+/// The strings that are not contents of a file.
 fn others<'a>(value: &'a Value, name: Option<&'a str>, in_edit: bool, found: &mut Vec<Text<'a>>) {
     match value {
         Value::String(text) if patch_text::is_patch(text) => {}
@@ -236,7 +236,7 @@ fn others<'a>(value: &'a Value, name: Option<&'a str>, in_edit: bool, found: &mu
     }
 }
 
-/// The strings in a text that is JSON itself, behind whose quoting they would not be found.
+/// The strings inside a text that is JSON itself, whose quoting would hide them.
 fn inner(text: &str) -> Vec<Text<'static>> {
     let Some(value) = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten()
     else {
@@ -252,12 +252,12 @@ fn inner(text: &str) -> Vec<Text<'static>> {
     texts("", &value).into_iter().map(owned).collect()
 }
 
-/// True for the name of what is written, or of what that replaces.
+/// True for the name of a new text, or of the text that it replaces.
 pub(super) fn is_content(name: &str) -> bool {
     is(name, AFTER) || is(name, BEFORE)
 }
 
-/// Writes every path anew, and puts whole files in the place of pieces, where `read` knows the file.
+/// Rewrites every path, and replaces pieces by whole files where `read` knows the file.
 pub(super) fn locate(
     tool: &str,
     params: &mut Value,
@@ -319,7 +319,7 @@ fn each_object<'a>(value: &'a Value, visit: &mut impl FnMut(&'a Map<String, Valu
     }
 }
 
-/// Calls a function for every patch: a string that is one, and a command that holds one.
+/// Calls a function for every patch: a string, or a part of a command.
 fn each_patch<'a>(value: &'a Value, in_command: bool, visit: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) if is_patch(text, in_command) => visit(text),
@@ -346,7 +346,7 @@ fn strings(value: &Value) -> impl Iterator<Item = &str> {
     value.as_str().into_iter().chain(listed)
 }
 
-/// True if a name is one of those, written in whatever way.
+/// True if a name is one of those, in any spelling.
 pub(super) fn is(name: &str, known: &[&str]) -> bool {
     known.contains(&plain(name).as_str())
 }

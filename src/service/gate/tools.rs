@@ -1,6 +1,6 @@
-//! The gate `tool-allowlist`: if the list is switched on, only tools that it names are used.
+//! The gate `tool-allowlist`: if the list is switched on, runs use only the tools on it.
 //!
-//! Tools are `apply`, `exec` and `llm`, adapters, the calls that a program adds, and whatever other programs ask about.
+//! Tools are `apply`, `exec` and `llm`, adapters, the calls that a program adds, and any tool of other programs.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
 use crate::{
@@ -49,7 +49,7 @@ impl Gate for Tools {
     }
 }
 
-/// True if an entry of the list is the name, or the beginning of it followed by `*`.
+/// True if an entry of the list is the name, or its prefix followed by `*`.
 fn covers(entry: &str, name: &str) -> bool {
     match entry.strip_suffix('*') {
         Some(start) => name.starts_with(start),

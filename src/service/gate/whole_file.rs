@@ -1,6 +1,6 @@
-//! Edits of pieces of a file, as edits of the whole file, so that gates see what comes of them.
+//! Converts edits of pieces into edits of the whole file, so that gates see the result.
 //!
-//! Where a piece can't be carried out for certain, the pieces are judged as they are.
+//! If the result of a piece is uncertain, the pieces are judged as they are.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,16 @@ use super::{
     tool_use::{AFTER, BEFORE, EDITS, is, is_content},
 };
 
-/// Bytes that are copied at most to carry out all pieces, each of which makes the file anew.
+/// The limit of bytes copied for all pieces; each piece copies the file once.
 const MOST_WORK: usize = 1 << 28;
 
-/// Names of contents that replace all of a file.
+/// Names of contents that replace the whole file.
 const WHOLE: &[&str] = &["content", "contents", "filetext", "newcontent"];
 
-/// Names of the wish to replace a piece wherever it stands.
+/// Names of the option to replace every occurrence of a piece.
 const EVERYWHERE: &[&str] = &["allowmultiple", "replaceall"];
 
-/// Puts the whole file, before and after, in the place of the pieces of an edit.
+/// Replaces the pieces of an edit by the whole file, before and after.
 pub(super) fn complete(tool: &str, map: &mut Map<String, Value>, before: &str) {
     let Some(after) = carry_out(Deeds::of(tool), map, before) else { return };
     map.retain(|name, _| !is_content(name) && !is(name, EDITS));
@@ -26,7 +26,7 @@ pub(super) fn complete(tool: &str, map: &mut Map<String, Value>, before: &str) {
     map.insert("new_string".to_owned(), Value::from(after));
 }
 
-/// What the file holds after all pieces; none if that is not certain.
+/// The content of the file after all pieces; none if that is uncertain.
 fn carry_out(deeds: Deeds, map: &Map<String, Value>, before: &str) -> Option<String> {
     let mut pieces: Vec<&Map<String, Value>> = Vec::new();
     if map.keys().any(|name| is_content(name)) {

@@ -1,13 +1,13 @@
-//! Which secrets a text has gained over the one that it replaces.
+//! The secrets that a text has gained over the one that it replaces.
 
 use std::collections::BTreeMap;
 
 use super::{Found, Rules, scan};
 
-/// The secrets of a text that the one before did not hold, or not as often.
+/// The secrets of a text that the former one did not hold, or not as often.
 ///
-/// What stood there before is known to whoever can read it, under whatever name it stands now: a value that is not there more often
-/// than it was is not new, even if only its new name makes it a secret.
+/// Every reader of the former text knows its values, under whatever name they stand now. A value that is not more frequent than
+/// before is not new, even if only its new name makes it a secret.
 pub fn added(before: &[u8], after: &[u8], path: Option<&str>, rules: &Rules) -> Vec<Found> {
     let found = scan(after, path, rules);
     if found.is_empty() || before.is_empty() { found } else { without_known(found, before, after, (path, rules)) }
@@ -30,14 +30,15 @@ fn without_known(
     found
 }
 
-/// The secrets of files that a change removes. Where they stand in a new file of the same change, that file was moved: they are no new ones.
+/// The secrets of files that a change removes. Where they occur in a new file of the same change, that file was moved, and they
+/// are not new.
 ///
 /// Each counts once, so that of two copies one is new.
 #[derive(Debug, Default)]
 pub struct Moved(BTreeMap<(String, String), usize>);
 
 impl Moved {
-    /// The secrets of removed files: their paths and what they held.
+    /// The secrets of removed files, given their paths and contents.
     pub fn of<'t>(removed: impl Iterator<Item = (Option<&'t str>, &'t [u8])>, rules: &Rules) -> Self {
         let mut moved = Moved::default();
         for found in removed.flat_map(|(path, text)| scan(text, path, rules)) {
@@ -59,7 +60,7 @@ impl Moved {
     }
 }
 
-/// The secrets that a file's name shows.
+/// The secrets in a file's name.
 pub fn in_name(path: Option<&str>, rules: &Rules) -> Vec<Found> {
     path.map(|path| scan(path.as_bytes(), None, rules)).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! Reads `name = value` in whatever language it stands: code, shell, YAML, JSON, XML, INI, a flag of a command line.
+//! Reads `name = value` in any language: code, shell, YAML, JSON, XML, INI, a flag of a command line.
 //!
-//! Nothing is parsed beyond the line; every step looks at a bounded number of bytes.
+//! Nothing is parsed beyond the line; every step reads a bounded number of bytes.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct Assignment {
     pub(super) style: Style,
 }
 
-/// How a value is written.
+/// The spelling of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// In quotes.
@@ -101,7 +101,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Passes an operator and says what kind it is: `=`, `:`, `>`, and those that assign in quotes alone, `,` and `|`.
+    /// Skips an operator and returns its kind: `=`, `:`, `>`, and those that assign in quotes alone, `,` and `|`.
     fn operator(&mut self, closed: bool, tag: bool) -> Option<u8> {
         let start = self.at;
         let count =
@@ -113,7 +113,7 @@ impl Reader<'_> {
             b"||" | b"->" => b'|',
             b"," if closed => b',',
             b">" if tag => b'>',
-            // A value may begin with what looks like a part of an operator.
+            // A value may begin like a part of an operator.
             [b'=', ..] => {
                 self.at = start + 1;
                 return Some(b'=');
@@ -182,7 +182,7 @@ impl Reader<'_> {
         }
         let start = self.at + scheme(&self.text[self.at..(self.at + 8).min(self.text.len())]);
         let end = start + self.bare(start);
-        // What is called or indexed is code.
+        // A called or indexed value is code.
         if matches!(self.text.get(end), Some(b'(' | b'[')) || self.text[end..].starts_with(b"::<") {
             return None;
         }
@@ -215,7 +215,7 @@ impl Reader<'_> {
         false
     }
 
-    /// What languages write before a quote: `b"…"`, `@"…"`, `String::from("…")`.
+    /// The prefix of a quote in some languages: `b"…"`, `@"…"`, `String::from("…")`.
     fn prefix(&mut self) {
         let start = self.at;
         let letters =
@@ -231,7 +231,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where a quoted value ends: at the same quote, or with the line.
+    /// The end of a quoted value: at the same quote, or with the line.
     fn quoted(&self, quote: u8, escaped: bool) -> Option<usize> {
         let rest = &self.text[self.at..(self.at + VALUE).min(self.text.len())];
         let mut skipped = false;
@@ -248,7 +248,7 @@ impl Reader<'_> {
         (self.at + rest.len() == self.text.len()).then_some(self.text.len())
     }
 
-    /// How long a bare value is.
+    /// The length of a bare value.
     fn bare(&self, start: usize) -> usize {
         let rest = &self.text[start..(start + VALUE).min(self.text.len())];
         let ends = |byte: &u8| {
@@ -269,14 +269,14 @@ impl Reader<'_> {
     }
 }
 
-/// True for a word after which words go on: `--password options of the command`.
+/// True for a word that more words follow: `--password options of the command`.
 fn is_sentence(value: &[u8], after: &[u8]) -> bool {
     let plain = |word: &&[u8]| !word.is_empty() && word.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'\'');
     let mut words = after.strip_prefix(b" ").unwrap_or_default().split(|byte| *byte == b' ');
     plain(&value) && words.next().filter(plain).is_some() && words.next().filter(plain).is_some()
 }
 
-/// How long a scheme such as `Bearer ` before a token is.
+/// The length of a scheme such as `Bearer ` before a token.
 fn scheme(value: &[u8]) -> usize {
     const SCHEMES: &[&[u8]] = &[b"Bearer ", b"bearer ", b"Basic ", b"basic ", b"token ", b"Token "];
     SCHEMES.iter().find(|scheme| value.starts_with(scheme)).map_or(0, |scheme| scheme.len())

@@ -1,19 +1,19 @@
-//! A built-in rule for people: its line in the file of rules, and its examples.
+//! The description of a built-in rule: its line in the file of rules, and its examples.
 
 use super::rules::{BUILT_IN, head};
 
-/// A rule for people.
+/// The description of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// Its line in `rules.txt`, counted from 1.
     pub line: usize,
-    /// Texts in which it finds something; `·` is to be left out and `⏎` is a line feed, so that no scanner finds them here.
+    /// Texts in which it finds something. Omit `·` and read `⏎` as a line feed; they hide the texts from scanners.
     pub examples: Vec<String>,
     /// Texts in which it finds nothing.
     pub counterexamples: Vec<String>,
 }
 
-/// A built-in rule by its id.
+/// The description of a built-in rule by its id.
 pub fn describe(id: &str) -> Option<Described> {
     let at = BUILT_IN.lines().position(|line| head(line).is_some_and(|(of, _)| of == id))?;
     let mut described = Described { line: at + 1, ..Described::default() };

@@ -1,4 +1,4 @@
-//! Looks for the words of all rules and tries, where one stands, what it belongs to.
+//! Searches for the words of all rules, and tries the pattern around each word found.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use super::{
     rules::{Rules, Use},
 };
 
-/// A stretch that a rule has found.
+/// A range that a rule has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span<'a> {
     pub(super) rule: &'a str,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// How specific the rule is; the smallest stays.
+    /// The specificity of the rule; the smallest rank stays.
     rank: Rank,
-    /// Where everything ends that this one stands for.
+    /// The end of all the ranges that this one stands for.
     pub(super) reach: usize,
-    /// Where it begins.
+    /// The beginning of these ranges.
     pub(super) from: usize,
 }
 
@@ -35,7 +35,7 @@ enum Rank {
     Generic,
 }
 
-/// All stretches, those that overlap merged into the most specific.
+/// All ranges, with overlapping ones merged into the most specific.
 pub(super) fn spans<'a>(text: &[u8], file: File, rules: &'a Rules) -> Vec<Span<'a>> {
     let mut finder = Finder { text, file, rules, last: None, manifest: 0, spans: Vec::new() };
     for (word, what) in rules.words(text) {
@@ -48,9 +48,9 @@ struct Finder<'t, 'a> {
     text: &'t [u8],
     file: File,
     rules: &'a Rules,
-    /// The last name that was looked at, and what was assigned to it.
+    /// The last name that was examined, and its assignment.
     last: Option<Last>,
-    /// Where the last manifest that was looked at ends.
+    /// The end of the last examined manifest.
     manifest: usize,
     spans: Vec<Span<'a>>,
 }
@@ -103,7 +103,7 @@ impl<'a> Finder<'_, 'a> {
         }
     }
 
-    /// The assignment in whose name a word stands, read once for each name.
+    /// The assignment whose name holds a word, read once for each name.
     fn assignment(&mut self, word: &Range<usize>) -> Option<&mut Last> {
         let known = self.last.as_ref().is_some_and(|last| last.name.start <= word.start && word.end <= last.name.end);
         if !known {
@@ -129,7 +129,7 @@ impl<'a> Finder<'_, 'a> {
     }
 }
 
-/// A short name of a vendor has to be a word of its own: `lob` is none in `global`.
+/// A short name of a vendor must be a whole word: `lob` is not a word in `global`.
 fn stands_alone(text: &[u8], word: &Range<usize>) -> bool {
     let hit = &text[word.clone()];
     let small = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_lowercase);
@@ -146,7 +146,7 @@ fn stands_alone(text: &[u8], word: &Range<usize>) -> bool {
     shape && begins && ends
 }
 
-/// One of several that overlap stays, the most specific, then the longest; it stands for what the others covered.
+/// One of several overlapping ranges stays, the most specific, then the longest; it stands for the others.
 fn merged(mut spans: Vec<Span<'_>>) -> Vec<Span<'_>> {
     spans.sort_by(|a, b| (a.start, b.end, a.rank, a.rule).cmp(&(b.start, a.end, b.rank, b.rule)));
     let mut merged: Vec<Span<'_>> = Vec::new();

@@ -1,6 +1,6 @@
-//! What the name of a value says of it: passwords, keys and tokens of nobody in particular.
+//! Generic secrets, without a vendor's format: passwords, keys and tokens by the name of their value.
 //!
-//! A name makes a value suspicious; what the value looks like decides. Most of this file says what is no secret.
+//! A name makes a value suspicious; the form of the value decides. Most of this file lists harmless values.
 
 use super::{
     assignment::{Assignment, Style},
@@ -15,7 +15,7 @@ use super::{
 pub(super) const WORDS: &[&str] =
     &["pass", "pwd", "secret", "token", "apikey", "key", "credential", "creds", "auth", "access", "api_"];
 
-/// What a name says of its value.
+/// The kind of a value by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Password,
@@ -25,7 +25,7 @@ enum Kind {
     Weak,
 }
 
-/// The rule that a value breaks, if it looks like a secret.
+/// The rule that a value breaks, if it resembles a secret.
 pub(super) fn judge(text: &[u8], found: &Assignment, config: bool) -> Option<&'static str> {
     if found.style == Style::Listed && is_badge(&text[found.name.start.saturating_sub(URL)..found.name.start]) {
         return None;
@@ -33,10 +33,10 @@ pub(super) fn judge(text: &[u8], found: &Assignment, config: bool) -> Option<&'s
     judge_value(&text[found.name.clone()], &text[found.value.clone()], found.style, config)
 }
 
-/// How much of an address before a name is looked at.
+/// The bytes of an address before a name that are examined.
 const URL: usize = 200;
 
-/// True for the address of a picture that shows how a build went; its token shows nothing else.
+/// True for the address of a build badge; its token only shows the badge.
 fn is_badge(before: &[u8]) -> bool {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'(' | b'<');
     let address = before.rsplit(ends).next().unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn judge_value(name: &[u8], value: &[u8], style: Style, config: bool)
     if value.len() < 4 || value.len() > 512 {
         return None;
     }
-    // What costs least comes first: most names and values of a text end here.
+    // The cheapest test comes first: most names and values of a text end here.
     let rule = match kind(name)? {
         Kind::Password => is_password(value, style, config).then_some("generic-password"),
         Kind::Strong => is_token(value, style, 3.0).then_some("generic-secret"),
@@ -64,7 +64,7 @@ pub(super) fn judge_value(name: &[u8], value: &[u8], style: Style, config: bool)
     (!none).then_some(rule)
 }
 
-/// What a name says by its words, of which the last counts most.
+/// The kind of a name by its words, of which the last counts most.
 fn kind(name: &[u8]) -> Option<Kind> {
     let all: Vec<String> = words(name).map(|word| String::from_utf8_lossy(word).to_ascii_lowercase()).collect();
     if all.iter().any(|word| matches!(word.as_str(), "public" | "pub" | "csrf" | "integrity" | "checksum")) {
@@ -94,7 +94,7 @@ fn kind(name: &[u8]) -> Option<Kind> {
     None
 }
 
-/// True if a value names where the secret is, rather than being it: variables, calls, paths, addresses.
+/// True if a value names the place of the secret: variables, calls, paths, addresses.
 fn is_reference(value: &[u8]) -> bool {
     if REFERENCE_STARTS.iter().any(|start| value.starts_with(start)) {
         return true;
@@ -130,7 +130,7 @@ fn is_derived(name: &[u8], value: &[u8]) -> bool {
             .any(|part| contains(value, part))
 }
 
-/// True for values that are written like the name itself: a constant too, or with the same words first; and for other words.
+/// True for values in the style of the name: a constant too, or with the same first words; and for other words.
 fn is_sibling(name: &[u8], value: &[u8]) -> bool {
     let shouted = |text: &[u8]| !text.iter().any(u8::is_ascii_lowercase);
     let constant = value.len() <= 24 && words(value).any(|word| word.len() >= 4);
@@ -158,7 +158,7 @@ fn is_variable(value: &[u8]) -> bool {
     }
 }
 
-/// True if a value only repeats its name, or says what kind of value it is.
+/// True if a value only repeats its name, or names its kind.
 fn repeats(name: &[u8], value: &[u8]) -> bool {
     let bare = |text: &[u8]| -> Vec<u8> {
         text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
@@ -196,7 +196,7 @@ fn is_password(value: &[u8], style: Style, config: bool) -> bool {
     }
 }
 
-/// A bare word of small letters behind `=` is a value rather than an identifier.
+/// True if a bare word of small letters behind `=` is a value rather than an identifier.
 fn is_constant_style(value: &[u8]) -> bool {
     value.iter().all(u8::is_ascii_lowercase)
 }
@@ -221,7 +221,7 @@ fn is_constant(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
-/// True for `12`, `0x1f_u32`, `4099u32`, `-1.5f`: a number as programs write it.
+/// True for `12`, `0x1f_u32`, `4099u32`, `-1.5f`: a number in source code.
 fn is_number(value: &[u8]) -> bool {
     let value = value.strip_prefix(b"-").unwrap_or(value);
     let hex = value.strip_prefix(b"0x").is_some_and(|digits| {
@@ -236,7 +236,7 @@ fn is_number(value: &[u8]) -> bool {
     hex || digits > 0 && SUFFIXES.contains(&&value[digits..])
 }
 
-/// True if a value says that it is made up: `test`, a row of digits or letters, an end that is left out.
+/// True if a value is evidently made up: `test`, a row of digits or letters, an ellipsis.
 fn is_made_up(value: &[u8]) -> bool {
     const SAID: &[&str] = &["test", "testing", "fake", "mock", "demo", "sample", "stub", "invalid"];
     let said = words(value).any(|word| SAID.iter().any(|said| word.eq_ignore_ascii_case(said.as_bytes())));
@@ -269,7 +269,7 @@ fn is_token(value: &[u8], style: Style, bits: f32) -> bool {
         && !(bare && (is_expression(value) || is_constant(value)))
 }
 
-/// A UUID names things more often than it protects them.
+/// A UUID identifies more often than it protects.
 fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {

@@ -9,10 +9,10 @@ use super::{
     vocabulary::is_stand_in,
 };
 
-/// The least characters of a body that make a key of what stands between the lines.
+/// The least number of characters between the lines that make a key.
 const BODY: usize = 40;
 
-/// The private key whose first line begins at `start`, as far as it goes; also on one line, with `\n` between.
+/// The private key whose first line begins at `start`, up to its end; also on one line, with `\n` between.
 pub(super) fn pem(text: &[u8], start: usize) -> Option<Range<usize>> {
     let line = &text[start..(start + 80).min(text.len())];
     let label = &line[b"-----BEGIN ".len()..];
@@ -72,7 +72,7 @@ pub(super) fn url(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_secret.then_some(start + colon + 1..start + sign)
 }
 
-/// True if `user:password`, perhaps in base64, holds a password rather than a variable or a word for one.
+/// True if `user:password`, perhaps in base64, holds a password rather than a variable or a placeholder.
 pub(super) fn is_pair(pair: &[u8]) -> bool {
     let colon = |pair: &[u8]| pair.iter().position(|byte| *byte == b':');
     let holds = |pair: &[u8], colon: usize| is_url_password(&pair[..colon], &pair[colon + 1..]);
@@ -87,7 +87,7 @@ pub(super) fn is_pair(pair: &[u8]) -> bool {
     }
 }
 
-/// True for what is a pair in base64, and no secret as such: a word for a password, or none.
+/// True for a pair in base64 without a secret: a placeholder for a password, or none.
 pub(super) fn is_empty_pair(value: &[u8]) -> bool {
     let plain = |decoded: Vec<u8>| decoded.contains(&b':') && decoded.iter().all(u8::is_ascii_graphic);
     STANDARD.decode(value).is_ok_and(plain) && !is_pair(value)

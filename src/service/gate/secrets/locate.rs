@@ -1,9 +1,9 @@
-//! Where findings are, what kind of file they are in, and what permits them.
+//! The places of findings, the kinds of their files, and their permissions.
 
 use super::{ALLOW, Found, find::Span};
 use crate::base::hash::Sha256;
 
-/// What a path says of its file.
+/// The kind of a file by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum File {
     /// Written by a package manager: full of hashes.
@@ -62,7 +62,7 @@ impl File {
     }
 }
 
-/// The findings for stretches, which are sorted.
+/// The findings for ranges, which are sorted.
 pub(super) fn found(text: &[u8], spans: &[Span<'_>]) -> Vec<Found> {
     let mut findings = Vec::with_capacity(spans.len());
     let (mut line, mut line_start, mut seen) = (1u32, 0, 0);
@@ -92,7 +92,7 @@ pub(super) fn prefix(secret: &[u8]) -> String {
 
 /// The inline permission of the line in which a finding begins, if it names the rule.
 fn allowed(text: &[u8], line_start: usize, span: &Span<'_>) -> Option<String> {
-    // A line may be long: what permits a finding stands near it.
+    // A line may be long: the permission of a finding stands near it.
     let before = &text[line_start.max(span.start.saturating_sub(1024))..span.start];
     let after = &text[span.end..(span.end + 1024).min(text.len())];
     let after = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];

@@ -1,13 +1,13 @@
-//! The values of a Secret of Kubernetes, which stand in base64 below `data`, or plainly below `stringData`.
+//! The values of a Secret of Kubernetes, in base64 below `data`, or plain below `stringData`.
 
 use std::ops::Range;
 
 use super::text::{entropy, is_filler};
 
-/// How far a manifest is looked at, before its kind and after it.
+/// The bytes of a manifest that are examined, before its kind and after it.
 const REACH: usize = 16 << 10;
 
-/// The values of the manifest whose `kind:` stands at `word`, and where the part that was looked at ends.
+/// The values of the manifest whose `kind:` is at `word`, and the end of the examined part.
 pub(super) fn values(text: &[u8], word: &Range<usize>) -> (Vec<Range<usize>>, usize) {
     let kind = line(text, word.end);
     if !unquoted(&text[kind.clone()]).eq_ignore_ascii_case(b"secret") {
@@ -41,7 +41,7 @@ fn data(text: &[u8], document: Range<usize>) -> Vec<Range<usize>> {
     values
 }
 
-/// What stands behind the colon of a line, or on a line of its own below one, if it may be a secret.
+/// The value behind the colon of a line, or on a line of its own below one, if it may be a secret.
 fn value(text: &[u8], line: &Range<usize>) -> Option<Range<usize>> {
     let content = &text[line.clone()];
     let from = content.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);

@@ -1,10 +1,10 @@
-//! Finds secrets in bytes, and takes them out of texts that leave.
+//! Finds secrets in bytes, and redacts outgoing texts.
 //!
-//! Pure functions of the bytes and the [`Rules`]. A finding says which rule found it, where, and the beginning of the
-//! secret's hash; nothing here ever shows a character of a secret.
+//! Pure functions of the bytes and the [`Rules`]. A finding has its rule, its place, and the beginning of the secret's hash;
+//! nothing here ever shows a character of a secret.
 //!
-//! A search goes once over the bytes for the words of all rules. Only where such a word stands is anything else tried,
-//! on a bounded number of bytes, so the time grows with the length of the text and with nothing else.
+//! A search makes one pass over the bytes for the words of all rules. Patterns are tried only around such a word, on a bounded
+//! number of bytes, so the time grows with the length of the text alone.
 
 mod added;
 mod assignment;
@@ -29,17 +29,17 @@ pub use self::{
     rules::{OwnRule, Rules},
 };
 
-/// What an inline permission begins with; the id of a rule follows.
+/// The beginning of an inline permission; the id of a rule follows.
 pub const ALLOW: &str = "nrv:allow-secret";
 
-/// A secret, or what looks like one.
+/// A likely secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The id of the rule.
     pub rule: String,
-    /// Where the secret begins, in bytes.
+    /// The first byte of the secret.
     pub start: usize,
-    /// Where it ends.
+    /// The end of the secret.
     pub end: usize,
     /// The line in which it begins, counted from 1.
     pub line: u32,
@@ -47,14 +47,14 @@ pub struct Found {
     pub column: u32,
     /// The first eight hex digits of its SHA-256 hash, to tell findings apart.
     pub sha256_prefix: String,
-    /// What permits it, if something does: the inline comment.
+    /// The inline comment that permits it, if any.
     pub allowed_by: Option<String>,
 }
 
-/// Finds all secrets in the contents of a file, in the order in which they stand.
+/// Finds all secrets in the contents of a file, in order.
 ///
-/// `path` is the file's, if there is one: in lock files only what is certain counts, and in settings a bare word is a
-/// value. Where findings overlap, the most specific rule stays. Permitted findings are reported too.
+/// `path` is the file's, if there is one: in lock files only certain findings count, and in settings a bare word is a value.
+/// The most specific of overlapping findings stays. Permitted findings are reported too.
 pub fn scan(bytes: &[u8], path: Option<&str>, rules: &Rules) -> Vec<Found> {
     let spans = find::spans(bytes, locate::File::of(path), rules);
     locate::found(bytes, &spans)

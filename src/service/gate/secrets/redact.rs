@@ -1,4 +1,4 @@
-//! Takes secrets out of what leaves: records, logs, errors, output.
+//! Redacts outgoing texts: records, logs, errors, output.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use super::{
     locate::{File, prefix},
 };
 
-/// How often a text is looked at again; taking a secret out can part what stood beside it.
+/// The number of passes over a text; a redaction can split its surroundings.
 const ROUNDS: usize = 4;
 
-/// The text with `[redacted RULE 1a2b3c4d]` in place of each secret, all else as it was.
+/// The text with `[redacted RULE 1a2b3c4d]` in place of each secret; the rest is unchanged.
 ///
-/// What it returns has no secret in it: redacting it again changes nothing.
+/// The result holds no secret: redacting it again changes nothing.
 pub fn redact<'a>(text: &'a str, rules: &Rules) -> Cow<'a, str> {
     let Some(mut redacted) = once(text, rules) else { return Cow::Borrowed(text) };
     for _ in 0..ROUNDS {
@@ -29,12 +29,12 @@ pub fn redact<'a>(text: &'a str, rules: &Rules) -> Cow<'a, str> {
     Cow::Owned(mark_of("text", text.as_bytes()))
 }
 
-/// Takes the secrets out of every string of a value. Keys stay, and say what a string beneath them is.
+/// Redacts every string of a value. Keys stay, and name the strings beneath them.
 pub fn redact_json(value: &mut Value, rules: &Rules) {
     named(value, "", rules);
 }
 
-/// True if a value has to be redacted before it leaves.
+/// True if a value must be redacted before it leaves.
 pub fn shows_secret(value: &Value, rules: &Rules) -> bool {
     let mut redacted = value.clone();
     redact_json(&mut redacted, rules);
@@ -58,7 +58,7 @@ fn named(value: &mut Value, name: &str, rules: &Rules) {
     }
 }
 
-/// The hashes of records are no secrets, whatever they stand under.
+/// The hashes of records are not secrets, whatever their key.
 fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -67,7 +67,7 @@ fn mark_of(rule: &str, secret: &[u8]) -> String {
     mark_with(rule, &prefix(secret))
 }
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 pub fn mark(found: &Found) -> String {
     mark_with(&found.rule, &found.sha256_prefix)
 }
@@ -76,7 +76,7 @@ fn mark_with(rule: &str, sha256_prefix: &str) -> String {
     format!("[redacted {rule} {sha256_prefix}]")
 }
 
-/// One round; none if there is nothing to take out.
+/// One pass; none if there is nothing to redact.
 fn once(text: &str, rules: &Rules) -> Option<String> {
     let spans = find::spans(text.as_bytes(), File::Other, rules);
     if spans.is_empty() {

@@ -1,4 +1,4 @@
-//! One rule: what a secret looks like, and where its pattern is tried.
+//! One rule: the form of a secret, and the places where its pattern is tried.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -10,10 +10,10 @@ use super::{
     vocabulary::is_stand_in,
 };
 
-/// How much of a text a pattern may look at, if its rule does not say otherwise.
+/// The bytes of a text that a pattern may read, by default.
 pub(super) const WITHIN: usize = 512;
 
-/// The least bits a byte, if a rule does not say otherwise.
+/// The least bits a byte, by default.
 const ENTROPY: f32 = 2.5;
 
 /// Text of the built-in rules, or of a team's.
@@ -24,37 +24,37 @@ type Text = Cow<'static, str>;
 pub(super) struct Rule {
     pub(super) id: Text,
     pub(super) what: Text,
-    /// The words that make the rule be looked at.
+    /// The words that trigger the rule.
     pub(super) keys: Vec<Text>,
     pub(super) pattern: Text,
     pub(super) place: Place,
     pub(super) entropy: f32,
     pub(super) within: usize,
-    /// A word without which the rule does not apply, somewhere in the lines above.
+    /// A word that must occur in the lines above.
     pub(super) needs: Option<Text>,
-    /// Letters and digits may stand right beside the secret.
+    /// True if letters and digits may stand right beside the secret.
     pub(super) loose: bool,
-    /// What may not stand beside the secret, apart from letters and digits.
+    /// Characters that may not stand beside the secret, apart from letters and digits.
     pub(super) edge: Text,
-    /// The secret is `user:password`.
+    /// True if the secret is `user:password`.
     pub(super) pair: bool,
-    /// The name need not say that its value is a key, a token or the like.
+    /// True if any name suffices, also without a word such as key or token.
     pub(super) bare: bool,
     compiled: OnceLock<Option<Regex>>,
 }
 
-/// Where the pattern of a rule is tried.
+/// The place where the pattern of a rule is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// So many bytes before a key.
+    /// This many bytes before a key.
     At(usize),
-    /// Where the word around a key begins, at most so many bytes before it.
+    /// At the beginning of the word around a key, at most this many bytes before it.
     Word(usize),
-    /// Anywhere from so many bytes before a key.
+    /// Anywhere from this many bytes before a key.
     Anywhere(usize),
     /// On the value of an assignment whose name holds a key.
     Value,
-    /// Nowhere: code of its own finds it.
+    /// Nowhere: separate code finds it.
     Code,
 }
 
@@ -77,12 +77,12 @@ impl Rule {
         }
     }
 
-    /// The compiled pattern. A pattern that can't be compiled matches nothing; the constructors of rules refuse it.
+    /// The compiled pattern. A pattern that does not compile matches nothing; the constructors of rules refuse it.
     fn regex(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| self.compile().ok()).as_ref()
     }
 
-    /// Compiles the pattern; the error says what is wrong with it.
+    /// Compiles the pattern; the error names the defect.
     pub(super) fn compile(&self) -> Result<Regex, String> {
         let (pattern, folded) = match self.place {
             Place::At(_) | Place::Word(_) => (format!(r"\A(?:{})", self.pattern), false),
@@ -93,7 +93,7 @@ impl Rule {
         built.map_err(|error| error.to_string())
     }
 
-    /// The secret that a text holds around a key that begins at `key`.
+    /// The secret of a text around a key that begins at `key`.
     pub(super) fn find(&self, text: &[u8], key: usize) -> Option<(usize, usize)> {
         let start = match self.place {
             Place::At(before) => key.checked_sub(before)?,
@@ -127,7 +127,7 @@ impl Rule {
         (ends && speaks && self.accepts(secret)).then_some((start, end))
     }
 
-    /// True if the value of an assignment is what the rule is about.
+    /// True if the value of an assignment matches the rule.
     pub(super) fn fits(&self, name: &[u8], value: &[u8]) -> bool {
         self.place == Place::Value
             && (self.bare || says_secret(name))
@@ -152,7 +152,7 @@ impl Rule {
     }
 }
 
-/// True if a name says that its value is for those who know it.
+/// True if a name marks its value as secret.
 fn says_secret(name: &[u8]) -> bool {
     const SAID: &[&[u8]] = &[
         b"key", b"token", b"secret", b"pass", b"pwd", b"auth", b"api", b"access", b"cred", b"client", b"id", b"login",
@@ -161,14 +161,14 @@ fn says_secret(name: &[u8]) -> bool {
     SAID.iter().any(|said| contains(name, said))
 }
 
-/// Where the word around a place begins.
+/// The beginning of the word around a place.
 fn word_start(text: &[u8], at: usize, most: usize) -> usize {
     let stretch = &text[at.saturating_sub(most)..at];
     let word = stretch.iter().rev().take_while(|byte| is_word(**byte) || **byte == b'-').count();
     at - word
 }
 
-/// True if something may begin here: not in the middle of a word. An escaped character is no part of a word.
+/// True if a secret may begin here: not in the middle of a word. An escaped character is not part of a word.
 pub(super) fn begins(text: &[u8], start: usize) -> bool {
     let before = |back: usize| start.checked_sub(back).map(|at| text[at]);
     match before(1) {

@@ -1,4 +1,4 @@
-//! The set of rules: the built-in ones of `rules.txt`, a team's own, and the words that make them be looked at.
+//! The set of rules: the built-in ones of `rules.txt`, a team's own, and the words that trigger them.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::LazyLock};
 
@@ -13,16 +13,16 @@ use crate::base::{
     hash::Sha256,
 };
 
-/// The built-in rules; their form is said at the top of the file.
+/// The built-in rules; the top of the file describes their form.
 pub(super) const BUILT_IN: &str = include_str!("rules.txt");
 
 /// The longest word with which a token of a vendor begins.
 const TOKEN_WORD: usize = 64;
 
-/// How far before its word a pattern of a team's rule may begin.
+/// The distance before its word at which a pattern of a team's rule may begin.
 const OWN_REACH: usize = 256;
 
-/// Words that concern no rule of the file but code of their own.
+/// Words without a rule in the file: separate code handles them.
 const BEGIN: &str = "-----BEGIN ";
 const PUTTY: &str = "Private-Lines:";
 const URL: &str = "://";
@@ -33,9 +33,9 @@ const KIND: &str = "kind:";
 pub struct OwnRule {
     /// Its name in findings; no other rule has it.
     pub id: String,
-    /// A pattern of the secret, in the syntax of the crate `regex`; a group `secret` says which part of it is secret.
+    /// A pattern of the secret, in the syntax of the crate `regex`; a group `secret` marks the secret part.
     pub pattern: String,
-    /// Words of which one stands in every match. If there are none, the plain characters with which the pattern begins.
+    /// Words, one of which occurs in every match. If there are none, the plain characters with which the pattern begins.
     pub keys: Vec<String>,
     /// The least bits a byte; 0 also permits fillers.
     pub entropy: Option<f64>,
@@ -45,14 +45,14 @@ pub struct OwnRule {
     pub not_matches: Vec<String>,
 }
 
-/// What a word of the texts makes be looked at.
+/// The search that a word triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// The pattern of a rule.
     Token(usize),
     /// The value of an assignment, for a rule.
     Named(usize),
-    /// The value of an assignment, for what its name says of any value.
+    /// The value of an assignment, by the kind of its name.
     Generic,
     /// A private key.
     Begin,
@@ -64,16 +64,16 @@ pub(super) enum Use {
     Manifest,
 }
 
-/// How many bytes of a word are searched for; the rest is compared where these stand. So the search is ready sooner.
+/// The bytes of a word in the search table; the rest is compared afterwards. A smaller table is built sooner.
 const BEGINNING: usize = 5;
 
-/// All rules that are in force.
+/// All rules in force.
 #[derive(Debug)]
 pub struct Rules {
     rules: Vec<Rule>,
     /// The beginnings of all words.
     words: AhoCorasick,
-    /// For each beginning, how words with it go on and what they are used for.
+    /// For each beginning, the rest of its words and their uses.
     uses: Vec<Vec<(String, Use)>>,
     published: Vec<&'static str>,
 }
@@ -82,15 +82,15 @@ static RULES: LazyLock<Rules> =
     LazyLock::new(|| Rules::new(parse(BUILT_IN)).expect("the built-in words are few enough; a test reads every rule"));
 
 impl Rules {
-    /// The rules that nrv has of its own.
+    /// The rules built into nrv.
     pub fn built_in() -> &'static Rules {
         &RULES
     }
 
     /// The built-in rules and a team's.
     ///
-    /// Fails with `invalid_policy` if a pattern can't be compiled, no word can be told by which to find it, an id is
-    /// taken, or an example does not come out as it should.
+    /// Fails with `invalid_policy` if a pattern does not compile, has no word to search for, an id is taken, or an example has
+    /// the wrong result.
     pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
         let mut rules = parse(BUILT_IN);
         for rule in own {
@@ -104,7 +104,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// The id of every rule and what it finds, in the order of the file.
+    /// The id of every rule and its description, in the order of the file.
     pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rules.iter().map(|rule| (rule.id.as_ref(), rule.what.as_ref()))
     }
@@ -119,7 +119,7 @@ impl Rules {
         &self.rules[at]
     }
 
-    /// Every word of the rules that stands in a text, and what it is used for.
+    /// Every word of the rules in a text, with its use.
     pub(super) fn words<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (Range<usize>, Use)> {
         self.words.find_overlapping_iter(text).flat_map(move |begins| {
             self.uses[begins.pattern().as_usize()].iter().filter_map(move |(rest, what)| {
@@ -130,7 +130,7 @@ impl Rules {
         })
     }
 
-    /// True for what begins like a token of a vendor. If it were one, the vendor's rule would have found it.
+    /// True for a value that begins like a vendor's token. The vendor's rule would have found a real one.
     pub(super) fn begins_like_a_token(&self, value: &[u8]) -> bool {
         let begins = &value[..value.len().min(TOKEN_WORD)];
         self.words(begins).any(|(word, what)| {
@@ -229,7 +229,7 @@ fn prefix(pattern: &str) -> String {
     if pattern.contains('|') && !pattern.contains('(') { String::new() } else { plain }
 }
 
-/// The id of a rule and what it finds, from the line with which the rule begins.
+/// The id of a rule and its description, from the rule's first line.
 pub(super) fn head(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix('[')?.split_once("] ")
 }

@@ -1,4 +1,4 @@
-//! What is found and what is not, in data; what holds for every text; and inputs made to take long.
+//! Tests of findings and non-findings, as data; properties of every text; and inputs made to take long.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ fn redacted(text: &str) -> String {
     redact(text, Rules::built_in()).into_owned()
 }
 
-/// Each rule with a text, and whether it is to be found there.
+/// Each rule with a text, and true if the rule must find something there.
 fn examples() -> Vec<(String, String, bool)> {
     let plain = |text: &String| text.replace('·', "").replace('⏎', "\n");
     let of = |(id, _): (&str, &str)| {
@@ -81,7 +81,7 @@ fn names_and_values_of_nobody_in_particular_are_judged() {
         "Server=db;User ID=me;Password=s3cr3tW0rd;",
         "- name: API_TOKEN\n  value: Zf3D0LXCM3EIMbgJpUNnkRtOfOueHznB",
         "mongodb+srv://service:CPCdZH5k0F6dxQ9V@example-prince.mongodb.net/",
-        // Near to what is let pass, and secrets all the same.
+        // Near to harmless texts, and secrets all the same.
         "setenv(\"API_TOKEN\", \"9F86D081884C7D659A2FEAA0C55AD015\")",
         "put(\"pass\", \"passw0rd#99x\")",
         "db_password: prod_db_password_2024",
@@ -114,11 +114,11 @@ fn names_and_values_of_nobody_in_particular_are_judged() {
     }
 }
 
-/// What real code, settings and manuals hold in great numbers, by what it is.
+/// Frequent texts of real code, settings and manuals, by kind.
 #[test]
 fn what_only_looks_like_an_assignment_is_none() {
     for text in [
-        // Lists and arguments: the next item is no value of the one before, unless it is in quotes and looks like one.
+        // Lists and arguments: the next item is not a value of the one before, unless it is in quotes and looks like one.
         "compile(source='pass', filename='?', mode='exec')",
         "timeit(stmt=\"pass\", setup=\"pass\", timer=default_timer)",
         "scrypt(b'password', salt=b'salt', n=2)",
@@ -147,7 +147,7 @@ fn what_only_looks_like_an_assignment_is_none() {
         "client_auth = ClientAuthDetails::resolve(",
         "self._auth = utils.ClientAuthentication(",
         "'proxy_pass': 'CLOUDSDK_PROXY_PASSWORD',",
-        // What says itself that it is none.
+        // Values that tell that they are not secret.
         "password = 'notasecret'",
         "--oracle-password=fakepassword --x",
         "<password>proxypass</password>",
@@ -163,7 +163,7 @@ fn what_only_looks_like_an_assignment_is_none() {
         "Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=",
         "Authorization: Bearer access_token",
         "BASIC_AUTH = \"dXNlcm5hbWU6cGFzc3dvcmQ=\"",
-        // What everybody may see.
+        // Public values.
         "https://codecov.io/gh/a/b/graph/badge.svg?token=Z92NHFQ70G",
         "key: \"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE1Olb3zMAFFxXKHiIkQO5cJ3Yhl5i6UPp+IhuteBJbuHcA5UogKo0EWtlWwW6KSaKoTNEYL7JlCQiVnkhBktUgg==\"",
         "key = 'AAAAB3NzaC1yc2EAAAADAQABAAAB...ZrPg+DZJIwPab2wPlveLh+ut1Lxs5QTR/9QfEa7'",
@@ -188,7 +188,7 @@ fn values_on_the_next_line_are_found() {
     assert_eq!(ids("password: |\n  what to say about it\n"), [""; 0]);
 }
 
-/// What widely used lists of patterns miss, and what they take for a secret.
+/// Misses and false alarms of widely used lists of patterns.
 #[test]
 fn known_defects_of_other_scanners_are_not_ours() {
     let body = "Kq3vT9wZx2LmN8rB5cYdH7jP4sFgA6uEoR1i";
@@ -330,7 +330,7 @@ fn inputs_made_to_take_long_do_not() {
         "token: \"",
         "xapp-1-A-1-",
         "$krb5tgs$1$a",
-        // The worst that a fuzzer has come to: values that are looked at from each of the names within them.
+        // The worst input of a fuzzer: values that are examined from each of the names within them.
         "sengridAPIToken=SG._-0\u{1}\0kqq=zdzrl4r=dh4oenToken=idAPITokefToken=",
         "access_FwoGZXIvYXdztoken=38bb.particle.iyyyb3417d317decyyyccc6898c8030s_token=38bb7b318cc6898c80317ddt0s317decyy",
     ];
@@ -341,7 +341,7 @@ fn inputs_made_to_take_long_do_not() {
     }
 }
 
-/// Pieces of which texts are made that are near to secrets.
+/// Pieces that combine into texts near to secrets.
 fn near_secrets() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[ -~é\n]{0,12}",

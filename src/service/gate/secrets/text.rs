@@ -1,11 +1,11 @@
-//! What bytes look like: classes, entropy, fillers and words. Bytes, not characters: files need not be UTF-8.
+//! The form of bytes: classes, entropy, fillers and words. Bytes, not characters: files need not be UTF-8.
 
 /// Letters and digits of ASCII.
 pub(super) fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// What identifiers are made of.
+/// True for a character of identifiers.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
@@ -25,7 +25,7 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
     counts.iter().filter(|count| **count > 0).map(bits).sum()
 }
 
-/// True for what stands where a secret would: crosses, stars, dots, or words that say so.
+/// True for a placeholder of a secret: crosses, stars, dots, or words for one.
 pub(super) fn is_filler(text: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"example",
@@ -61,7 +61,7 @@ pub(super) fn is_filler(text: &[u8]) -> bool {
         || WORDS.iter().any(|word| contains(text, word))
 }
 
-/// True for hex digits in both cases, which nothing prints but people write.
+/// True for hex digits in both cases, which people write but programs do not print.
 pub(super) fn is_mixed_hex(text: &[u8]) -> bool {
     text.len() >= 20
         && text.iter().all(u8::is_ascii_hexdigit)
@@ -84,7 +84,7 @@ fn longest_run(text: &[u8], class: impl Fn(u8) -> bool) -> usize {
     longest
 }
 
-/// True if a text holds a word, whatever its case there.
+/// True if a text holds a word, in any case.
 pub(super) fn contains(text: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return true };
     let begins = text.get(..(text.len() + 1).saturating_sub(word.len())).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn contains(text: &[u8], word: &[u8]) -> bool {
         .any(|at| text[at..at + word.len()].eq_ignore_ascii_case(word))
 }
 
-/// How many bytes belong to parts that read like words of a language rather than like chance.
+/// The number of bytes in parts that read like words of a language rather than like chance.
 pub(super) fn worded(text: &[u8]) -> usize {
     let mut total = 0;
     for part in words(text) {
@@ -103,7 +103,7 @@ pub(super) fn worded(text: &[u8]) -> usize {
     total
 }
 
-/// The words of an identifier: parted by what is no letter, and where a small letter is followed by a capital one.
+/// The words of an identifier: separated by other characters than letters, and where a capital letter follows a small one.
 pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_alphabetic()).flat_map(humps).filter(|part| !part.is_empty())
 }
@@ -125,7 +125,7 @@ fn humps(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Chance puts consonants together that no word does, and seldom puts a vowel where one is due.
+/// Random text has consonant clusters that words lack, and seldom has a vowel in its due place.
 fn reads_like_a_word(part: &[u8]) -> bool {
     let vowel = |byte: &u8| matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
     let rare = |byte: &u8| matches!(byte.to_ascii_lowercase(), b'q' | b'x' | b'z' | b'j');

@@ -1,6 +1,6 @@
-//! The words by which names and values are told apart. Hardly more than data; what follows from it is said in `generic`.
+//! The words by which names and values are told apart. Hardly more than data; `generic` draws the conclusions.
 
-/// What a secret's name does not end with: places, sizes, names and kinds of secrets.
+/// Last words of names that are not secrets: places, sizes, names and kinds of secrets.
 pub(super) const OTHER: &[&str] = &[
     "id",
     "ids",
@@ -132,17 +132,17 @@ pub(super) const OTHER: &[&str] = &[
     "htpasswd",
 ];
 
-/// What stands before `token` in the name of a place in a list, which protects nothing.
+/// Words before `token` in the name of a position in a list, which protects nothing.
 pub(super) const PLACES: &[&str] = &["page", "next", "sync", "continuation", "continue", "cursor", "resume"];
 
-/// What names of passwords end with.
+/// Last words of the names of passwords.
 pub(super) const PASSWORD: &[&str] = &["password", "passwd", "passphrase", "passwort", "pwd"];
 
-/// What names of other secrets end with.
+/// Last words of the names of other secrets.
 pub(super) const STRONG: &[&str] =
     &["secret", "token", "apikey", "credential", "credentials", "creds", "accesskey", "authkey", "privatekey"];
 
-/// What a value begins with that names where the secret is.
+/// Beginnings of values that name the place of a secret.
 pub(super) const REFERENCE_STARTS: &[&[u8]] = &[
     b"./",
     b"../",
@@ -175,7 +175,7 @@ pub(super) const REFERENCE_STARTS: &[&[u8]] = &[
     b"ENC[",
 ];
 
-/// What such a value may hold anywhere.
+/// Parts of such values.
 pub(super) const REFERENCE_PARTS: &[&[u8]] = &[
     b"${",
     b"{{",
@@ -192,7 +192,7 @@ pub(super) const REFERENCE_PARTS: &[&[u8]] = &[
     b"#{",
 ];
 
-/// What keys begin with that everybody may have, of the kinds X.509 and SSH.
+/// Beginnings of public keys, of the kinds X.509 and SSH.
 pub(super) const PUBLIC_STARTS: &[&[u8]] = &[
     b"MFkwEwYHKoZIzj0C",
     b"MHYwEAYHKoZIzj0C",
@@ -207,7 +207,7 @@ pub(super) const PUBLIC_STARTS: &[&[u8]] = &[
     b"AAAAE2VjZHNhLXNoYTIt",
 ];
 
-/// Words of which values are made that only say what they are: `myPassword`, `not-a-secret`.
+/// Words of values that only describe themselves: `myPassword`, `not-a-secret`.
 const SAYING: &[&[u8]] = &[
     b"password",
     b"passwd",
@@ -284,7 +284,7 @@ pub(super) fn is_stand_in(value: &[u8]) -> bool {
     }
     let letters: Vec<u8> = value.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
     let odd = value.iter().filter(|byte| !byte.is_ascii_alphabetic()).all(|byte| b"_- .".contains(byte));
-    // Which places can be reached from the beginning, word by word.
+    // The places that are reachable from the beginning, word by word.
     let mut reached = vec![false; letters.len() + 1];
     reached[0] = true;
     for at in 0..letters.len() {
@@ -296,7 +296,7 @@ pub(super) fn is_stand_in(value: &[u8]) -> bool {
     odd && !letters.is_empty() && reached[letters.len()]
 }
 
-/// Values that say what kind of value belongs there, without what is no letter or digit.
+/// Values that name the kind of value that belongs there, without characters other than letters and digits.
 pub(super) const STAND_INS: &[&str] = &[
     "password",
     "passwd",
