@@ -48,6 +48,7 @@ mod llm_door;
 mod llm_policy;
 mod llm_provider;
 mod names;
+mod needs;
 mod net;
 mod patches;
 mod plan;
