@@ -1,4 +1,4 @@
-//! The adapters of a program: the built-in ones, and those that it brings along. It looks them up and runs nothing.
+//! The registry of a program's adapters: the built-in ones, and the program's own. It only looks them up.
 
 use std::{fmt, sync::Arc};
 
@@ -30,8 +30,8 @@ pub struct Adapters {
 impl Adapters {
     /// Adds an adapter of the program's own.
     ///
-    /// The name is part of file names and of `nrv.toml`: a letter, then letters, digits and `_`, in lower case. One that is taken, a
-    /// schema that does not compile and a domain that holds no glob are `invalid_input`.
+    /// The name is part of file names and of `nrv.toml`: a letter, then letters, digits and `_`, in lower case. A taken name, a
+    /// schema that does not compile and a domain without globs are `invalid_input`.
     pub fn with(mut self, adapter: impl Adapter + 'static) -> Result<Self, Error> {
         let name = adapter.name();
         let refuse = |why: &str| Error::new(Code::InvalidInput, format!("the adapter `{}` {why}", name.escape_debug()));
@@ -98,7 +98,7 @@ mod tests {
         evidence::{Evidence, Measured},
     };
 
-    /// An adapter that is only looked up.
+    /// An adapter for look-ups only.
     struct Named {
         name: &'static str,
         schema: &'static str,

@@ -18,7 +18,7 @@ use crate::{
 /// Named numbers, in the order of their names.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What an adapter is asked to do.
+/// A request to an adapter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invocation {
@@ -26,31 +26,31 @@ pub struct Invocation {
     pub tool: String,
     /// The adapter's version.
     pub version: String,
-    /// Whether the change is made or only shown.
+    /// Apply or dry run.
     pub mode: Mode,
-    /// Which files.
+    /// The files.
     pub target: Target,
-    /// What the adapter's own schema says.
+    /// The parameters, by the adapter's own schema.
     pub params: Value,
-    /// What bounds the work.
+    /// The limits of the work.
     pub constraints: Constraints,
 }
 
-/// Whether a change is made or only shown.
+/// Apply or dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Nothing is written; the verifier measures the proposed contents.
+    /// Writes nothing; the verifier measures the proposed contents.
     DryRun,
-    /// The change is made and verified.
+    /// Makes the change and verifies it.
     Apply,
 }
 
-/// Which files an adapter works on.
+/// The files that an adapter works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// `.`, or a folder of the workspace beneath which the globs are.
+    /// `.`, or the folder of the workspace that the globs are relative to.
     pub repo_path: String,
     /// One glob or several; `!` excludes.
     pub glob: Patterns,
@@ -66,15 +66,15 @@ pub enum Patterns {
     Many(Vec<String>),
 }
 
-/// What bounds an adapter's work.
+/// The limits of an adapter's work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
-    /// The most files that may be looked at; more is an error before anything is read.
+    /// The largest number of files to read; more is an error before anything is read.
     pub max_files: u64,
-    /// The most time that discovering and proposing may take.
+    /// The time limit of discovery and proposal.
     pub timeout_ms: u64,
-    /// Decides what is sampled; adapters that sample nothing give the same result for every seed.
+    /// The seed of samples; adapters without samples give the same result for every seed.
     pub seed: u64,
 }
 
@@ -135,20 +135,20 @@ pub struct FileHash {
     pub sha256: Sha256,
 }
 
-/// A file that the adapter leaves alone because it can't be taken as what it should be.
+/// A file that the adapter leaves alone because it can't read it as its format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
     /// Its path; with replacement characters if the name is not UTF-8.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What was there before anything was done.
+/// The measurements before a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
     /// Every file that was read, sorted by path.
     pub files: Vec<FileHash>,
@@ -156,12 +156,12 @@ pub struct Baseline {
     pub skipped: Vec<Skipped>,
 }
 
-/// What an adapter found and what it would change.
+/// The findings of an adapter and its proposed change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// What was there.
+    /// The measurements before the change.
     pub baseline: Baseline,
-    /// What would change: `files`, and what the adapter counts.
+    /// The size of the change: `files`, and the adapter's own counts.
     pub counts: Counts,
     /// The change.
     pub changes: ChangeSet,
@@ -171,9 +171,9 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineRecord {
-    /// What was asked.
+    /// The request.
     pub input: Invocation,
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
     /// Every file that was read.
     pub files: Vec<FileHash>,
@@ -181,7 +181,7 @@ pub struct BaselineRecord {
     pub skipped: Vec<Skipped>,
 }
 
-/// The artefact that says what was changed: the manifest.
+/// The artefact that lists the changes: the manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestRecord {
@@ -189,7 +189,7 @@ pub struct ManifestRecord {
     pub tool: String,
     /// Every changed file, sorted by path.
     pub entries: Vec<Entry>,
-    /// What was changed: `files`, and what the adapter counts.
+    /// The size of the change: `files`, and the adapter's own counts.
     pub counts: Counts,
 }
 
@@ -210,7 +210,7 @@ impl Proposal {
     }
 }
 
-/// How far an adapter's run came.
+/// The last phase of an adapter's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -222,26 +222,26 @@ pub enum Phase {
     Verify,
 }
 
-/// Something that the verifier did not find as it should be.
+/// A finding of the verifier.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The check that failed.
     pub check: String,
-    /// The file, if it is about one.
+    /// The file, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What was expected and what was found.
+    /// The expected and the actual value.
     pub reason: String,
 }
 
 impl Failure {
-    /// A failure of a check that is about the whole.
+    /// A failure of a check of the whole.
     pub fn new(check: &str, reason: impl Into<String>) -> Self {
         Failure { check: check.to_owned(), path: None, reason: reason.into() }
     }
 
-    /// A failure of a check that is about one file.
+    /// A failure of a check of one file.
     pub fn at(check: &str, path: &str, reason: impl Into<String>) -> Self {
         Failure { check: check.to_owned(), path: Some(path.to_owned()), reason: reason.into() }
     }
@@ -255,42 +255,42 @@ pub struct Verdict {
     pub passed: bool,
     /// The checks that were made.
     pub checks: Vec<String>,
-    /// How many links were tried over the network.
+    /// The number of links probed over the network.
     pub sample_size: u64,
-    /// What is wrong; empty if and only if `passed`.
+    /// The failures; empty if and only if `passed`.
     pub failures: Vec<Failure>,
-    /// What else is to be known, as sentences without final period.
+    /// Further remarks, as sentences without final period.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
-/// What an adapter's run came to.
+/// The result of an adapter's run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
     /// The adapter's name.
     pub tool: String,
-    /// True if everything was done that was asked and the verifier passed.
+    /// True if the request was fulfilled and the verifier passed.
     pub ok: bool,
-    /// How far it came.
+    /// Its last phase.
     pub phase: Phase,
-    /// What was counted before.
+    /// The counts before.
     pub baseline: Counts,
-    /// What was to change.
+    /// The counts of the proposal.
     pub proposed_changes: Counts,
-    /// What was changed; zeros in a dry run.
+    /// The counts of the change; zeros in a dry run.
     pub applied_changes: Counts,
     /// The run, whose folder `.runs/RUN` holds the artefacts; none outside of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The artefacts, relative to the run's folder.
     pub artifacts: Vec<String>,
-    /// What the verifier found.
+    /// The verifier's findings.
     pub verifier: Verdict,
 }
 
 impl Output {
-    /// The output of a run that came to `phase`; `applied_changes` are zeros in a dry run.
+    /// The output of a run that ended in `phase`; `applied_changes` are zeros in a dry run.
     pub fn new(input: &Invocation, phase: Phase, proposal: &Proposal, verifier: Verdict) -> Self {
         let applied = |(name, count): (&String, &u64)| match phase {
             Phase::DryRun => (name.clone(), 0),

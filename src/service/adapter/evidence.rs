@@ -1,4 +1,4 @@
-//! What a verifier looks at: the record, and every file under the target, read once.
+//! The evidence for a verifier: the record, and every file under the target, read once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,10 +26,10 @@ pub const HASHES_MATCH: &str = "hashes_match";
 /// Nothing under the target is different but for the manifest's entries.
 pub const NOTHING_ELSE_CHANGED: &str = "nothing_else_changed";
 
-/// Why a file is not compared.
+/// The reason that a file is not compared.
 const TOO_LARGE: &str = "it is too large to be read";
 
-/// Where the contents before and after a change are found.
+/// The places of the contents before and after a change.
 #[derive(Clone, Debug)]
 pub enum Images<'a> {
     /// The change was made: the tree holds the contents after, and file `n` of a folder of the record, from 0, the content
@@ -42,22 +42,22 @@ pub enum Images<'a> {
     Proposed(&'a ChangeSet),
 }
 
-/// What an adapter found when it measured again.
+/// The measurements of a verifier.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// The checks that it made.
+    /// Its checks.
     pub checks: Vec<&'static str>,
-    /// What is wrong.
+    /// Its failures.
     pub failures: Vec<Failure>,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
-    /// How many links it tried over the network.
+    /// The number of links probed over the network.
     pub sample_size: u64,
-    /// New URLs that somebody may try, sorted.
+    /// New URLs that the host may probe, sorted.
     pub samples: Vec<String>,
 }
 
-/// A file of the target, as it was and as it is or would be.
+/// A file of the target, before and after.
 #[derive(Clone, Copy, Debug)]
 pub struct Examined<'a> {
     /// The file.
@@ -70,26 +70,26 @@ pub struct Examined<'a> {
     pub changed: bool,
 }
 
-/// How many files a listing of the target found.
+/// The numbers of files in a listing of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Files that the adapter looks at and the record does not list as skipped.
     pub read: u64,
     /// Files that the record lists as skipped.
     pub skipped: u64,
-    /// Files that the adapter does not look at.
+    /// Files that the adapter ignores.
     pub ignored: u64,
 }
 
-/// The record, and the contents that it speaks of.
+/// The record, and the contents that it describes.
 pub struct Evidence<'a> {
     pub(super) adapter: &'a dyn Adapter,
-    /// What was there.
+    /// The measurements before the change.
     pub baseline: &'a BaselineRecord,
-    /// What was changed.
+    /// The manifest.
     pub manifest: &'a ManifestRecord,
     images: Images<'a>,
-    /// Where the content after of each entry begins in the file of a preview.
+    /// The offset of each entry's new content in the file of a preview.
     offsets: Vec<u64>,
     failures: Mutex<Option<Vec<Failure>>>,
     found: Mutex<Option<Found>>,
@@ -117,7 +117,7 @@ impl<'a> Evidence<'a> {
         Evidence { adapter, baseline, manifest, images, offsets, failures: Mutex::new(None), found: Mutex::new(None) }
     }
 
-    /// Reads every file of the target once, compares its hash with the record, and gives it to `work`.
+    /// Reads every file of the target once, compares its hash with the record, and passes it to `work`.
     ///
     /// A file that can't be read is a failure of the check, and `work` does not see it. The results are in the order of
     /// the paths.
@@ -138,12 +138,12 @@ impl<'a> Evidence<'a> {
         measured
     }
 
-    /// How many files `examine` found under the target; none if it has not looked, or could not.
+    /// The numbers of files that `examine` found under the target; none before it has succeeded.
     pub fn found(&self) -> Option<Found> {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `examine` found wrong; looks now if the adapter never looked.
+    /// The failures that `examine` found; runs it now if the adapter never did.
     pub(super) fn into_failures(self, ctx: &Context<'_>) -> Vec<Failure> {
         if self.failures.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             self.examine(ctx, |_| ());
@@ -226,7 +226,7 @@ impl<'a> Evidence<'a> {
         matches!(self.images, Images::Applied(_))
     }
 
-    /// Reads the content before; none if there is none.
+    /// Reads the content before; none if the file did not exist.
     fn before(
         &self,
         ctx: &Context<'_>,
@@ -243,7 +243,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Reads the content after; none if there is none.
+    /// Reads the content after; none if the file is removed.
     fn after(
         &self,
         ctx: &Context<'_>,

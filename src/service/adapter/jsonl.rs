@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Comes back in the answer.
+    /// Returned in the answer.
     pub id: Value,
     /// The invocation.
     pub input: Value,
@@ -39,13 +39,13 @@ pub struct Request {
 pub struct Answer {
     /// The request's.
     pub id: Value,
-    /// What the adapter found; its verifier measured the proposed contents.
+    /// The adapter's output; its verifier measured the proposed contents.
     pub output: Output,
     /// New texts of the files that changed; null for one that is removed.
     pub files: BTreeMap<String, Option<String>>,
 }
 
-/// Proposes and measures. The context's view must be of an empty workspace: the request's files lie over it.
+/// Proposes and measures. The context's view must be of an empty workspace, over which the request's files lie.
 pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Result<Answer, Error> {
     let input = parse(adapter, &request.input)?;
     let mut overlay = Overlay::default();

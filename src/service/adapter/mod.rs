@@ -1,4 +1,4 @@
-//! Deterministic tool adapters: discover, propose, and, in a process of its own, measure again.
+//! Deterministic tool adapters: they discover, propose, and, in a separate process, measure again.
 //!
 //! An adapter reads through a [`View`] and returns data; it never writes. The host judges, applies and records.
 
@@ -28,7 +28,7 @@ use crate::{
 /// Every built-in adapter, sorted by name.
 pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 
-/// A tool that changes files the same way every time, and can prove it.
+/// A tool whose changes are deterministic and provable.
 ///
 /// ```
 /// use nrv::{
@@ -99,23 +99,23 @@ pub trait Adapter: Send + Sync {
         self.domain()
     }
 
-    /// Looks at the target and says what would change. No side effect.
+    /// Reads the target and returns the changes. No side effect.
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error>;
 
-    /// Measures again what was done or proposed, by code that `propose` does not use.
+    /// Measures a change or a proposal again, by code that `propose` does not use.
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error>;
 }
 
-/// What an adapter works with.
+/// The surroundings of an adapter.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The tree, read only.
     pub view: View<'a>,
-    /// How many threads it may use; the result does not depend on it.
+    /// The number of threads that it may use; the result does not depend on it.
     pub threads: usize,
-    /// True as soon as it has to stop.
+    /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
-    /// Takes how many files are done and how many there are.
+    /// Receives the numbers of finished files and of all files.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
@@ -149,7 +149,7 @@ fn whole_numbers(adapter: &dyn Adapter, mut input: Value) -> Result<Value, Error
     let constraints = input.get_mut("constraints").and_then(Value::as_object_mut);
     for (name, value) in constraints.into_iter().flatten() {
         let Some(number) = value.as_f64().filter(|_| !value.is_u64()) else { continue };
-        // Beyond that not every integer is a number of this kind.
+        // Larger integers are not all exact in this type.
         if number.fract() != 0.0 || !(0.0..=9_007_199_254_740_992.0).contains(&number) {
             let wrong = format!("the input of `{}` is wrong: `{value}` is no whole number", adapter.name());
             return Err(Error::new(Code::InvalidInput, wrong)

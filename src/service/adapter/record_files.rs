@@ -1,4 +1,4 @@
-//! Reads files of a run's record. The one place of this service that opens a file by itself.
+//! Reads files of a run's record. Nothing else in this service opens files.
 
 use std::{io::Read, os::unix::fs::FileExt, path::Path};
 
@@ -7,11 +7,11 @@ use crate::{
     system::plain_file,
 };
 
-/// A part of a file of the record, into a buffer that is used again; `record_damaged` if the file ends before it.
+/// Reads a part of a file of the record into a reused buffer; `record_damaged` if the file is too short.
 pub(super) fn read_part(path: &Path, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     let mut read = || {
         let file = plain_file::open(path)?;
-        // The record may lie about the length; what is not in the file is not asked for.
+        // The record may state a false length; no more than the file's rest is read.
         let rest = file.metadata()?.len().saturating_sub(offset);
         if length > rest {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_into(path, &mut bytes).map(|()| bytes)
 }
 
-/// All bytes of a file of the record, into a buffer that is used again.
+/// All bytes of a file of the record, into a reused buffer.
 pub(super) fn read_into(path: &Path, bytes: &mut Vec<u8>) -> Result<(), Error> {
     bytes.clear();
     let read = plain_file::open(path).and_then(|mut file| file.read_to_end(bytes));

@@ -1,6 +1,6 @@
 //! The verifier's process: a request on standard input, a report on standard output, from the record and disk alone.
 //!
-//! Whatever can't be read or parsed is a failure; nothing passes by being left out.
+//! Unreadable or malformed evidence is a failure; nothing passes by omission.
 
 use std::{
     io::{Read, Write},
@@ -26,12 +26,12 @@ use crate::{
     system::workspace::{self, Overlay, Proposed, View, Workspace},
 };
 
-/// The baseline is what was written when it was taken.
+/// The baseline on disk is the recorded one.
 pub const BASELINE_INTACT: &str = "baseline_intact";
-/// The manifest is what was written when the change was made.
+/// The manifest on disk is the recorded one.
 pub const MANIFEST_INTACT: &str = "manifest_intact";
 
-/// What is wrong when a program's own adapter is not known to its verifier.
+/// The advice if a program's own adapter is unknown to its verifier.
 const EMBEDDERS: &str = "a program with adapters of its own gives them to `nrv::entry::main_if_requested_with`";
 
 /// A file of the record and its hash.
@@ -44,7 +44,7 @@ pub struct ArtifactRef {
     pub sha256: Sha256,
 }
 
-/// Where the contents are that the tree does not hold.
+/// The places of the contents that the tree does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
@@ -54,7 +54,7 @@ pub enum Contents {
     After(PathBuf),
 }
 
-/// What is to be verified.
+/// A request to the verifier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -64,20 +64,20 @@ pub struct Request {
     pub root: PathBuf,
     /// The run's folder.
     pub run_folder: PathBuf,
-    /// What was there.
+    /// The record of the baseline.
     pub baseline: ArtifactRef,
-    /// What was changed.
+    /// The manifest.
     pub manifest: ArtifactRef,
-    /// Where the contents are that the tree does not hold.
+    /// The places of the contents that the tree does not hold.
     pub contents: Contents,
-    /// What earlier steps of the same dry run proposed; lies over the tree.
+    /// Proposals of earlier steps of the same dry run; they lie over the tree.
     #[serde(default)]
     pub overlay: Vec<Proposed>,
-    /// How many threads it may use.
+    /// The number of threads that it may use.
     pub threads: usize,
 }
 
-/// What the verifier found.
+/// The verifier's report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
@@ -85,19 +85,19 @@ pub struct Report {
     pub passed: bool,
     /// The checks that were made.
     pub checks: Vec<String>,
-    /// What is wrong, sorted; empty if and only if `passed`.
+    /// The failures, sorted; empty if and only if `passed`.
     pub failures: Vec<Failure>,
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
-    /// How many links were tried over the network.
+    /// The number of links probed over the network.
     pub sample_size: u64,
-    /// New URLs that the host may try, sorted; the verifier itself reaches nothing.
+    /// New URLs that the host may probe, sorted; the verifier itself has no network.
     #[serde(default)]
     pub samples: Vec<String>,
 }
 
 impl Request {
-    /// What the verifier has to be able to read: the tree, what is ignored in it, the record.
+    /// The paths that the verifier must read: the tree, the ignore files above it, the record.
     pub fn readable(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.root.clone(), self.run_folder.clone()];
         paths.extend(workspace::ignore_files_above(&self.root));
@@ -129,9 +129,9 @@ impl Report {
     }
 }
 
-/// Reads one [`Request`], writes one [`Report`]. Exit code 0 if it passed, 4 if not, 1 if it can't be told.
+/// Reads one [`Request`], writes one [`Report`]. The exit code is 0 if it passed, 4 if not, and 1 if there is no result.
 ///
-/// `confine` is called with the request before anything that it names is opened.
+/// `confine` is called with the request before any path in it is opened.
 pub fn main(
     adapters: &Adapters,
     mut input: impl Read,

@@ -1,7 +1,7 @@
-//! Counts the links of a page and finds those that move, by a tokenizer made for speed.
+//! Counts the links of a page and finds the moving ones, with a fast tokenizer.
 //!
-//! It answers only for pages in which nothing is unusual, and then says what [`super::html`] would say: property tests hold it
-//! to that. Every other page is left to that reader.
+//! It handles only ordinary pages, and gives the same result as [`super::html`], which property tests check. It leaves every
+//! other page to that reader.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -18,16 +18,16 @@ use super::{
     value::{Decoded, Value},
 };
 
-/// What is in a page.
+/// The links of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Census {
-    /// How many links there are.
+    /// The number of links.
     pub(super) links: u64,
-    /// The values in which links move, in the order of the file.
+    /// The values with moving links, in the order of the file.
     pub(super) moving: Vec<Value>,
 }
 
-/// Takes the census of an HTML page; none if somebody slower has to look.
+/// Takes the census of an HTML page; none if the exact reader is needed.
 pub(super) fn take(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<Census> {
     let mut reader = Reader::new(bytes, json_ld, moves);
     reader.run()?;
@@ -36,7 +36,7 @@ pub(super) fn take(bytes: &[u8], json_ld: bool, moves: &Moves) -> Option<Census>
     Some(census)
 }
 
-/// How many names of elements are remembered by a place of their own.
+/// The number of slots for remembered names of elements.
 const SLOTS: usize = 256;
 
 /// Names of up to eight bytes as numbers; longer ones by their first eight, to be compared once more.
@@ -50,18 +50,18 @@ const fn key(name: &[u8]) -> u64 {
     key
 }
 
-/// What is known of an element by its name.
+/// Facts about an element, by its name.
 struct Known {
     key: u64,
     name: &'static str,
     /// Its attributes that hold URLs.
     carried: Vec<(&'static str, Form)>,
-    /// True if it changes how the rest is read, or could.
+    /// True if it may change the parsing of the rest.
     steers: bool,
     is_meta: bool,
 }
 
-/// Elements by a hash of their names; places taken are passed over.
+/// Elements by a hash of their names, with open addressing.
 static KNOWN: LazyLock<Vec<Option<Known>>> = LazyLock::new(|| {
     let mut places: Vec<Option<Known>> = (0..PLACES).map(|_| None).collect();
     let mut carriers = table::elements();
@@ -101,7 +101,7 @@ const STEERING: &[&str] = &[
     "xmp",
 ];
 
-/// Many more than there are elements, so that nearly every name is told by one look.
+/// Many more than there are elements, so that one look finds nearly every name.
 const PLACES: usize = 1 << 10;
 
 fn place(key: u64) -> usize {
@@ -129,19 +129,19 @@ struct Reader<'a> {
     bytes: &'a [u8],
     /// True if scripts may hold links.
     json_ld: bool,
-    /// True in a `<noscript>`: it is read as those do who run no scripts.
+    /// True in a `<noscript>`, which is read as without scripts.
     in_noscript: bool,
     at: usize,
     moves: &'a Moves,
     census: Census,
     foreign: Foreign,
-    /// True if something in the page was not HTML's alone.
+    /// True if the page had foreign content.
     was_engaged: bool,
-    /// True if it was so at the last start tag.
+    /// True if it had at the last start tag.
     began_engaged: bool,
-    /// The last name seen of each group, so that `foreign` is told once.
+    /// The last name seen of each slot, so that `foreign` learns it once.
     began: [u64; SLOTS],
-    /// Those of the tag that is read, as far as they matter.
+    /// The relevant attributes of the current tag.
     attributes: Vec<Attribute>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
                 Some(_) | None => {}
             }
         }
-        // Where no scripts run, the end of a `<noscript>` does not end what is open in it.
+        // Without scripts, the end of a `<noscript>` does not close the elements open in it.
         (!self.in_noscript || !self.foreign.is_engaged()).then_some(())
     }
 
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         if steers && kind == Kind::Html { self.skip_text(name) } else { Some(()) }
     }
 
-    /// What the element is to a browser; none if that is better left to somebody else.
+    /// The kind of the element in a browser; none if the exact reader is needed.
     fn enter(&mut self, name: Range<usize>, is_self_closing: bool) -> Option<Kind> {
         let name = std::str::from_utf8(&self.bytes[name]).ok()?.to_ascii_lowercase();
         if matches!(name.as_str(), "font" | "annotation-xml" | "math" | "plaintext" | "template" | "frameset") {
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
     fn remember(&mut self, name: &Range<usize>, key: u64) {
         let key = key ^ (name.len() as u64) << 56;
         let slot = place(key) % SLOTS;
-        // Of longer names the number does not tell all.
+        // The number does not identify a longer name.
         if self.began[slot] != key || name.len() > 8 {
             self.began[slot] = key;
             let name = String::from_utf8_lossy(&self.bytes[name.clone()]).to_ascii_lowercase();
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         (start..self.at, key)
     }
 
-    /// Reads to the end of a tag, and tells whether it ends with `/>`; none if the page ends before it.
+    /// Reads to the end of a tag; true if it ends with `/>`, none if the page ends before it.
     #[inline]
     fn read_attributes(&mut self, keeps_all: bool) -> Option<bool> {
         loop {
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         start..self.at
     }
 
-    /// The bytes between the quotes, if there is a value; the outer none if the page ends before it does.
+    /// The bytes between the quotes, if there is a value; the outer none if the page ends inside it.
     fn attribute_value(&mut self) -> Option<Option<Range<usize>>> {
         let name_end = self.at;
         self.skip_space();
@@ -399,7 +399,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes past the text of an element that holds no markup.
+    /// Skips the text of an element without markup.
     fn skip_text(&mut self, name: Range<usize>) -> Option<()> {
         let name = self.bytes[name].to_ascii_lowercase();
         let rest = &self.bytes[self.at..];
@@ -436,7 +436,7 @@ impl<'a> Reader<'a> {
         }
         let is_engaged = self.began_engaged;
         if !is_engaged {
-            // Which element ends matters only in what is not HTML.
+            // The name of the closed element matters only in foreign content.
             let name = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
             if self.bytes.get(self.at + name) == Some(&b'>') {
                 self.at += name + 1;
@@ -454,7 +454,7 @@ impl<'a> Reader<'a> {
             let name = std::str::from_utf8(&self.bytes[name]).ok()?.to_ascii_lowercase();
             let is_plain = self.foreign.around() == Kind::Html || self.foreign.is_innermost(&name);
             self.foreign.end(&name);
-            // What looks like attributes could be the next tag.
+            // Text like attributes could be the next tag.
             return (is_plain && !self.foreign.is_unclear && self.attributes.is_empty()).then_some(());
         }
         (!self.in_noscript || self.attributes.is_empty()).then_some(())
@@ -491,7 +491,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The page ends within something; after an `<svg>` or the like, that is better left to somebody else.
+    /// The page ends inside a construct; in foreign content that needs the exact reader.
     fn ended(&mut self) -> Option<()> {
         self.at = self.bytes.len();
         (!self.was_engaged && !self.in_noscript).then_some(())
@@ -507,7 +507,7 @@ fn is_global(name: &[u8]) -> bool {
     }
 }
 
-/// True if a value plainly names no old host. It begins neither with white space nor with a character reference.
+/// True if a value clearly names no old host. It must begin neither with white space nor with a character reference.
 fn stays(raw: &[u8], moves: &Moves) -> bool {
     let odd = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'&'));
     let after_scheme = match raw {
@@ -531,7 +531,7 @@ fn stays(raw: &[u8], moves: &Moves) -> bool {
     is_plain && !has_user && !moves.may_leave(host)
 }
 
-/// Where the text of a script ends: `<!--` and `<script` in it may put the end off.
+/// The end of a script's text: `<!--` and `<script` in it may defer the end.
 fn end_of_script(bytes: &[u8]) -> usize {
     let end = foreign::end_of_text(bytes, b"script");
     let Some(comment) = memmem::find(&bytes[..end], b"<!--") else { return end };

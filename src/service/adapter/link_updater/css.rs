@@ -1,7 +1,7 @@
 //! Finds the URLs of a style sheet, or of a `style` attribute: `url()`, `src()`, `@import` and `image-set()`.
 //!
-//! The tokens are those of the standard, read one after the other without recursion: which of them are valid together
-//! does not matter. `@namespace` names no place and stays.
+//! It reads the tokens of the standard in sequence, without recursion, and does not check their validity. `@namespace` names no
+//! place and stays.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Blocks between two questions whether to go on.
+/// Blocks between two calls of the pulse.
 const STRIDE: usize = 1000;
 
-/// What is inside a block or a function.
+/// The content of a block or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Parentheses,
@@ -34,7 +34,7 @@ struct Sheet<'a> {
     open: Vec<Block>,
     /// True right after `url(`, `src(` or `@import`: a string is a URL.
     expects_url: bool,
-    /// How much was open when an `@namespace` began that has not ended.
+    /// The number of open blocks at the start of an unfinished `@namespace`.
     in_namespace: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     Ok(sheet.scan)
 }
 
-/// False only if there is no URL: `url(`, `src(` and `image-set(` are told by a letter, `@import` by another, and an escape may
+/// False only if there is no URL. A letter betrays `url(`, `src(` and `image-set(`, another one `@import`, and an escape may
 /// stand for any.
 pub(super) fn may_hold(css: &[u8]) -> bool {
     memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| match css[at] {
@@ -66,9 +66,9 @@ pub(super) fn may_hold(css: &[u8]) -> bool {
 }
 
 impl Sheet<'_> {
-    /// Takes the tokens up to the next that opens a block, and tells where that ends.
+    /// Takes the tokens up to the next one that opens a block, and returns the end of that token.
     ///
-    /// The parser wants to go into a block or past it. It does neither if another one begins there.
+    /// The parser would enter the block or skip it. It does neither if another one begins there.
     fn read(&mut self, start: usize) -> usize {
         let mut input = ParserInput::new(&self.css[start..]);
         let mut parser = Parser::new(&mut input);
@@ -131,7 +131,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// A string may lack its second quote at the end of the sheet.
+    /// A string may lack its closing quote at the end of the sheet.
     fn string(&mut self, range: Range<usize>, text: &str) {
         let inside = range.start + 1..range.end;
         let closed = inside.start..range.end.saturating_sub(1).max(inside.start);
@@ -149,7 +149,7 @@ impl Sheet<'_> {
         self.push([trimmed(inside.strip_suffix(')').unwrap_or(inside)), trimmed(inside)], text);
     }
 
-    /// Takes the first place that means what the parser read.
+    /// Takes the first place with the text that the parser read.
     fn push(&mut self, places: [Range<usize>; 2], text: &str) {
         if self.in_namespace.is_some() {
             return;
@@ -163,7 +163,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Where the last escape of a text ends.
+/// The end of the last escape of a text.
 fn last_escape(text: &str) -> usize {
     let (mut at, mut last) = (0, 0);
     while let Some(found) = text[at..].find('\\') {

@@ -1,15 +1,15 @@
-//! Where the destination of a Markdown link or definition stands.
+//! Locates the destination of a Markdown link or definition.
 //!
-//! These are the scans of the specification on places where the parser has found a link; nothing here decides what is one.
+//! These are the scans of the specification, at places where the parser has found a link; they do not recognise links.
 
 use std::ops::Range;
 
-/// A reference definition: what it names, and where it ends.
+/// A reference definition: its destination, and its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Definition {
     /// The destination, without angle brackets.
     pub(super) destination: Range<usize>,
-    /// Where the title, or else the destination, ends.
+    /// The end of the title, or else of the destination.
     pub(super) end: usize,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn of_definition(text: &str, start: usize) -> Option<Definition> {
     Some(Definition { destination, end: title(text, end).unwrap_or(end) })
 }
 
-/// The destination that begins there, and where it ends with its brackets.
+/// The destination that begins there, and its end with its brackets.
 fn destination(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     let rest = text.get(start..)?;
     if rest.starts_with('<') {
@@ -55,7 +55,7 @@ fn destination(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
     Some((start..start + length, start + length))
 }
 
-/// Where a title ends that begins after white space there.
+/// The end of a title that begins after white space there.
 fn title(text: &str, at: usize) -> Option<usize> {
     let start = skip_space(text, at);
     let quote = text[start..].chars().next().filter(|_| start > at)?;
@@ -67,7 +67,7 @@ fn title(text: &str, at: usize) -> Option<usize> {
     closing(text, start + 1, close).map(|end| end + 1)
 }
 
-/// Where that character stands next without a backslash before it.
+/// The next place of that character without a backslash before it.
 fn closing(text: &str, from: usize, wanted: char) -> Option<usize> {
     let mut escaped = false;
     let is_wanted = |c: char| {
@@ -78,7 +78,7 @@ fn closing(text: &str, from: usize, wanted: char) -> Option<usize> {
     text.get(from..)?.find(is_wanted).map(|at| from + at)
 }
 
-/// White space with one line end at most, after which a quote may be marked again.
+/// White space with at most one line end, after which a quote may be marked again.
 fn skip_space(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let line = rest.trim_start_matches([' ', '\t']);

@@ -1,9 +1,8 @@
-//! How characters are written where they can't stand as themselves.
+//! The spellings of characters that can't stand for themselves.
 //!
-//! One function a language: the length and meaning of the one escape that a text begins with. Nothing here knows what a
-//! link is.
+//! One function a language: the length and meaning of the single escape at the beginning of a text. Links are unknown here.
 
-/// A way of writing characters.
+/// A spelling of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Escape {
     /// Each as itself.
@@ -37,7 +36,7 @@ impl Escape {
         }
     }
 
-    /// The length and meaning of the escape that the text begins with; none if it is none.
+    /// The length and meaning of the escape at the beginning of the text; none if there is no escape.
     pub(super) fn read(self, text: &str) -> Option<(usize, String)> {
         match self {
             Escape::Plain => None,
@@ -62,7 +61,7 @@ fn run(text: &str, wanted: fn(&u8) -> bool) -> usize {
     text.bytes().take_while(wanted).count()
 }
 
-/// In an attribute a reference takes all letters and digits that follow it, or is none.
+/// In an attribute a reference takes all letters and digits after it, or is not a reference.
 fn html(text: &str) -> Option<(usize, String)> {
     let rest = text.strip_prefix('&')?;
     let name = match rest.strip_prefix('#') {
@@ -71,7 +70,7 @@ fn html(text: &str) -> Option<(usize, String)> {
         None => run(rest, u8::is_ascii_alphanumeric),
     };
     let length = 1 + name + usize::from(rest[name..].starts_with(';'));
-    // What follows decides whether a name without semicolon is a reference.
+    // The next character decides if a name without semicolon is a reference.
     let context = usize::from(text[length..].starts_with('='));
     let decoded = htmlize::unescape_attribute(&text[..length + context]);
     if decoded == text[..length + context] {
@@ -80,7 +79,7 @@ fn html(text: &str) -> Option<(usize, String)> {
     Some((length, decoded[..decoded.len() - context].to_owned()))
 }
 
-/// Numbers and the five names that need no declaration. Others are none.
+/// Numbers and the five names that need no declaration; none for others.
 fn xml(text: &str) -> Option<(usize, String)> {
     let rest = text.strip_prefix('&')?;
     let name = &rest[..run(rest, |byte| byte.is_ascii_alphanumeric() || *byte == b'#')];
@@ -108,7 +107,7 @@ pub(super) fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// A backslash and a line end are nothing, as in a string.
+/// A backslash before a line end means nothing, as in a string.
 fn css(text: &str) -> Option<(usize, String)> {
     let rest = text.strip_prefix('\\')?;
     let digits = run(rest, u8::is_ascii_hexdigit).min(6);

@@ -1,7 +1,7 @@
-//! Follows what is open around and inside `<svg>` and `<math>`, to tell whether a page can be read in one way only.
+//! Tracks open elements around and inside `<svg>` and `<math>`, to recognise pages that parsers read differently.
 //!
-//! Whether `<style>` begins text or holds markup depends on the tree. The streaming parser guesses the tree from few
-//! names; a browser knows it. Where the two could part, the page is unclear. It must never guess in favour of a page.
+//! The tree decides if `<style>` begins text or holds markup. The streaming parser guesses the tree from few names; a browser
+//! knows it. Where the two could differ, the page is unclear. It must never guess in favour of a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,10 +61,10 @@ const VOID: &[&str] = &[
     "link", "meta", "param", "source", "track", "wbr",
 ];
 
-/// End tags that may close an element that no tag of the same name began, or make one.
+/// End tags that may close an element of another name, or make one.
 const CLOSES_OTHERS: &[&str] = &["br", "colgroup", "h1", "h2", "h3", "h4", "h5", "h6", "p", "tbody", "tr"];
 
-/// What an open element is to the tags inside it.
+/// The kind of an open element, for the tags inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Of HTML.
@@ -79,7 +79,7 @@ pub(super) enum Kind {
     TextPoint,
 }
 
-/// What a start tag says, names in lower case.
+/// The parts of a start tag, names in lower case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start<'a> {
     /// The element.
@@ -92,14 +92,14 @@ pub(super) struct Start<'a> {
     pub(super) has_html_encoding: bool,
 }
 
-/// What is open, as far as it matters.
+/// The open elements, as far as they matter.
 #[derive(Debug, Default)]
 pub(super) struct Foreign {
     /// From the outermost `<svg>` or `<math>` on; empty outside.
     open: Vec<(String, Kind)>,
-    /// How many of `open` are of HTML.
+    /// The number of HTML elements in `open`.
     html: usize,
-    /// How many of each name are in `open`.
+    /// The number of each name in `open`.
     counts: BTreeMap<String, usize>,
     /// Names of HTML elements that began before.
     began: BTreeSet<String>,
@@ -108,11 +108,11 @@ pub(super) struct Foreign {
     /// True if a `</select>` might not end it.
     select_stays: bool,
     in_frameset: bool,
-    /// In a `<template>`, before something tells what it is a template of.
+    /// True in a `<template>` whose content's kind is still unknown.
     in_bare_template: bool,
     /// True if a tag of HTML ended foreign content.
     pub(super) was_left: bool,
-    /// True if a browser could have another tree.
+    /// True if a browser might build another tree.
     pub(super) is_unclear: bool,
 }
 
@@ -122,12 +122,12 @@ impl Foreign {
         self.in_select || !self.open.is_empty()
     }
 
-    /// What stands around the next tag.
+    /// The context of the next tag.
     pub(super) fn around(&self) -> Kind {
         self.open.last().map_or(Kind::Html, |(_, kind)| *kind)
     }
 
-    /// Takes a start tag, and tells what its element is.
+    /// Takes a start tag, and returns the kind of its element.
     pub(super) fn start(&mut self, tag: Start<'_>) -> Kind {
         let around = self.around();
         match around {
@@ -184,7 +184,7 @@ impl Foreign {
                 self.in_bare_template = true;
             }
             "table" | "colgroup" => self.in_bare_template = false,
-            // A browser drops nearly everything that follows.
+            // A browser drops nearly everything after it.
             "col" => self.is_unclear |= self.in_bare_template,
             _ => {}
         }
@@ -206,7 +206,7 @@ impl Foreign {
         self.open.last().is_some_and(|(top, _)| top == name)
     }
 
-    /// Takes the name of an HTML element that begins outside of anything foreign.
+    /// Takes the name of an HTML element that begins outside of foreign content.
     pub(super) fn began(&mut self, name: &str) {
         if !self.began.contains(name) {
             self.began.insert(name.to_owned());
@@ -220,14 +220,14 @@ impl Foreign {
         }
         match self.open.last() {
             None => {}
-            // What HTML closes by itself is not followed: elements must be closed by their own tags.
+            // Implied end tags are not followed: elements must be closed by their own tags.
             Some((top, Kind::Html)) if top == name => self.pop(),
             Some((_, Kind::Html)) => self.is_unclear = true,
             Some((_, Kind::Svg | Kind::Math | Kind::Point | Kind::TextPoint)) => self.end_foreign(name),
         }
     }
 
-    /// Looks for the element outwards up to the next of HTML. There the tag would close that, whatever lies inside.
+    /// Searches outwards for the element, up to the next HTML element, which the tag would close with its content.
     fn end_foreign(&mut self, name: &str) {
         if self.counts.get(name).is_some_and(|count| *count > 0) {
             while let Some((top, kind)) = self.open.last() {
@@ -260,12 +260,12 @@ impl Foreign {
         }
     }
 
-    /// Takes what stands between two start tags, of which `text_of` names the first if its content is text.
+    /// Takes the bytes between two start tags; `text_of` names the first if its content is text.
     pub(super) fn between(&mut self, bytes: &[u8], text_of: Option<&str>) {
         let mut at = 0;
         if let Some(name) = text_of {
             let end = end_of_text(bytes, name.as_bytes());
-            // A script may go on after the first end tag in it.
+            // A script may continue after the first end tag in it.
             self.is_unclear |= name == "script" && memchr::memmem::find(&bytes[..end], b"<!--").is_some();
             at = end;
         }
@@ -273,7 +273,7 @@ impl Foreign {
             at += found;
             match self.token(&bytes[at..]) {
                 Some(length) => at += length,
-                // A tag begins within something that is no tag: one of the two is wrong.
+                // A tag begins inside another construct: one of the two is wrong.
                 None => {
                     self.is_unclear = true;
                     return;
@@ -282,7 +282,7 @@ impl Foreign {
         }
     }
 
-    /// Takes what stands after the last start tag of a part that has to end where it ends, whoever reads it.
+    /// Takes the bytes after the last start tag of a part that must end there for every reader.
     pub(super) fn finish(&mut self, bytes: &[u8], text_of: Option<&str>) {
         let is_open = |name: &str| end_of_text(bytes, name.as_bytes()) == bytes.len();
         self.is_unclear |= text_of.is_some_and(is_open);
@@ -290,7 +290,7 @@ impl Foreign {
         self.is_unclear |= self.in_select;
     }
 
-    /// The length of what begins with `<`; none if it does not end.
+    /// The length of a construct that begins with `<`; none if it does not end.
     fn token(&mut self, bytes: &[u8]) -> Option<usize> {
         let until = |from: usize, end: &[u8]| Some(from + memchr::memmem::find(&bytes[from..], end)? + end.len());
         match bytes {
@@ -311,7 +311,7 @@ impl Foreign {
                 Some(odd.unwrap_or(plain))
             }
             [b'<', b'!', b'[', b'C', b'D', b'A', b'T', b'A', b'[', ..] if self.around() != Kind::Html => {
-                // The streaming parser takes it as a comment there.
+                // The streaming parser takes it for a comment there.
                 self.is_unclear |= matches!(self.around(), Kind::Point | Kind::TextPoint);
                 until(9, b"]]>")
             }
@@ -322,7 +322,7 @@ impl Foreign {
     }
 }
 
-/// Where the text of an element ends.
+/// The end of an element's text.
 pub(super) fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
     memchr::memmem::find_iter(bytes, b"</")
         .find(|at| {

@@ -1,4 +1,4 @@
-//! Which files are looked at, in which format each is, and the one door to what is found in them.
+//! The formats of files by name, and the entry point to their readers.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::base::{error::Error, path::RepoPath};
 
-/// How a file holds links.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
     /// HTML.
@@ -33,7 +33,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// The globs of each format. A name in mixed case is none of them.
+/// The globs of each format. A name in mixed case matches none of them.
 pub(super) const GLOBS: &[(&str, Format)] = &[
     ("**/*.html", Format::Html),
     ("**/*.HTML", Format::Html),
@@ -64,14 +64,14 @@ pub(super) const GLOBS: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// Globs of the files that are looked at. What the parameters mean otherwise is not asked here.
+    /// Globs of the files that are read. Other meanings of the parameters do not matter here.
     pub(super) fn globs(params: &Value) -> Vec<&'static str> {
         let json = Params::parse(params).is_ok_and(|params| params.includes(Include::Json));
         let is_wanted = |format: Format| format != Format::Json || json;
         GLOBS.iter().filter(|(_, format)| is_wanted(*format)).map(|(glob, _)| *glob).collect()
     }
 
-    /// The format of a file that is looked at, by the last extension of its name.
+    /// The format of a matching file, by the last extension of its name.
     pub(super) fn of(path: &RepoPath) -> Self {
         let extension = |glob: &'static str| glob.trim_start_matches("**/*");
         let known = GLOBS.iter().find(|(glob, _)| path.as_str().ends_with(extension(glob)));
@@ -91,7 +91,7 @@ impl Format {
     }
 }
 
-/// How many links a file has and which of them move, if that can be told quickly; none if [`scan`] has to look.
+/// The links of a file and the moving ones among them, if a quick reader can tell; none if [`scan`] is needed.
 pub(super) fn census(format: Format, bytes: &[u8], params: &Params, moves: &Moves) -> Option<Census> {
     match format {
         Format::Html if unreadable(bytes).is_none() => census::take(bytes, params.includes(Include::JsonLd), moves),
@@ -120,7 +120,7 @@ pub(super) fn scan(format: Format, bytes: &[u8], params: &Params, pulse: Pulse<'
     }
 }
 
-/// Why a file can't be edited byte by byte; none if its encoding is ASCII-compatible.
+/// The reason that a file can't be edited byte by byte; none if its encoding is ASCII-compatible.
 fn unreadable(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Some("it is UTF-16");

@@ -1,9 +1,9 @@
-//! Finds the values of an HTML page that hold URLs, as exact byte ranges, with a streaming parser: attributes, style
-//! sheets, and structured data if it is asked for.
+//! Finds the values of an HTML page that hold URLs, as exact byte ranges, with a streaming parser: attributes, style sheets,
+//! and structured data on request.
 //!
-//! What the parser's simulation of a tree does not know it is told by tags that are put into what it reads, not into the
-//! file: that `<svg/>` ends at once, that `<script src=>` begins text although its last attribute lacks a value, and that
-//! a `<noscript>` inside another holds markup. Where its tree could differ from a browser's, the page is unclear.
+//! The parser only simulates a tree. Tags that are inserted into its input, not into the file, correct it: `<svg/>` ends at
+//! once, `<script src=>` begins text although its last attribute lacks a value, and a `<noscript>` inside another holds markup.
+//! Where its tree could differ from a browser's, the page is unclear.
 
 use std::{cell::RefCell, collections::BTreeSet, ops::Range};
 
@@ -32,25 +32,25 @@ const HTML: &str = "http://www.w3.org/1999/xhtml";
 pub(super) const RAW_TEXT: &[&str] =
     &["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp", "plaintext"];
 
-/// How much is read before somebody is asked whether to go on.
+/// The bytes between two calls of the pulse.
 const STRIDE: usize = 16 << 10;
 
-/// Why a page is left alone whose tree could be another one in a browser.
+/// The reason to leave a page alone whose tree could differ in a browser.
 const UNCLEAR: &str = "what is text and what is markup in it depends on how browsers mend its tags, near an `<svg>`, \
     `<math>`, `<select>` or the like";
 
-/// What is in a page.
+/// The contents of a page.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Every value with URLs. It is skipped if it can't be told what is text, because something in or around an `<svg>` or
-    /// the like is not closed as it should be.
+    /// Every value with URLs. The page is skipped if text and markup are indistinguishable, because elements around foreign
+    /// content are not closed properly.
     pub(super) scan: Scan,
-    /// True if an XML parser would see something else: the page must not be read as HTML if it is XML.
+    /// True if an XML parser would read it differently: a page that may be XML must not be read as HTML.
     differs_as_xml: bool,
 }
 
 impl Page {
-    /// The page if it has to mean the same as XML.
+    /// The page if it must mean the same as XML.
     pub(super) fn into_xml(self) -> Scan {
         match self.differs_as_xml && self.scan.skipped.is_none() {
             true => Scan::skipped("as XML it means something else than as HTML"),
@@ -59,12 +59,12 @@ impl Page {
     }
 }
 
-/// Finds every value with URLs. What stands in `<noscript>` is markup too, for those who run no scripts.
+/// Finds every value with URLs. `<noscript>` holds markup too, for browsers without scripts.
 pub(super) fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
     let mut state = State { bytes, json_ld, empties_foreign: may_empty_foreign(bytes), ..State::default() };
     state.zone(0..bytes.len(), pulse)?;
     if state.is_unclear {
-        // Nor can it be told then where a `<noscript>` begins text.
+        // The place where a `<noscript>` begins text is then unknown, too.
         return state.finish(pulse);
     }
     let islands = std::mem::take(&mut state.noscripts);
@@ -81,41 +81,41 @@ struct State<'a> {
     bytes: &'a [u8],
     json_ld: bool,
     values: Vec<Value>,
-    /// Where CSS stands, and how it is written.
+    /// The places of CSS, with its escape.
     sheets: Vec<(Range<usize>, Escape)>,
-    /// Where JSON stands.
+    /// The places of JSON.
     scripts: Vec<Range<usize>>,
-    /// True if an XML parser would see something else.
+    /// True if an XML parser would read it differently.
     differs_as_xml: bool,
-    /// True if a browser could see another tree.
+    /// True if a browser could build another tree.
     is_unclear: bool,
-    /// Where what the parser reads ends.
+    /// The end of the parser's input.
     zone_end: usize,
-    /// Where the text of each `<noscript>` begins.
+    /// The beginning of the text of each `<noscript>`.
     noscripts: Vec<usize>,
     in_noscript: bool,
     foreign: Foreign,
-    /// Where the last start tag ended, and the element's name if its content is text.
+    /// The end of the last start tag, and the element's name if its content is text.
     last: (usize, Option<String>),
     /// True if there may be an `<svg/>` or `<math/>`.
     empties_foreign: bool,
-    /// What to add to the parser's positions to get those of the file.
+    /// The difference between positions in the file and the parser's.
     base: isize,
-    /// A tag that the parser needs to be told after the one that ends there.
+    /// A tag to insert into the parser's input after the one that ends there.
     correction: Option<(usize, String)>,
     /// True while the parser reads a correction.
     correcting: bool,
 }
 
 impl State<'_> {
-    /// Looks into what is written in other languages.
+    /// Scans the parts in other languages.
     fn finish(self, pulse: Pulse<'_>) -> Result<Page, Error> {
         let mut scan = Scan { values: self.values, skipped: self.is_unclear.then_some(UNCLEAR) };
         for sheet in self.sheets {
             scan.add_part(self.bytes, sheet, |css| css::scan(css, pulse))?;
         }
         for script in self.scripts {
-            // What is no JSON is no data.
+            // Text that is not JSON is not data.
             let read = |text: &str| json::scan(text, pulse).map(|found| Scan { skipped: None, ..found });
             scan.add_part(self.bytes, (script, Escape::Plain), read)?;
         }
@@ -149,7 +149,7 @@ impl State<'_> {
         let (end, text_of) = std::mem::take(&mut state.last);
         let rest = &bytes[end.min(zone.end)..zone.end];
         if state.in_noscript {
-            // Where no scripts run, nothing else would end an unclosed comment.
+            // Without scripts, nothing else would end an unclosed comment.
             state.foreign.finish(rest, text_of.as_deref());
         } else if state.foreign.is_engaged() {
             state.foreign.between(rest, text_of.as_deref());
@@ -187,7 +187,7 @@ impl State<'_> {
         self.attributes(&name, kind == Kind::Svg, element.attributes());
     }
 
-    /// What the element is to a browser; the page is unclear if the parser takes it for something else.
+    /// The kind of the element in a browser; the page is unclear if the parser takes it for another.
     fn follow(&mut self, name: &str, start: usize, element: &Element<'_, '_>) -> Kind {
         if self.foreign.is_engaged() && self.last.0 <= start {
             let (end, text_of) = std::mem::take(&mut self.last);
@@ -239,7 +239,7 @@ impl State<'_> {
     fn style(&mut self, attribute: &Attribute<'_>) {
         let Some(location) = attribute.value_source_location() else { return };
         let range = self.position(location.bytes().start)..self.position(location.bytes().end);
-        // Most have no URL, and neither a parenthesis nor what could be one.
+        // Most have no URL: neither a parenthesis nor a character that could be one.
         if self.bytes[range.clone()].iter().any(|byte| matches!(byte, b'(' | b'@' | b'&')) {
             self.sheets.push((range, Escape::Html));
         }
@@ -295,7 +295,7 @@ fn meta_form(attributes: &[Attribute<'_>]) -> Option<Form> {
     table::meta_form(first("http-equiv").as_deref(), first("property").as_deref(), first("name").as_deref())
 }
 
-/// Gives the parser the bytes, with a correction wherever it needs one.
+/// Feeds the bytes to the parser, with its corrections.
 fn feed<O: FnMut(&[u8])>(
     mut rewriter: HtmlRewriter<'_, O>,
     bytes: &[u8],

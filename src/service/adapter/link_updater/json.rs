@@ -1,6 +1,6 @@
 //! Finds the strings of a JSON text that may be URLs: values, never keys.
 //!
-//! A library says whether the text is JSON. In a text that is, quotes tell by themselves what is a string.
+//! A library checks that the text is JSON. Quotes alone delimit the strings of such a text.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Strings between two questions whether to go on.
+/// Strings between two calls of the pulse.
 const STRIDE: usize = 10_000;
 
-/// Finds every string value. Each is a URL from end to end or none.
+/// Finds every string value. Each is a URL from end to end or not at all.
 pub(super) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(Scan::skipped("it is no valid JSON"));

@@ -1,7 +1,7 @@
 //! Finds the URLs of a Markdown file: destinations, reference definitions, autolinks, and those of its raw HTML.
 //!
-//! A library tells what is a link and where it begins and ends. Where in it the destination stands is found here, and has
-//! to mean what the library read; otherwise the file is left alone.
+//! A library finds the links with their beginnings and ends. This code locates the destinations inside, which must agree with
+//! the library's reading; otherwise the file is left alone.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Events between two questions whether to go on.
+/// Events between two calls of the pulse.
 const STRIDE: usize = 1000;
 
 const OPTIONS: Options = Options::ENABLE_TABLES
@@ -30,12 +30,12 @@ const DISAGREES: &str = "it is not clear where the URL of one of its links stand
 const DATA: &str = "it is not clear where a CDATA section in its text ends";
 const FOLDED: &str = "a link in its HTML goes over several lines of a quote or a list";
 
-/// A link or image whose end has not come.
+/// A link or image that has not ended yet.
 #[derive(Debug)]
 struct Open<'a> {
     kind: LinkType,
     url: CowStr<'a>,
-    /// Where what stands in it ends.
+    /// The end of its content.
     inside_end: usize,
 }
 
@@ -45,14 +45,14 @@ struct Document<'a> {
     scan: Scan,
     links: Vec<Open<'a>>,
     in_code: bool,
-    /// Running text outside of links, one run where only emphasis stands between.
+    /// Running text outside of links; emphasis does not end a run.
     runs: Vec<Range<usize>>,
     /// The pieces of each part of raw HTML; a part in a quote has several.
     html: Vec<Vec<Range<usize>>>,
     in_html: bool,
-    /// Tags over several lines of a quote or a list, without what marks the lines.
+    /// Tags over several lines of a quote or a list, without the line marks.
     folded: String,
-    /// How far blocks reach, and what is between them: blank lines, markers and definitions.
+    /// The end of the blocks so far, and the gaps between blocks: blank lines, markers and definitions.
     covered: usize,
     gaps: Vec<Range<usize>>,
 }
@@ -84,7 +84,7 @@ fn front_matter(text: &str) -> Range<usize> {
     start..start
 }
 
-/// True for what marks a footnote or a task.
+/// True for the mark of a footnote or a task.
 fn is_marker(text: &str) -> bool {
     let is_task =
         ["[ ]", "[x]", "[X]"].iter().any(|mark| text.starts_with(mark)) && text.as_bytes().get(3) != Some(&b':');
@@ -149,7 +149,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Notes how far the file is read: what no block covers is blank, a marker or a definition.
+    /// Records the progress of reading: text outside of blocks is blank, a marker or a definition.
     fn cover(&mut self, event: &Event<'_>, range: &Range<usize>) {
         if let Event::End(_)
         | Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item | Tag::FootnoteDefinition(_)) = event
@@ -182,16 +182,16 @@ impl<'a> Document<'a> {
             }
             LinkType::Autolink => self.push(Some(range.start + 1..range.end - 1), Escape::Plain, &link.url),
             LinkType::Email => {
-                // Without its name it is like a URL that can't move: `//a@b.c` is an address of mail as well.
+                // Without its name it resembles a URL that can't move: `//a@b.c` is also an address of mail.
                 let at = self.text[range.clone()].find('@').map_or(range.start, |length| range.start + length);
                 self.scan.values.push(Value::new(at..range.end - 1, Escape::Plain, Form::Url));
             }
-            // Where they lead is said by a definition.
+            // A definition has their destination.
             _ => {}
         }
     }
 
-    /// Takes a destination, if it means what the parser read.
+    /// Takes a destination, if it agrees with the parser's reading.
     fn push(&mut self, place: Option<Range<usize>>, escape: Escape, url: &str) {
         let means = |place: &Range<usize>| Decoded::new(self.text[place.clone()].as_bytes(), &[escape]).text == url;
         match place.filter(means) {
@@ -200,7 +200,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Takes the definitions between blocks. The parser knows the first of each label: where it begins, and its end and URL.
+    /// Takes the definitions between blocks. The parser knows the first of each label: its beginning, end and URL.
     fn definitions(&mut self, mut known: BTreeMap<usize, (usize, &str)>) {
         for gap in std::mem::take(&mut self.gaps) {
             let mut at = gap.start;
@@ -228,7 +228,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Takes running text; outside of links, emphasis within a URL does not end it. The parser knows not every CDATA section.
+    /// Takes running text; outside of links, emphasis within a URL does not end it. The parser misses some CDATA sections.
     fn run(&mut self, range: Range<usize>) {
         let mut signs = memchr::memchr_iter(b'<', self.text[range.clone()].as_bytes()).map(|at| range.start + at);
         if signs.any(|at| self.text[at..].starts_with("<![CDATA[") && !self.text[..at].ends_with('\\')) {
@@ -254,7 +254,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Takes a tag in running text. Only one that opens has attributes.
+    /// Takes a tag in running text. Only an opening tag has attributes.
     fn inline_html(&mut self, html: &str, range: Range<usize>) {
         if html.starts_with("<![CDATA[") && !html.ends_with("]]>") {
             self.scan.skipped = Some(DATA);
@@ -269,7 +269,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Looks at a part with raw HTML by itself.
+    /// Scans a part with raw HTML by itself.
     fn html(&mut self, lines: &[Range<usize>], json_ld: bool, pulse: Pulse<'_>) -> Result<(), Error> {
         let part = Decoded::of_pieces(self.text, lines);
         // Without these there are neither attributes nor URLs of CSS.

@@ -1,16 +1,16 @@
 //! `link_updater`: moves every link from old hosts to new ones, and changes no other byte.
 //!
-//! What a link is, and which spellings of a host count, is what the readers of a format do. In HTML these are the attributes
-//! that the standard gives URLs (`srcset`, `ping` and `<meta http-equiv=refresh>` among them), `og:` and `twitter:` URLs, CSS in
-//! `style` attributes and `<style>`, links in `<template>` and `<noscript>`, and JSON-LD on request. Text, comments, other
-//! scripts, `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or no slash (`http:/host`) depends on the page's own address
-//! and stays; one that begins with `//` is read as on an https page. The other formats are those of `format.rs`; a file of its own
-//! says of each what is a link in it.
+//! The reader of a format defines its links and the accepted spellings of a host. In HTML these are the attributes that the
+//! standard gives URLs (`srcset`, `ping` and `<meta http-equiv=refresh>` among them), `og:` and `twitter:` URLs, CSS in `style`
+//! attributes and `<style>`, links in `<template>` and `<noscript>`, and JSON-LD on request. Text, comments, other scripts,
+//! `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or no slash (`http:/host`) depends on the page's own address and
+//! stays; one that begins with `//` is read as on an https page. `format.rs` lists the other formats; a file of its own defines
+//! the links of each.
 //!
-//! A file that can be read in more than one way is skipped with that reason, such as a page in which browsers must mend tags
+//! A file with more than one reading is skipped with that reason. An example is a page in which browsers must repair tags
 //! around `<svg>`, `<math>`, `<select>` or the like, so that text could be markup.
 //!
-//! `verify` and what it uses share nothing with the proposing side but `params`, the wire types.
+//! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
 mod census;
 mod css;

@@ -1,4 +1,4 @@
-//! Hosts that links leave and where they go: what the parameters mean, and what becomes of one URL.
+//! Old hosts and their new origins: compiles the parameters, and rewrites single URLs.
 
 use std::{
     borrow::Cow,
@@ -46,16 +46,16 @@ impl Origin {
     }
 }
 
-/// Where links go.
+/// The new place of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     /// The new origin.
     pub(super) origin: Origin,
-    /// What comes before the path of each link: a path without its last slash, or nothing.
+    /// The prefix of each link's path: a path without its last slash, or nothing.
     pub(super) prefix: String,
 }
 
-/// Where the links of each old origin go. Moves to where a link is already are left out.
+/// The target of each old origin, without moves of an origin to itself.
 #[derive(Debug)]
 pub(super) struct Moves {
     targets: BTreeMap<Origin, Target>,
@@ -63,17 +63,17 @@ pub(super) struct Moves {
     hosts: BTreeSet<Vec<u8>>,
 }
 
-/// What becomes of one URL.
+/// The rewriting of one URL.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rewrite {
-    /// Parts of the URL and what replaces them, in order.
+    /// Parts of the URL with their replacements, in order.
     pub(super) edits: Vec<(Range<usize>, String)>,
     /// The new URL, without the tabs and line ends that a URL parser drops.
     pub(super) cleaned: String,
 }
 
 impl Moves {
-    /// What the parameters mean; `invalid_input` if they mean nothing, or two things at once.
+    /// Compiles the parameters; `invalid_input` if they are empty or contradictory.
     pub(super) fn compile(params: &Params) -> Result<Self, Error> {
         let mut map = BTreeMap::new();
         for step in params.moves()? {
@@ -103,19 +103,19 @@ impl Moves {
         Ok(Moves { targets: map, hosts })
     }
 
-    /// False only if no URL moves whose host is written like that, in letters, digits, dots and hyphens.
+    /// False only if no URL with a host so written moves, in letters, digits, dots and hyphens.
     pub(super) fn may_leave(&self, host: &[u8]) -> bool {
-        // What ends in a number may be an address in another spelling, and `xn--` a host that is none.
+        // A last label with a number may be an address in another spelling, and `xn--` an invalid host.
         let last = host.rsplit(|byte| *byte == b'.').find(|label| !label.is_empty());
         last.is_none_or(|last| last[0].is_ascii_digit()) || self.hosts.contains(host.to_ascii_lowercase().as_slice())
     }
 
-    /// True if a URL as it stands in an attribute moves.
+    /// True if a URL moves, as written in an attribute.
     pub(super) fn leaves(&self, piece: &str) -> bool {
         self.step(&Clean::new(piece).text).is_some()
     }
 
-    /// What a URL is and where it goes; none if it stays.
+    /// The parts of a URL, and its target; none if it stays.
     fn step(&self, text: &str) -> Option<(Parts, Url, &Target)> {
         let parts = Parts::of(text)?;
         let old = parts.url(text)?;
@@ -123,7 +123,7 @@ impl Moves {
         Some((parts, old, to))
     }
 
-    /// What becomes of a URL as it stands in an attribute; none if it stays.
+    /// The rewriting of a URL as written in an attribute; none if it stays.
     pub(super) fn rewrite(&self, piece: &str) -> Result<Option<Rewrite>, Error> {
         let clean = Clean::new(piece);
         let Some((parts, old, to)) = self.step(&clean.text) else { return Ok(None) };
@@ -145,7 +145,7 @@ impl Moves {
             )
             .detail("became", cleaned));
         }
-        // What reads as it should stays as it is spelled.
+        // Equal parts keep their spelling.
         let edits = edits.into_iter().map(|(range, new)| (parts.raw(&clean, range), new));
         let edits = edits.filter(|(range, new)| piece[range.clone()] != **new).collect();
         Ok(Some(Rewrite { edits, cleaned }))
@@ -157,7 +157,7 @@ pub(super) fn cleaned(piece: &str) -> Cow<'_, str> {
     Clean::new(piece).text
 }
 
-/// True if the new URL has that path, and all else but the origin from the old.
+/// True if the new URL has that path, and the rest but the origin from the old.
 fn leads_to(new: &Url, old: &Url, path: &str) -> bool {
     let rest = |url: &Url| {
         let user = (url.username().to_owned(), url.password().map(str::to_owned));
@@ -166,7 +166,7 @@ fn leads_to(new: &Url, old: &Url, path: &str) -> bool {
     new.path() == path && rest(old) == rest(new)
 }
 
-/// The origins that an entry of `from_hosts` means.
+/// The origins of an entry of `from_hosts`.
 fn sources(entry: &str) -> Result<Vec<Origin>, Error> {
     let schemes: &[&str] = if entry.contains("://") { &[""] } else { &["http://", "https://"] };
     let whole = |scheme: &&str| {

@@ -1,4 +1,4 @@
-//! The parameters as they travel. Plain types only: both sides of the adapter read them, each draws its own conclusions.
+//! The parameters on the wire. Plain types only: both sides of the adapter read them, and each interprets them itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,22 +11,22 @@ use crate::base::error::{Code, Error};
 pub(super) struct Params {
     /// Origins or bare hosts that links leave.
     from_hosts: Option<Vec<String>>,
-    /// The origin where they go, with a path to put before theirs if one is given.
+    /// The new origin, with an optional prefix for their paths.
     to_host: Option<String>,
     /// In place of the two: several moves in one pass.
     moves: Option<Vec<Move>>,
-    /// What to do about a file that can't be read.
+    /// The treatment of a file that can't be read.
     #[serde(default)]
     pub(super) on_skip: OnSkip,
-    /// Where links are moved only on request.
+    /// The places where links move only on request.
     #[serde(default)]
     pub(super) include: Vec<Include>,
-    /// How many new links are tried over the network.
+    /// The number of new links to probe over the network.
     #[serde(default)]
     pub(super) http_samples: Option<u64>,
 }
 
-/// A place where links are moved only on request.
+/// A place where links move only on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Include {
@@ -42,11 +42,11 @@ pub(super) enum Include {
 pub(super) struct Move {
     /// Origins or bare hosts that links leave.
     pub(super) from_hosts: Vec<String>,
-    /// The origin where they go, with a path to put before theirs if one is given.
+    /// The new origin, with an optional prefix for their paths.
     pub(super) to_host: String,
 }
 
-/// What to do about a file that can't be read.
+/// The treatment of a file that can't be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OnSkip {
@@ -64,12 +64,12 @@ impl Params {
             .map_err(|error| Error::new(Code::InvalidInput, format!("the params can't be used: {error}")))
     }
 
-    /// True if links are to be moved there too.
+    /// True if links move there too.
     pub(super) fn includes(&self, place: Include) -> bool {
         self.include.contains(&place)
     }
 
-    /// The moves, whichever way they were given.
+    /// The moves, in whichever form they were given.
     pub(super) fn moves(&self) -> Result<Vec<Move>, Error> {
         match (&self.from_hosts, &self.to_host, &self.moves) {
             (Some(from_hosts), Some(to_host), None) => {

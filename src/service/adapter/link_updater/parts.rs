@@ -1,4 +1,4 @@
-//! A URL as it is written, and the parts of it that a move replaces.
+//! A URL as written, and the parts of it that a move replaces.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -6,7 +6,7 @@ use url::Url;
 
 use super::origin::Target;
 
-/// A URL as its parser sees it: without tabs and line ends.
+/// A URL as its parser reads it: without tabs and line ends.
 pub(super) struct Clean<'a> {
     /// The URL.
     pub(super) text: Cow<'a, str>,
@@ -15,7 +15,7 @@ pub(super) struct Clean<'a> {
 }
 
 impl<'a> Clean<'a> {
-    /// Drops what the parser drops.
+    /// Drops the characters that the parser drops.
     pub(super) fn new(piece: &'a str) -> Self {
         let dropped = |c: char| matches!(c, '\t' | '\n' | '\r');
         if !piece.contains(dropped) {
@@ -36,7 +36,7 @@ impl<'a> Clean<'a> {
     }
 }
 
-/// Where the authority of a URL stands.
+/// The place of the authority of a URL.
 pub(super) struct Parts {
     /// True if the URL begins with its slashes.
     relative: bool,
@@ -63,7 +63,7 @@ impl Parts {
         if self.relative { Url::parse(&format!("https:{text}")).ok() } else { Url::parse(text).ok() }
     }
 
-    /// The scheme and the host change, the user between them stays. `//host` stays so if it means the same.
+    /// Replaces the scheme and the host, and keeps the user between them. `//host` stays relative if it means the same.
     pub(super) fn edits(&self, text: &str, to: &Target) -> Vec<(Range<usize>, String)> {
         let Range { start, end } = self.authority.clone();
         let host = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
@@ -74,7 +74,7 @@ impl Parts {
         scheme.into_iter().chain([(host..end, format!("{}{prefix}", origin.authority()))]).collect()
     }
 
-    /// The same, where the path as it is written would mean something else after another one.
+    /// The same, if the path as written would mean something else behind the prefix.
     pub(super) fn edits_with_path(&self, text: &str, to: &Target, path: &str) -> Vec<(Range<usize>, String)> {
         let end = self.authority.end;
         let written = text[end..].find(['?', '#']).unwrap_or(text.len() - end);
@@ -88,7 +88,7 @@ impl Parts {
     }
 
     /// The part of the piece that an edit of the text replaces. Dropped characters between the slashes and the authority belong
-    /// to the slashes, those between the user and the host to the host, and those at the end of a path to the path.
+    /// to the slashes. Those between the user and the host belong to the host, and those at the end of a path to the path.
     pub(super) fn raw(&self, clean: &Clean<'_>, range: Range<usize>) -> Range<usize> {
         let Some(at) = &clean.at else { return range };
         let Range { start, end } = self.authority;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::table::Form;
 
-/// Where the URLs of a value are, without white space around them. Empty ones are none.
+/// The places of the URLs in a value, without white space around them. Empty ones are left out.
 pub(super) fn pieces(form: Form, text: &str) -> Vec<Range<usize>> {
     match form {
         Form::Url => trimmed(text, 0..text.len()).into_iter().collect(),

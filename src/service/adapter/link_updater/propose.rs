@@ -1,4 +1,4 @@
-//! Discover and propose: counts links, and makes the files in which they are moved.
+//! Discovers and proposes: counts links, and produces the files with moved links.
 
 use std::{
     collections::BTreeMap,
@@ -31,10 +31,10 @@ use crate::{
 /// Larger files are left alone.
 const LARGEST: u64 = 64 << 20;
 
-/// Why a file is skipped whose links would be read as others once they moved.
+/// The reason to skip a file whose links would be read differently after their move.
 const INEXACT: &str = "its links can't be moved exactly as they are written";
 
-/// What came of one file.
+/// The result of one file.
 struct Page {
     format: Format,
     hash: Option<FileHash>,
@@ -44,7 +44,7 @@ struct Page {
     change: Option<Change>,
 }
 
-/// Looks at every file of the target and moves its links.
+/// Reads every file of the target and moves its links.
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let moves = Moves::compile(&params)?;
@@ -187,7 +187,7 @@ fn page(
     }
 }
 
-/// What becomes of a file; the inner error says why it is left alone.
+/// The moved form of a file; the inner error is the reason to leave it alone.
 fn moved(
     format: Format,
     bytes: &[u8],
@@ -212,7 +212,7 @@ fn moved(
     Ok(moved.ok_or(INEXACT))
 }
 
-/// The URLs that this side sees in a file, and the file with its links moved; none if it leaves the file alone.
+/// The URLs that this side finds in a file, and the file with its links moved; none if it leaves the file alone.
 #[cfg(test)]
 pub(super) fn links_and_page_for_tests(
     format: Format,
@@ -236,7 +236,7 @@ pub(super) fn links_and_page_for_tests(
     Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }
 
-/// What a census says of an HTML page: its number of links, and the page with them moved; none if it leaves that to others.
+/// A census of an HTML page: its number of links, and the page with them moved; none if the exact reader is needed.
 #[cfg(test)]
 pub(super) fn counted_page_for_tests(bytes: &[u8], params: &Params) -> Option<(u64, Vec<u8>)> {
     let moves = Moves::compile(params).expect("the params mean something");

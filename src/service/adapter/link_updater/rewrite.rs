@@ -1,4 +1,4 @@
-//! Moves the links of a file. Every byte outside of what a move names stays.
+//! Moves the links of a file. Every byte outside of a move stays.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,36 +11,35 @@ use super::{
 };
 use crate::base::error::{Code, Error};
 
-/// Values between two questions whether to go on.
+/// Values between two calls of the pulse.
 const STRIDE: usize = 1000;
 
-/// What came of a file's links.
+/// The links of a file after their move.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Moved {
-    /// How many there are.
+    /// The number of links.
     pub(super) links: u64,
-    /// How many of them move.
+    /// The number of moved links.
     pub(super) updates: u64,
     /// The new bytes; none if nothing moves.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// Counts the links of some bytes, where that can be told quickly.
+/// Counts the links of some bytes, where a quick reader can.
 pub(super) type Counter<'a> = &'a dyn Fn(&[u8]) -> Option<Census>;
 
-/// Reads other bytes in the way in which the values were found, and says whether to go on.
+/// The readers for new bytes, the same that found the values, and the pulse.
 #[derive(Clone, Copy)]
 pub(super) struct Again<'a> {
     /// Finds the values.
     pub(super) scan: Scanner<'a>,
-    /// Counts the links, where that can be told quickly.
+    /// Counts the links, where a quick reader can.
     pub(super) census: Counter<'a>,
-    /// Whether to go on.
+    /// The check for cancellation.
     pub(super) pulse: Pulse<'a>,
 }
 
-/// Moves the links in `values`. What was written is read once more; none if it would be read as something else than what was
-/// meant.
+/// Moves the links in `values`. The result is read once more; none if its reading differs from the intended one.
 pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Again<'_>) -> Result<Option<Moved>, Error> {
     let (mut moved, new) = write(bytes, values, moves, again.pulse)?;
     if moved.updates > 0 {
@@ -56,7 +55,7 @@ pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Agai
     Ok(Some(moved))
 }
 
-/// Moves the links that a census found. What was written is counted once more; none if somebody slower has to look.
+/// Moves the links that a census found. The result is counted once more; none if the exact reader is needed.
 pub(super) fn rewrite_counted(
     bytes: &[u8],
     found: &Census,
@@ -68,7 +67,7 @@ pub(super) fn rewrite_counted(
     Ok(is_meant.then_some(Moved { links: found.links, updates: moved.updates, bytes: Some(new.bytes) }))
 }
 
-/// Writes the file with the links in `values` moved. The links that are counted are those in `values`.
+/// Writes the file with the links in `values` moved. The count of links is that of `values`.
 fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Result<(Moved, Written), Error> {
     let mut moved = Moved::default();
     let mut new = Written::default();
@@ -94,15 +93,15 @@ fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Res
     Ok((moved, new))
 }
 
-/// What is written of a file so far.
+/// The written part of a file.
 #[derive(Debug)]
 struct Written {
     bytes: Vec<u8>,
-    /// Up to where the old bytes are in it.
+    /// The end of the old bytes copied so far.
     copied: usize,
-    /// Which links move, and what becomes of each.
+    /// The numbers of the moved links, with their new URLs.
     arrived: Vec<(u64, String)>,
-    /// True while each value that was written reads as what was meant.
+    /// True while each written value reads as intended.
     plain: bool,
 }
 
@@ -113,13 +112,13 @@ impl Default for Written {
 }
 
 impl Written {
-    /// True if each value by itself is what was meant and there are as many links as before, none of which moves: then all of
-    /// them are what was meant.
+    /// True if each value by itself reads as intended, and the file has as many links as before, none of which moves. Then all
+    /// of them read as intended.
     fn is_plainly_meant(&self, links: u64, census: Counter<'_>) -> bool {
         self.plain && census(&self.bytes).is_some_and(|found| found.links == links && found.moving.is_empty())
     }
 
-    /// Writes a value with what becomes of its pieces, and everything before it.
+    /// Writes everything before a value, and the value with its new pieces.
     fn value(
         &mut self,
         bytes: &[u8],
@@ -158,8 +157,8 @@ fn overlap() -> Error {
     Error::new(Code::Internal, "two links were found in one place")
 }
 
-/// True if what was written is read as it was meant. An escape can end in what replaces its neighbour, and a URL's standard
-/// spelling may hold a character that means something else where it stands.
+/// True if the result reads as intended. An escape can end in the replacement of its neighbour, and a URL's standard spelling
+/// may hold a character with another meaning in its place.
 fn is_meant(
     (bytes, values): (&[u8], &[Value]),
     (new_bytes, found): (&[u8], &Scan),

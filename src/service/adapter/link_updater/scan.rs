@@ -1,4 +1,4 @@
-//! What is found in a file, whatever its format.
+//! The findings in a file of any format.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Says whether to go on: an error if the run was cancelled or took too long.
+/// The check for cancellation: an error if the run was cancelled or took too long.
 pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 
-/// Finds what is in a file, given its bytes.
+/// Scans the bytes of a file.
 pub(super) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
 
-/// What is in a file.
+/// The findings in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scan {
     /// Every value with URLs, in the order of the file, none inside another.
     pub(super) values: Vec<Value>,
-    /// Why the file has to be left alone; none if it can be edited.
+    /// The reason to leave the file alone; none if it can be edited.
     pub(super) skipped: Option<&'static str>,
 }
 
@@ -29,7 +29,7 @@ impl Scan {
         Scan { values: Vec::new(), skipped: Some(reason) }
     }
 
-    /// Looks at one part only.
+    /// Scans one part only.
     pub(super) fn of_part(
         bytes: &[u8],
         part: (Range<usize>, Escape),
@@ -40,7 +40,7 @@ impl Scan {
         Ok(found)
     }
 
-    /// Looks at a part that is written in another language, inside a value or between tags.
+    /// Scans a part in another language, inside a value or between tags.
     pub(super) fn add_part(
         &mut self,
         bytes: &[u8],

@@ -1,8 +1,8 @@
-//! Which attributes of HTML hold URLs, and in which form. From the attribute index of the HTML standard, with what it obsoleted.
+//! The attributes of HTML that hold URLs, with their forms. From the attribute index of the HTML standard, with obsolete ones.
 
 use std::collections::BTreeMap;
 
-/// How a value holds its URLs.
+/// The form in which a value holds its URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// The whole value is one.
@@ -60,9 +60,9 @@ const META_PARTS: &[&str] = &[
     "video",
 ];
 
-/// How the attribute of an element holds URLs; none if it does not. Names are lower-case.
+/// The form of URLs in the attribute of an element; none if it holds none. Names are lower-case.
 ///
-/// `xlink:href` counts on any element: pages are made of parts, and an SVG's part may stand where no `<svg>` is around it.
+/// `xlink:href` counts on any element: pages are assembled from parts, and an SVG's part may stand outside of any `<svg>`.
 pub(super) fn form(element: &str, in_svg: bool, attribute: &str) -> Option<Form> {
     if attribute == "xlink:href" || (in_svg && attribute == "href") {
         return Some(Form::Url);
@@ -80,7 +80,7 @@ pub(super) fn elements() -> BTreeMap<&'static str, Vec<(&'static str, Form)>> {
     all
 }
 
-/// How the content of a `<meta>` holds URLs, by its other attributes.
+/// The form of URLs in the content of a `<meta>`, by its other attributes.
 pub(super) fn meta_form(http_equiv: Option<&str>, property: Option<&str>, name: Option<&str>) -> Option<Form> {
     if http_equiv.is_some_and(|value| value.eq_ignore_ascii_case("refresh")) {
         return Some(Form::Refresh);

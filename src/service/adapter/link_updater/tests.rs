@@ -1,4 +1,4 @@
-//! The adapter as a whole: on disk, in several threads, and against damage of every kind.
+//! Tests of the whole adapter: on disk, in several threads, and against damage of every kind.
 
 mod agreement;
 mod census;
@@ -180,7 +180,7 @@ fn the_example_site_is_moved_and_its_traps_stay() {
     }
 }
 
-/// A run's record beside a tree to which its change was applied, or only proposed.
+/// A run's record beside a tree with its change, or with a mere proposal.
 struct Recorded {
     tree: tempfile::TempDir,
     run: tempfile::TempDir,
@@ -492,7 +492,7 @@ const FRAGMENTS: &[&str] = &[
     "\\\\old.example.com\\",
 ];
 
-/// The longest common head and tail taken off, what is left of both.
+/// The two texts without their longest common head and tail.
 fn difference<'a>(mut a: &'a [u8], mut b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     while let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first(), b.split_first())
         && x == y

@@ -1,4 +1,4 @@
-//! Finds the URLs in running text: as they stand in plain text, and as Markdown of GitHub's kind makes links of them.
+//! Finds the URLs in running text: in plain text, and the links that GitHub's Markdown makes of them.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// URLs between two questions whether to go on.
+/// URLs between two calls of the pulse.
 const STRIDE: usize = 10_000;
 
 /// Finds every URL of a plain text.
@@ -25,7 +25,7 @@ pub(super) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     Ok(scan)
 }
 
-/// The URLs of a plain text. One begins where no word does before it, and ends with what can't end a sentence.
+/// The URLs of a plain text. One begins where no word precedes it, and ends before the punctuation of a sentence.
 fn plain(text: &str) -> impl Iterator<Item = Range<usize>> {
     urls(text, |text, start, after| {
         let stops = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`');
@@ -39,13 +39,13 @@ fn plain(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The extended autolinks of a Markdown text. A backslash at the end belongs to what follows.
+/// The extended autolinks of a Markdown text. A backslash at the end belongs to the text after it.
 pub(super) fn autolinks(text: &str) -> impl Iterator<Item = Range<usize>> {
     urls(text, |text, start, after| {
         if text[..start].ends_with(|c: char| c.is_ascii_alphabetic()) {
             return None;
         }
-        // A space that does not break ends a URL too: in French it stands before `!`.
+        // A no-break space ends a URL too: in French it stands before `!`.
         let stops = |c: char| c.is_whitespace() || c == '<';
         let end = after + text[after..].find(stops).unwrap_or(text.len() - after);
         let mut url = Tail::new(&text[start..end], &['('], &[')']);
@@ -55,7 +55,7 @@ pub(super) fn autolinks(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// URLs of `http` and `https` one after the other. `end` tells where one ends, of which start and end of `http://` are given.
+/// URLs of `http` and `https` in sequence. `end` gives the end of one, from the start and end of its `http://`.
 fn urls<'a>(
     text: &'a str,
     end: impl Fn(&'a str, usize, usize) -> Option<usize> + 'a,
@@ -85,7 +85,7 @@ fn has_domain(text: &str) -> bool {
 struct Tail<'a> {
     text: &'a str,
     closing: &'static [char],
-    /// For each kind of bracket how many more close than open.
+    /// For each kind of bracket the surplus of closing ones.
     surplus: Vec<isize>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Tail<'a> {
         drops
     }
 
-    /// A semicolon, with what looks like a character reference if it ends one.
+    /// A semicolon, with the character reference that it may end.
     fn drops_reference(&mut self) -> bool {
         let Some(rest) = self.text.strip_suffix(';') else { return false };
         let name = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());

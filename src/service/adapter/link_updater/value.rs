@@ -1,4 +1,4 @@
-//! A part of a file that holds URLs, and what it means to its reader, with the way back to the bytes.
+//! A part of a file that holds URLs, decoded, with the way back to the bytes.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -9,19 +9,19 @@ use super::{escape::Escape, table::Form};
 pub(super) struct Value {
     /// Its bytes in the file, without quotes.
     pub(super) range: Range<usize>,
-    /// How it is written, the outer way first: CSS in an attribute is written in two.
+    /// Its escapes, the outer one first: CSS in an attribute has two.
     pub(super) escapes: [Escape; 2],
-    /// How it holds URLs.
+    /// The form of its URLs.
     pub(super) form: Form,
 }
 
 impl Value {
-    /// A value that is written in one way.
+    /// A value with one escape.
     pub(super) fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
         Value { range, escapes: [escape, Escape::Plain], form }
     }
 
-    /// A value that was found in a decoded part, as one of the file in which the part begins at `start`.
+    /// Converts a value of a decoded part into one of the file; the part begins at `start`.
     pub(super) fn within(self, part: &Decoded<'_>, (start, escape): (usize, Escape)) -> Self {
         let Range { start: from, end } = part.raw(self.range);
         let escapes = if escape == Escape::Plain { self.escapes } else { [escape, self.escapes[0]] };
@@ -34,11 +34,11 @@ impl Value {
 pub(super) struct Decoded<'a> {
     /// The text, escapes resolved.
     pub(super) text: Cow<'a, str>,
-    /// What each step of decoding replaced, the outer first.
+    /// The replacements of each step of decoding, the outer first.
     steps: Vec<Vec<Unit>>,
 }
 
-/// A part of the text that is written otherwise.
+/// A part of the text whose spelling differs.
 #[derive(Debug)]
 struct Unit {
     text: Range<usize>,
@@ -46,7 +46,7 @@ struct Unit {
 }
 
 impl<'a> Decoded<'a> {
-    /// Decodes bytes that are written in these ways, the outer first.
+    /// Decodes bytes with these escapes, the outer first.
     pub(super) fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
         let mut decoded = match std::str::from_utf8(raw) {
             Ok(text) => Decoded { text: Cow::Borrowed(text), steps: Vec::new() },
@@ -58,7 +58,7 @@ impl<'a> Decoded<'a> {
         decoded
     }
 
-    /// The text of several pieces of a text, one after the other. What is between them means nothing.
+    /// The concatenated pieces of a text. The text between them means nothing.
     pub(super) fn of_pieces(raw: &'a str, pieces: &[Range<usize>]) -> Self {
         let (mut text, mut units) = (String::new(), Vec::new());
         let mut copied = 0;
@@ -100,7 +100,7 @@ impl<'a> Decoded<'a> {
     }
 }
 
-/// Where a position of the text stands in what it was decoded from. What means nothing belongs to what is before it.
+/// The position in the encoded text for one of the decoded text. Meaningless text belongs to the text before it.
 fn raw_position(units: &[Unit], at: usize) -> usize {
     match units[..units.partition_point(|unit| unit.text.start <= at)].last() {
         None => at,

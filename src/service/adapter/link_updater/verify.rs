@@ -1,8 +1,8 @@
 //! The verifier: measures files again, by other parsers and the URL standard's own comparison.
 //!
-//! It takes nothing from the side that makes the change but the wire types of the parameters. Every changed file is parsed
-//! before and after, and compared byte by byte, but for HTML pages that are what this side makes of them (`twin`); of the other
-//! files those are parsed in which an old host may stand in any spelling.
+//! It shares only the wire types of the parameters with the side that makes the change. Every changed file is parsed before and
+//! after, and compared byte by byte, except HTML pages that equal this side's own result (`expected_page`). Of the other files
+//! it parses those in which an old host may stand in any spelling.
 
 mod attribute;
 mod bare_url;
@@ -45,12 +45,12 @@ use crate::{
 
 /// The numbers of the record are those of the files.
 const COUNTS_MATCH: &str = "counts_match";
-/// No link is left that should have moved.
+/// No link remains that should have moved.
 const LINKS_TO_UPDATE_ZERO: &str = "links_to_update_zero";
-/// Each link is what it was, or went where it should, with its path, query, fragment and user.
+/// Each link stayed, or moved to its target with its path, query, fragment and user.
 const TARGETS_MATCH: &str = "targets_match";
 
-/// What is looked for.
+/// The objects of the measurement.
 struct Measure {
     aim: Aim,
     sieve: Sieve,
@@ -136,7 +136,7 @@ impl Measure {
         Ok(tally)
     }
 
-    /// True if a page is what this side makes of it. Then it has the links that it had, moved, and nothing else changed.
+    /// True if a page equals this side's own result. Then it has the same links, moved, and nothing else changed.
     fn is_twin(&self, before: &[u8], after: &[u8], tally: &mut Tally, pulse: Pulse<'_>) -> Result<bool, Error> {
         let json_ld = self.params.includes(Include::JsonLd);
         let mut page = Page { json_ld, is_brief: true, ..Page::default() };
@@ -184,7 +184,7 @@ impl Measure {
         if old.links.len() != new.links.len() {
             let reason = format!("it had {} links and has {}", old.links.len(), new.links.len());
             fail(COUNTS_MATCH, &reason);
-            // Without pairs nothing tells a link that arrived from one that stayed.
+            // Without pairs, moved links can't be told from those that stayed.
             tally.left = new.links.iter().filter(|link| self.aim.wants(link)).count() as u64;
             return;
         }
@@ -195,7 +195,7 @@ impl Measure {
         }
     }
 
-    /// Judges each link; gives the pieces in which the right ones differ, and how often.
+    /// Judges each link; returns the pieces in which the right ones differ, with their numbers.
     fn pairs(&self, path: &str, old: &Page, new: &Page, tally: &mut Tally) -> BTreeMap<Edit, usize> {
         let mut edits = BTreeMap::new();
         for (old, new) in old.links.iter().zip(&new.links) {
@@ -218,7 +218,7 @@ impl Measure {
         edits
     }
 
-    /// A link that moved may be tried over the network.
+    /// A moved link may be probed over the network.
     fn offer(&self, old: &Link, new: &Link, tally: &mut Tally) {
         if !tally.samples.is_off()
             && self.aim.wants(old)
@@ -230,7 +230,7 @@ impl Measure {
     }
 }
 
-/// The URLs that the verifier sees in a page, and what it finds wrong with a change of it.
+/// The URLs that the verifier reads in a page, and its failures for a change of it.
 #[cfg(test)]
 pub(super) fn links_and_failures_for_tests(
     before: &[u8],
@@ -263,7 +263,7 @@ pub(super) fn links_and_failures_of_for_tests(
     (links, tally.failures)
 }
 
-/// The page that the verifier makes of another, and what it finds wrong with it once it reads both in full; none if it makes none.
+/// The page that the verifier expects, and its failures once it reads both in full; none if it expects none.
 #[cfg(test)]
 pub(super) fn twin_and_failures_for_tests(before: &[u8], params: &Params) -> Option<(Vec<u8>, Vec<Failure>)> {
     let measure = Measure::new(params.clone(), 0).expect("the params mean something");
@@ -274,7 +274,7 @@ pub(super) fn twin_and_failures_for_tests(before: &[u8], params: &Params) -> Opt
     Some((twin, failures))
 }
 
-/// What the verifier finds wrong with a file that did not change.
+/// The verifier's failures for an unchanged file.
 #[cfg(test)]
 pub(super) fn left_for_tests(path: &str, bytes: &[u8], params: &Params) -> Vec<Failure> {
     let measure = Measure::new(params.clone(), 0).expect("the params mean something");

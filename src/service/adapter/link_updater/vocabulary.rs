@@ -1,4 +1,4 @@
-//! Which elements and attributes of XML hold URLs: in sitemaps, feeds, OPML and SVG.
+//! The elements and attributes of XML that hold URLs: in sitemaps, feeds, OPML and SVG.
 
 const ATOM: &[&str] = &["http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"];
 const MEDIA: &[&str] = &["http://search.yahoo.com/mrss/", "http://search.yahoo.com/mrss"];
@@ -7,7 +7,7 @@ const SITEMAP: &[&str] = &["http://www.sitemaps.org/schemas/sitemap/0.9", "http:
 const SVG: &str = "http://www.w3.org/2000/svg";
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
 const XLINK: &str = "http://www.w3.org/1999/xlink";
-/// What the prefix `xml` stands for.
+/// The namespace of the prefix `xml`.
 pub(super) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// Attributes of SVG that hold CSS.
@@ -23,7 +23,7 @@ pub(super) struct Name<'a> {
     pub(super) local: &'a str,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// A URL.
@@ -50,7 +50,7 @@ pub(super) enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// What a document with this root is; none if it is none of them. Without a namespace the name alone decides.
+    /// The vocabulary of a document by its root; none if unknown. Without a namespace the name alone decides.
     pub(super) fn of(root: Name<'_>) -> Option<Self> {
         let (vocabulary, namespaces) = match root.local {
             "urlset" | "sitemapindex" => (Vocabulary::Sitemap, SITEMAP),
@@ -64,7 +64,7 @@ impl Vocabulary {
         (root.namespace.is_empty() || namespaces.contains(&root.namespace)).then_some(vocabulary)
     }
 
-    /// What the text of an element is. `own` is the namespace of the root, `attribute` gives the element's plain attributes.
+    /// The kind of an element's text. `own` is the namespace of the root, `attribute` gives the element's plain attributes.
     pub(super) fn text<'a>(
         self,
         own: &str,
@@ -87,7 +87,7 @@ impl Vocabulary {
         is_url.then_some(Meaning::Url)
     }
 
-    /// What an attribute of an element is.
+    /// The kind of an attribute of an element.
     pub(super) fn attribute(self, own: &str, element: Name<'_>, attribute: Name<'_>) -> Option<Meaning> {
         if attribute.local == "base" && attribute.namespace == XML {
             return Some(Meaning::Url);

@@ -1,7 +1,8 @@
 //! Finds the URLs of an XML file, by its vocabulary.
 //!
-//! A library tells tags from text. What it lets pass and the standard does not is found here, so that a file that somebody
-//! else would refuse is left alone. Nothing recurses, and names are looked up, so depth and number cost no more than length.
+//! A library separates tags from text. This code finds violations of the standard that the library accepts, so that a file that
+//! another parser would refuse is left alone. Nothing recurses, and names are looked up, so that the time depends on the length
+//! alone.
 
 use std::{
     borrow::Cow,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Events between two questions whether to go on.
+/// Events between two calls of the pulse.
 const STRIDE: usize = 1000;
 
 const BROKEN: &str = "it is no well-formed XML";
@@ -31,25 +32,25 @@ const FOREIGN: &str = "its root element is none of a sitemap, a feed, OPML or SV
 const LARGE: &str = "one of its tags has very many attributes or namespaces";
 const SCATTERED: &str = "the text of one of its links is in several parts";
 
-/// Where there are more attributes in a tag than that, reading them takes some parsers long.
+/// The largest number of attributes in a tag: some parsers read more of them slowly.
 const MOST_ATTRIBUTES: usize = 1000;
-/// The same of namespaces that are declared around an element.
+/// The same for namespaces declared around an element.
 const MOST_NAMESPACES: usize = 50;
 
-/// Why a file is left alone.
+/// The reason to leave a file alone.
 type Reason = &'static str;
 
-/// A tag that is open.
+/// An open tag.
 #[derive(Debug)]
 struct Open<'a> {
     meaning: Option<Meaning>,
-    /// Its text that is not blank, and how it is written.
+    /// Its text if not blank, with its escape.
     text: Option<(Range<usize>, Escape)>,
     /// The prefixes that it declares.
     declared: Vec<&'a str>,
 }
 
-/// An attribute as it is written.
+/// An attribute as written.
 #[derive(Clone, Debug)]
 struct Attribute<'a> {
     name: &'a str,
@@ -61,9 +62,9 @@ struct Document<'a> {
     xml: &'a str,
     vocabulary: Option<(Vocabulary, Cow<'a, str>)>,
     open: Vec<Open<'a>>,
-    /// What each prefix stands for, the innermost last.
+    /// The namespaces of each prefix, the innermost last.
     namespaces: BTreeMap<&'a str, Vec<Cow<'a, str>>>,
-    /// How many of them are in force.
+    /// The number of them in force.
     n_namespaces: usize,
     has_doctype: bool,
     values: Vec<Value>,
@@ -190,7 +191,7 @@ impl<'a> Document<'a> {
         if is_empty { self.end() } else { Ok(()) }
     }
 
-    /// Takes the namespaces that a tag declares, and tells their prefixes.
+    /// Takes the namespaces that a tag declares, and returns their prefixes.
     fn declare(&mut self, attributes: &[Attribute<'a>]) -> Result<Vec<&'a str>, Reason> {
         let mut declared = Vec::new();
         for attribute in attributes {
@@ -200,7 +201,7 @@ impl<'a> Document<'a> {
                 Some(_) | None => continue,
             };
             let value = Decoded::new(self.xml[attribute.value.clone()].as_bytes(), &[Escape::XmlAttribute]).text;
-            // These two are bound once and for all.
+            // These two have fixed bindings.
             let is_reserved = matches!(&*value, vocabulary::XML | "http://www.w3.org/2000/xmlns/") || prefix == "xml";
             if prefix == "xmlns" || (is_reserved && !(prefix == "xml" && value == vocabulary::XML)) {
                 return Err(BROKEN);
@@ -275,7 +276,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(begins) && name.chars().all(goes_on)
 }
 
-/// The name and the attributes in the inside of a tag, as the grammar has them.
+/// The name and the attributes inside a tag, by the grammar.
 fn attributes(xml: &str, tag: Range<usize>) -> Result<(&str, Vec<Attribute<'_>>), Reason> {
     let bytes = xml.as_bytes();
     let run = |at: usize, wanted: fn(u8) -> bool| bytes[at..tag.end].iter().take_while(|byte| wanted(**byte)).count();

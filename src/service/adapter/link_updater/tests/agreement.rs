@@ -16,10 +16,10 @@ fn name(format: Format) -> &'static str {
     }
 }
 
-/// From where links move, and where they go.
+/// The old host and the new one.
 const MOVE: (&str, &str) = ("old.example.com", "https://new.example.com");
 
-/// What the verifier finds wrong with what the other side makes of a file; none if that leaves it as it is.
+/// The verifier's failures for the other side's result; none if that leaves the file unchanged.
 pub(super) fn objections(
     format: Format,
     text: &str,
@@ -36,7 +36,7 @@ pub(super) fn objections(
     Some(verify::links_and_failures_of_for_tests(name(format), text.as_bytes(), &moved, &params).1)
 }
 
-/// Where an HTML block ends that begins with one of these tags is read in several ways.
+/// True if readers disagree about the end of an HTML block with one of these tags.
 fn is_unsettled(format: Format, text: &str) -> bool {
     format == Format::Markdown && ["textarea", "script", "style"].iter().any(|name| text.contains(name))
 }
@@ -123,7 +123,7 @@ proptest! {
         if is_unsettled(format, &text) {
             return Ok(());
         }
-        // Where a path is written anew, signs of emphasis in it may go.
+        // A rewritten path may lose signs of emphasis.
         let path = if format == Format::Markdown { "" } else { path };
         let found = objections(format, &text, (MOVE.0, &format!("{}{path}", MOVE.1)));
         prop_assert!(found.as_ref().is_none_or(Vec::is_empty), "{:?} {:?} {:#?}", format, text, found);

@@ -1,4 +1,4 @@
-//! The fast reader against the exact one: where it answers, the answer is the same, and so is the page with its links moved.
+//! Compares the fast reader with the exact one: the same answer, and the same page after the move.
 
 use proptest::test_runner::RngSeed;
 
@@ -7,7 +7,7 @@ use super::*;
 /// The number of links, and the page with them moved.
 type Told = Option<(usize, String)>;
 
-/// What the fast reader and the exact one say; none where it leaves the page to others.
+/// The results of the fast reader and the exact one; none where the reader leaves the page alone.
 fn both(page: &str) -> (Told, Told) {
     let params = json!({"from_hosts": ["old.example.com", "127.0.0.1"], "to_host": "https://new.example.com"});
     let params = params::Params::parse(&params).unwrap();
@@ -135,7 +135,7 @@ fn what_is_unusual_is_left_to_the_exact_reader() {
     }
 }
 
-/// What makes style sheets, in elements and attributes.
+/// Fragments of style sheets, in elements and attributes.
 const CSS: &[&str] =
     &["<p style='", "<svg style=\"", "url(", "URL('", "@import \"", "\\75rl(", "/*", "*/", "{", "}", "src("];
 
@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// Where links go: what of them may stand in a value, and what has to be spelled there.
+/// The targets of links, as parts of a value and in their spelling.
 const GOALS: &[&str] =
     &["https://new.example.com", "http://b.example:8080", "https://[::1]", "https://x.example/a.b/~c"];
 

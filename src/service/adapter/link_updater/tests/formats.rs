@@ -1,4 +1,4 @@
-//! What is a link in each format, in the spellings that mislead parsers.
+//! The links of each format, in spellings that mislead parsers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Pages that browsers have to mend, and pages that take long.
+//! Pages that browsers must repair, and pages that take long.
 
 use super::*;
 #[test]
@@ -29,7 +29,7 @@ fn a_page_that_browsers_must_mend_is_left_alone() {
         let (moved, proposal, report) = in_memory(page.as_bytes());
         assert_eq!(String::from_utf8_lossy(&moved), page);
         assert!(proposal.baseline.skipped.len() == 1 && report.passed, "{page}\n{report:#?}");
-        // The verifier knows by itself.
+        // The verifier detects it without the other side.
         let changed = page.replace("http://old.example.com", "https://new.example.com");
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
         let params = params::Params::parse(&params).unwrap();

@@ -1,4 +1,4 @@
-//! What holds of any file in any format: nothing panics, only links change, twice is once, and time grows with length.
+//! Properties of any file in any format: no panic, only links change, idempotence, and linear time.
 
 use proptest::{collection::vec, sample::select};
 
@@ -265,7 +265,7 @@ fn params(to: &str) -> params::Params {
     params::Params::parse(&params).unwrap()
 }
 
-/// What stands outside of the values with URLs.
+/// The bytes outside of the values with URLs.
 fn outside(format: Format, bytes: &[u8], params: &params::Params) -> Vec<Vec<u8>> {
     let values = format::scan(format, bytes, params, &|| Ok(())).unwrap().values;
     let ends = values.iter().map(|value| value.range.start).chain([bytes.len()]);
@@ -298,7 +298,7 @@ proptest! {
     }
 }
 
-/// What hurts when it is repeated.
+/// Texts that hurt a parser when repeated.
 const HOSTILE: &[(Format, &[&str])] = &[
     (
         Format::Markdown,

@@ -1,10 +1,10 @@
-//! However a link is spelled, both sides agree on what may differ: a part that is the same at the new origin keeps its spelling.
+//! Both sides agree on the permitted differences in any spelling: a part that is the same at the new origin keeps its spelling.
 
 use proptest::{collection::vec, sample::select, test_runner::RngSeed};
 
 use super::{agreement::objections, *};
 
-/// A place of a link: what stands before and after it, and the ways in which its characters may be spelled.
+/// A place of a link: the text before and after it, and the possible spellings of its characters.
 struct Place {
     format: Format,
     around: (&'static str, &'static str),
@@ -122,7 +122,7 @@ const PLACES: &[Place] = &[
     Place { format: Format::Json, around: ("{\"a\": \"", "\"}"), spell: JSON },
 ];
 
-/// Where links go: another scheme, the same one, only another scheme, only another port, and with a path before theirs.
+/// The targets of links: another scheme, the same one, only another scheme, only another port, and with a prefix.
 const MOVES: &[(&str, &str)] = &[
     ("old.example.com", "https://new.example.com"),
     ("old.example.com", "http://new.example.com"),
@@ -144,7 +144,7 @@ const URLS: &[&str] = &[
     "//u@old.example.com?q",
 ];
 
-/// Each character as it is, or spelled in one of the ways.
+/// Each character as it is, or in one of the spellings.
 fn spelled(url: &str, spell: &[fn(char) -> String], choices: &[usize]) -> String {
     let choices = choices.iter().cycle();
     url.chars().zip(choices).map(|(c, choice)| spell.get(*choice).map_or(c.to_string(), |spell| spell(c))).collect()

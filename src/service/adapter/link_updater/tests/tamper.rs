@@ -1,4 +1,4 @@
-//! The verifier alone: whatever else is changed in a file is found, and no file takes it long.
+//! The verifier alone finds every other change of a file, and no file takes it long.
 
 use super::*;
 

@@ -1,10 +1,10 @@
-//! A start tag, and where URLs are in its attributes.
+//! A start tag, and the URLs in its attributes.
 
 use std::collections::BTreeSet;
 
 use super::{foreign_content::Opened, page::strip};
 
-/// So many attributes are searched one after the other for a name.
+/// Up to this number, attributes are searched linearly for a name.
 const FEW: usize = 16;
 
 /// An attribute of a start tag.
@@ -14,24 +14,24 @@ pub(super) struct Attribute {
     pub(super) name: Vec<u8>,
     /// Decoded.
     pub(super) value: Vec<u8>,
-    /// Where the value stands as it is; none if it is spelled otherwise.
+    /// The place of the value; none if its spelling differs.
     pub(super) place: Option<usize>,
 }
 
-/// A start tag as far as it was read. It is used for one tag after the other.
+/// A start tag as far as it was read. It is reused for the next tag.
 #[derive(Debug, Default)]
 pub(super) struct Tag {
     /// In lower case.
     pub(super) name: Vec<u8>,
-    /// Of attributes that are there twice the first.
+    /// The first of attributes with the same name.
     pub(super) attributes: Vec<Attribute>,
     /// Every name, if there are many.
     names: BTreeSet<Vec<u8>>,
-    /// Attributes of earlier tags, whose memory is used again.
+    /// Attributes of earlier tags, whose memory is reused.
     spare: Vec<Attribute>,
-    /// True while the last attribute is one whose name was there before.
+    /// True while the last attribute repeats a name.
     pub(super) repeated: bool,
-    /// Ends with `/>`.
+    /// True if it ends with `/>`.
     pub(super) self_closing: bool,
 }
 
@@ -76,7 +76,7 @@ impl Tag {
         kind.trim_ascii().eq_ignore_ascii_case(b"application/ld+json")
     }
 
-    /// As the tree sees it.
+    /// The tag as the tree sees it.
     pub(super) fn opened(&self) -> Opened<'_> {
         let encoding = self.get(b"encoding").unwrap_or_default();
         let known = [&b"text/html"[..], b"application/xhtml+xml"];
@@ -89,7 +89,7 @@ impl Tag {
     }
 }
 
-/// Where the URLs of an attribute are.
+/// The places of the URLs in an attribute.
 pub(super) fn urls(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
     let element = std::str::from_utf8(&tag.name).unwrap_or_default();
     let whole = || Vec::from_iter(strip(value, 0, value.len()));

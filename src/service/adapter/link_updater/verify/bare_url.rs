@@ -1,6 +1,6 @@
-//! Finds URLs in the text of Markdown that are links by themselves, as GitHub does.
+//! Finds URLs in the text of Markdown that are links by themselves, as on GitHub.
 
-/// Where they are, in text as it is written.
+/// The places of URLs, in the source text.
 pub(super) fn urls(text: &str) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn urls(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// No URL goes on there.
+/// True for a character that ends every URL.
 fn ends(c: char) -> bool {
     c.is_whitespace() || c == '<'
 }
@@ -34,13 +34,13 @@ fn is_domain(text: &str) -> bool {
     host.starts_with(char::is_alphanumeric) && !underscored && (host.len() == end || is_last)
 }
 
-/// What ends a sentence, or emphasis.
+/// True for a character that ends a sentence, or emphasis.
 fn is_final(byte: u8) -> bool {
     // A backslash at the end belongs to an escape, or to nothing.
     b"\\?!.,:*_~'\"".contains(&byte)
 }
 
-/// How much is left without what ends a sentence, closes a bracket, or looks as a reference does.
+/// The length without the characters that end a sentence, close a bracket, or resemble a reference.
 fn trimmed(text: &str) -> usize {
     let bytes = text.as_bytes();
     let count = |wanted: u8| memchr::memchr_iter(wanted, bytes).count();

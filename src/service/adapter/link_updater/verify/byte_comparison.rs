@@ -1,8 +1,8 @@
-//! Compares a file before and after byte by byte, whatever its format is: nothing may differ but links, and these only in the
-//! pieces in which they had to.
+//! Compares a file before and after byte by byte, in any format: nothing may differ but links, and these only in the required
+//! pieces.
 //!
-//! The walk does not know where a parser saw the links. So what a parser overlooks, such as white space in a tag, is seen here,
-//! and what looks like a link but is none, such as one in a comment, is seen by the parser.
+//! The comparison does not know the parser's links. So it sees what a parser overlooks, such as white space in a tag. The
+//! parser sees false links, such as one in a comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use super::{
     spelling::{Layer, Spelled, ways},
 };
 
-/// How many bytes a character may take, spelled out; longer ones are not understood.
+/// The largest number of bytes of a spelled-out character; longer ones are not understood.
 const SPELLED: usize = 16;
-/// After so many edits that were tried the files are taken to differ.
+/// The number of tried edits after which the files count as different.
 const MOST_WAYS: usize = 1 << 20;
 
-/// Where the bytes before begin to differ in another way than by the edits, each of them as often as it stands there; none if
-/// they don't.
+/// The first difference that the edits do not explain, where each edit occurs as often as stated; none if there is no such
+/// difference.
 pub(super) fn stray(before: &[u8], after: &[u8], edits: &BTreeMap<Edit, usize>, format: Format) -> Option<usize> {
     let ways = ways(format);
     let longest = edits.keys().map(|(from, to)| from.len().max(to.len())).max().unwrap_or(0);
     let most = longest.saturating_mul(SPELLED) + SPELLED;
     let wanted: usize = edits.values().sum();
     let mut reached = 0;
-    // Where both sides have come by how many edits; one piece may begin like another, so there may be several ways on.
+    // The positions on both sides with the number of edits; one piece may begin like another, so there may be several paths.
     let mut open = vec![(0, 0, 0)];
     let mut seen = BTreeSet::new();
     while let Some((old, new, made)) = open.pop() {
@@ -37,7 +37,7 @@ pub(super) fn stray(before: &[u8], after: &[u8], edits: &BTreeMap<Edit, usize>, 
             }
             continue;
         }
-        // The piece that differs may have begun before the first byte that does.
+        // The differing piece may have begun before the first differing byte.
         let ends = (0..=same.min(most)).map(|back| {
             let (old, new) = (old + same - back, new + same - back);
             let ends = edits.keys().filter_map(|(from, to)| {
@@ -53,14 +53,14 @@ pub(super) fn stray(before: &[u8], after: &[u8], edits: &BTreeMap<Edit, usize>, 
     Some(reached)
 }
 
-/// How many bytes are the same at the beginning.
+/// The length of the common beginning.
 fn common(a: &[u8], b: &[u8]) -> usize {
     const STEP: usize = 64;
     let steps = a.chunks_exact(STEP).zip(b.chunks_exact(STEP)).take_while(|(a, b)| a == b).count() * STEP;
     steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many of the bytes spell the text that they begin with, if they do.
+/// The number of bytes that spell the text at their beginning, if they do.
 fn begins(raw: &[u8], text: &[u8], ways: &[&[Layer]]) -> Option<usize> {
     if raw.starts_with(text) {
         return Some(text.len());

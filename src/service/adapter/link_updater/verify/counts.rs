@@ -1,4 +1,4 @@
-//! Adds up what was measured, and compares it with what the record says.
+//! Adds up the measurements, and compares them with the record.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What was measured in one file, or in all.
+/// The measurements of one file, or of all.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) changed: u64,
@@ -23,7 +23,7 @@ pub(super) struct Tally {
     formats: BTreeMap<Format, Part>,
 }
 
-/// What was measured in the files of one format.
+/// The measurements of the files of one format.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
     /// All of them, changed or not.
@@ -44,17 +44,17 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Takes at most so many.
+    /// Keeps at most `most` URLs.
     pub(super) fn new(most: u64, seed: u64) -> Self {
         Samples { most: usize::try_from(most).unwrap_or(usize::MAX), seed, chosen: BTreeMap::new() }
     }
 
-    /// True if none are wanted.
+    /// True if no samples are requested.
     pub(super) fn is_off(&self) -> bool {
         self.most == 0
     }
 
-    /// Takes a URL if its turn comes.
+    /// Takes a URL if its hash is among the smallest.
     pub(super) fn offer(&mut self, url: String) {
         let hash = Sha256::of(format!("{}\n{url}", self.seed).as_bytes());
         self.chosen.insert(hash, url);
@@ -63,7 +63,7 @@ impl Samples {
         }
     }
 
-    /// What was taken, sorted.
+    /// The chosen URLs, sorted.
     pub(super) fn into_urls(self) -> Vec<String> {
         let mut urls: Vec<String> = self.chosen.into_values().collect();
         urls.sort();
@@ -72,7 +72,7 @@ impl Samples {
 }
 
 impl Tally {
-    /// Of a file of a format.
+    /// A tally for a file of a format.
     pub(super) fn of(format: Option<Format>, samples: Samples) -> Self {
         let formats = format.map(|format| (format, Part { files: 1, ..Part::default() })).into_iter().collect();
         Tally { formats, samples, ..Tally::default() }
@@ -135,7 +135,7 @@ impl Tally {
         counts.into_iter().collect()
     }
 
-    /// Where the record says something else.
+    /// The differences from the record.
     pub(super) fn compare(&self, evidence: &Evidence<'_>) -> Vec<Failure> {
         let mut failures = Vec::new();
         let (baseline, manifest) = (evidence.baseline, evidence.manifest);

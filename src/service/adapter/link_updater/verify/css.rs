@@ -1,14 +1,14 @@
-//! Reads style sheets as CSS Syntax Level 3 takes them apart into tokens.
+//! Reads style sheets by the tokens of CSS Syntax Level 3.
 
 use super::{
     page::{Page, strip},
     spelling::{Layer, Spelled},
 };
 
-/// What is open.
+/// An open construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
-    /// `url(` before a string, or `src(`, until the string was there.
+    /// `url(` before a string, or `src(`, until the string has come.
     Address,
     /// `image-set(`: every string in it is an address.
     Images,
@@ -18,27 +18,27 @@ enum Open {
     Curly,
 }
 
-/// What an at-rule makes of the next address.
+/// The effect of an at-rule on the next address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     None,
     /// A string is an address.
     Import,
-    /// Addresses are names, as long as so much is open or more.
+    /// Addresses are names, as long as at least this many constructs are open.
     Namespace(usize),
 }
 
 struct Reader<'a, 'p> {
     bytes: &'a [u8],
     at: usize,
-    /// How much was noted or taken.
+    /// The end of the bytes that are recorded or taken.
     copied: usize,
     open: Vec<Open>,
     rule: Rule,
     page: &'p mut Page,
 }
 
-/// Reads a style sheet, or what a style attribute holds.
+/// Reads a style sheet, or the content of a style attribute.
 pub(super) fn read(bytes: &[u8], page: &mut Page) {
     let mut reader = Reader { bytes, at: 0, copied: 0, open: Vec::new(), rule: Rule::None, page };
     while reader.at < bytes.len() {
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
         self.open.push(open);
     }
 
-    /// A semicolon or a block ends a rule that is not within something.
+    /// A semicolon or a block ends a rule at the top level.
     fn ends_rule(&mut self) {
         if matches!(self.rule, Rule::Namespace(depth) if self.open.len() <= depth) {
             self.rule = Rule::None;
@@ -125,7 +125,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Something else stands where a string might have been an address.
+    /// Another token stands where a string might have been an address.
     fn other(&mut self) {
         if self.rule == Rule::Import {
             self.rule = Rule::None;
@@ -175,7 +175,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Goes past a name; gives it in lower case.
+    /// Skips a name; returns it in lower case.
     fn name(&mut self) -> Vec<u8> {
         let start = self.at;
         while self.at < self.bytes.len() {
@@ -192,7 +192,7 @@ impl Reader<'_, '_> {
         name
     }
 
-    /// How long the escape is.
+    /// The length of the escape.
     fn escaped(&self) -> usize {
         let (_, digits) = super::spelling::number(&self.bytes[self.at + 1..], 16, 6);
         match digits {
@@ -224,7 +224,7 @@ impl Reader<'_, '_> {
         });
     }
 
-    /// What follows `url(` without a quotation mark.
+    /// The text after `url(` without a quotation mark.
     fn unquoted(&mut self) {
         while is_space(self.peek(0)) {
             self.at += 1;
@@ -248,7 +248,7 @@ impl Reader<'_, '_> {
         self.at += 1;
     }
 
-    /// Goes past what is left of a `url(` that is none.
+    /// Skips the rest of an invalid `url(`.
     fn remnants(&mut self) {
         while self.at < self.bytes.len() && self.peek(0) != b')' {
             self.at += if self.escape(0) { self.escaped() } else { 1 };
@@ -263,7 +263,7 @@ impl Reader<'_, '_> {
         while self.at < self.bytes.len() {
             match self.peek(0) {
                 byte if byte == quote => break,
-                // A string that does not end is none.
+                // An unterminated string is not a string.
                 byte if is_line_end(byte) => return self.other(),
                 b'\\' if self.escape(0) => self.at += self.escaped(),
                 b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.at += 3,

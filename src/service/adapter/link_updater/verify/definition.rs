@@ -1,6 +1,6 @@
 //! Finds the definitions of links in Markdown, which its tree does not hold.
 //!
-//! Every place that looks like one gets a destination of our own making. Those that don't turn up in any text were definitions.
+//! Every candidate gets a destination of our own making. The ones that don't turn up in any text were definitions.
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
@@ -8,31 +8,31 @@ use comrak::nodes::NodeValue;
 
 use super::spelling::{Layer, Spelled};
 
-/// No label is longer, in bytes.
+/// The limit of bytes of a label.
 const LONGEST_LABEL: usize = 4100;
-/// Footnotes in one another on a line, and a definition in the last.
+/// The limit of nested footnotes on a line, with a definition in the last.
 const MOST_LABELS: usize = 16;
-/// A destination with more parentheses in one another is none.
+/// The limit of nested parentheses in a destination.
 const MOST_OPEN: usize = 32;
 
-/// A place that looks as a definition does.
+/// A place that resembles a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// Its destination, without brackets.
     pub(super) place: Range<usize>,
     /// From the beginning of its line to the end of its title.
     pub(super) whole: Range<usize>,
-    /// Another one may begin in its destination.
+    /// True if another one may begin in its destination.
     pub(super) is_outer: bool,
 }
 
-/// Letters that stand for something else while the parser reads.
+/// Placeholders for the parser's input.
 pub(super) struct Marks {
-    /// Nothing in the file contains it.
+    /// A text that the file does not contain.
     head: String,
 }
 
-/// Every place where a definition's destination may stand: a definition begins its line, after marks of containers.
+/// Every possible place of a definition's destination: a definition begins its line, after marks of containers.
 pub(super) fn candidates(source: &str) -> Vec<Candidate> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn candidates(source: &str) -> Vec<Candidate> {
     found
 }
 
-/// The one whose label ends there, with its colon.
+/// The candidate whose label ends there, with its colon.
 fn candidate(source: &str, line: usize, label_end: usize) -> Option<Candidate> {
     let bytes = source.as_bytes();
     let start = gap(bytes, label_end);
@@ -69,7 +69,7 @@ fn candidate(source: &str, line: usize, label_end: usize) -> Option<Candidate> {
     (!place.is_empty()).then_some(Candidate { whole: line..end, place, is_outer })
 }
 
-/// Where a label that begins there ends, with its colon.
+/// The end of a label that begins there, with its colon.
 fn label_end(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'[') {
         return None;
@@ -86,7 +86,7 @@ fn label_end(bytes: &[u8], start: usize) -> Option<usize> {
     None
 }
 
-/// Past white space with one line end at most, and the marks of containers after it.
+/// Skips white space with at most one line end, and the marks of containers after it.
 fn gap(bytes: &[u8], from: usize) -> usize {
     let skip = |at: usize, what: &[u8]| at + bytes[at..].iter().take_while(|byte| what.contains(byte)).count();
     let at = skip(from, b" \t");
@@ -97,7 +97,7 @@ fn gap(bytes: &[u8], from: usize) -> usize {
     }
 }
 
-/// How long a destination in angle brackets is; 0 if it is none.
+/// The length of a destination in angle brackets; 0 if it is none.
 fn pointed(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -111,7 +111,7 @@ fn pointed(bytes: &[u8]) -> usize {
     0
 }
 
-/// How long a destination without brackets is; 0 if its parentheses don't match.
+/// The length of a destination without brackets; 0 if its parentheses don't match.
 fn balanced(bytes: &[u8]) -> usize {
     let mut open = 0;
     let mut at = 0;
@@ -129,7 +129,7 @@ fn balanced(bytes: &[u8]) -> usize {
     if open == 0 { at } else { 0 }
 }
 
-/// How long a title after a destination is, with the space before it.
+/// The length of a title after a destination, with the space before it.
 fn title(bytes: &[u8]) -> usize {
     let bracket = usize::from(bytes.first() == Some(&b'>'));
     let start = gap(bytes, bracket);
@@ -158,8 +158,8 @@ impl Marks {
         Marks { head: head.unwrap_or_default() }
     }
 
-    /// The text with a mark in place of each destination, of each `&`, and before the scheme of what may be a URL in angle
-    /// brackets: what they spell is not decoded, and known afterwards.
+    /// The text with a mark in place of each destination, of each `&`, and before the scheme of a possible URL in angle
+    /// brackets. Their spelling is not decoded, and is known afterwards.
     pub(super) fn set(&self, source: &str, places: &[&Candidate]) -> String {
         let mut marked = String::with_capacity(source.len());
         let mut copied = 0;
@@ -191,7 +191,7 @@ impl Marks {
         marked.push_str(&source[copied..]);
     }
 
-    /// What stood in the file.
+    /// The original text of the file.
     pub(super) fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !text.contains(&self.head) {
             return Cow::Borrowed(text);
@@ -200,7 +200,7 @@ impl Marks {
         Cow::Owned(["s", "x"].iter().fold(text, |text, kind| text.replace(&format!("{}{kind}", self.head), "")))
     }
 
-    /// What a destination stands for, whose backslashes the parser has taken away.
+    /// The meaning of a destination, whose backslashes the parser has removed.
     pub(super) fn destination(&self, url: &str) -> Vec<u8> {
         let escaped = url.replace(&format!("&{}x", self.head), "&amp;");
         Spelled::decode(self.restore(&escaped).as_bytes(), &[Layer::Entities]).bytes
@@ -211,7 +211,7 @@ impl Marks {
         url.strip_prefix(&self.head).is_some_and(|rest| rest.starts_with('s'))
     }
 
-    /// The number of the mark that a text is.
+    /// The number of the mark if a text is one.
     pub(super) fn whole(&self, text: &str) -> Option<usize> {
         text.strip_prefix(&self.head)?.strip_suffix('z')?.parse().ok()
     }

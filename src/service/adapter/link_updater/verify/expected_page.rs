@@ -1,8 +1,8 @@
-//! Makes the page that should have come of another, to be compared byte by byte.
+//! Computes the expected page after a move, for a comparison byte by byte.
 //!
-//! Most pages that changed can be told like that from one reading: only letters, digits and the few signs of a plain origin are
-//! put into values that have no other spelling, so that whoever reads the page sees the same tags, and in them the links that
-//! were put there. Where that is not certain, nothing is made, and the page after has to be read like the page before.
+//! One reading suffices for most changed pages. Only letters, digits and the few signs of a plain origin are put into values
+//! without other spellings. So every reader sees the same tags, and in them the new links. Where that is uncertain, there is no
+//! expected page, and the page after must be read like the page before.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use super::{
 
 /// A link that moves.
 pub(super) struct Step<'p> {
-    /// What it was.
+    /// The old link.
     pub(super) old: &'p Link,
-    /// What it becomes.
+    /// The new link.
     pub(super) new: Link,
-    /// Where it stands.
+    /// Its place.
     place: Range<usize>,
 }
 
-/// Each link of a page that has to move; none if one of them is spelled out, or the page was to be left alone.
+/// Each link of a page that must move; none if one of them is spelled out, or the page was to be left alone.
 pub(super) fn steps<'p>(page: &'p Page, aim: &Aim) -> Option<Vec<Step<'p>>> {
     if page.doubt.is_some() {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn steps<'p>(page: &'p Page, aim: &Aim) -> Option<Vec<Step<'p>>> {
     wanted.map(step).collect()
 }
 
-/// True if the bytes after are those before with the steps made, and nothing else.
+/// True if the bytes after are exactly those before with the steps made.
 pub(super) fn is_made_by(steps: &[Step<'_>], before: &[u8], after: &[u8]) -> bool {
     let mut copied = 0;
     let mut rest = Some(after);
@@ -61,7 +61,7 @@ mod tests {
     use super::{super::markup, *};
     use crate::service::adapter::link_updater::params::Move;
 
-    /// What is made of a page; none if it has to be read in full.
+    /// The expected page; none if the page must be read in full.
     fn made(html: &str, to: &str) -> Option<String> {
         let step = Move { from_hosts: vec!["old.example".to_owned()], to_host: to.to_owned() };
         let aim = Aim::new(&[step]).unwrap();

@@ -1,4 +1,4 @@
-//! Where links should be: the parameters and a link as the URL standard takes them apart.
+//! The expected targets of links, from the parameters and the URL standard's parts of a link.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::{
     service::adapter::link_updater::params::Move,
 };
 
-/// A URL as it stands in a page, decoded.
+/// A URL from a page, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link(pub(super) Vec<u8>);
 
-/// A piece of a link, decoded, and what it had to become.
+/// A piece of a link, decoded, with its required replacement.
 pub(super) type Edit = (Vec<u8>, Vec<u8>);
 
-/// What is wrong with a link that moved.
+/// The defect of a moved link.
 type Reason = String;
 
 impl Link {
@@ -25,7 +25,7 @@ impl Link {
         String::from_utf8_lossy(&self.0).escape_debug().to_string()
     }
 
-    /// What the link means if it names its host by itself, on a page that was fetched by https.
+    /// The URL of a link that names its host by itself, on a page fetched by https.
     pub(super) fn meaning(&self) -> Option<Url> {
         let mut text = String::from_utf8_lossy(&self.0).into_owned();
         text.retain(|c| !"\t\n\r".contains(c));
@@ -43,7 +43,7 @@ impl Link {
         Url::parse(&format!("{scheme}{rest}")).ok()
     }
 
-    /// The parts of the text of a link that means something.
+    /// The parts of the text of a valid link.
     fn parts(&self) -> Parts<'_> {
         let text = self.0.as_slice();
         let end = text.iter().rposition(|byte| *byte > b' ').map_or(0, |last| last + 1);
@@ -55,14 +55,14 @@ impl Link {
         }
         let length = text[authority..end].iter().position(|byte| b"/\\?#".contains(byte));
         let path = length.map_or(end, |length| authority + length);
-        // What a browser drops behind the host goes with the path.
+        // Characters that a browser drops behind the host belong to the path.
         let dropped = text[authority..path].iter().rev().take_while(|byte| b"\t\n\r".contains(byte)).count();
         let path = path - dropped;
         let host =
             text[authority..path].iter().rposition(|byte| *byte == b'@').map_or(authority, |at| authority + at + 1);
         let length = text[path..end].iter().position(|byte| b"?#".contains(byte));
         let query = length.map_or(end, |length| path + length);
-        // Without a path it goes with what comes then.
+        // Without a path they belong to the next part.
         let query = if query == path + dropped { path } else { query };
         Parts {
             scheme: &text[start..authority],
@@ -74,7 +74,7 @@ impl Link {
     }
 }
 
-/// A link's text, taken apart.
+/// The parts of a link's text.
 #[derive(Debug)]
 struct Parts<'a> {
     /// With the slashes after it.
@@ -88,15 +88,15 @@ struct Parts<'a> {
     rest: &'a [u8],
 }
 
-/// Where links go.
+/// The target of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Goal {
     origin: String,
-    /// What stands before every path: nothing, or a path without a final slash.
+    /// The prefix of every path: nothing, or a path without a final slash.
     prefix: String,
 }
 
-/// What should move where.
+/// The required moves.
 #[derive(Debug)]
 pub(super) struct Aim(BTreeMap<String, Goal>);
 
@@ -135,13 +135,13 @@ impl Aim {
         self.0.keys().filter_map(host).collect()
     }
 
-    /// True if the link has to move.
+    /// True if the link must move.
     pub(super) fn wants(&self, link: &Link) -> bool {
         link.meaning().is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
     }
 
-    /// What has to become of a link if it and what replaces its head are written so plainly that they mean the same in every
-    /// place of HTML; else none.
+    /// The required link, if it and the replacement of its head are so plain that they mean the same in every place of HTML;
+    /// else none.
     pub(super) fn plain(&self, old: &Link) -> Option<Link> {
         let goal = self.0.get(&old.meaning()?.origin().ascii_serialization())?;
         let (scheme, authority) = goal.origin.split_once("://")?;
@@ -158,7 +158,7 @@ impl Aim {
         (!is_spelled && self.judge(old, &new).is_ok()).then_some(new)
     }
 
-    /// The pieces in which a link may differ from what it was; why it is not what should have become of it, if it is not.
+    /// The pieces in which a link may differ from the old one; an error is the reason that it is not the required link.
     pub(super) fn judge(&self, old: &Link, new: &Link) -> Result<Vec<Edit>, Reason> {
         let meant = old.meaning().and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));
         let Some((goal, was)) = meant else {
@@ -203,7 +203,7 @@ impl Goal {
         Ok(Goal { origin: place(text)?, prefix })
     }
 
-    /// What differs; none if more does than may.
+    /// The differences; none if they go beyond the permitted ones.
     fn edits(&self, old: &Parts<'_>, new: &Parts<'_>, path: &str) -> Option<Vec<Edit>> {
         let (scheme, authority) = self.origin.split_once("://")?;
         let stays_relative = scheme == "https" && !old.scheme.contains(&b':');
@@ -227,7 +227,7 @@ impl Goal {
         (old.user == new.user).then_some(edits)
     }
 
-    /// Whether a path means the same behind the prefix, as it is written.
+    /// True if a path, as written, means the same behind the prefix.
     fn keeps(&self, written: &[u8], path: &str) -> bool {
         let prefix = self.prefix.as_str();
         let joined = format!("{prefix}{}", String::from_utf8_lossy(written));
@@ -309,7 +309,7 @@ mod tests {
         }
         assert!(misses("http://a.example/x", "https://b.example:443/x"));
         assert!(misses("//a.example/x", "https://b.example/x"));
-        // The same to a browser, and still not what stood there.
+        // The same to a browser, but not the original spelling.
         for (old, new) in [("/ü", "/%C3%BC"), ("/a/../b", "/b"), ("", "/"), ("/", ""), ("?a b", "?a%20b")] {
             assert!(misses(&format!("http://a.example{old}"), &format!("https://b.example{new}")), "{old} {new}");
         }

@@ -1,11 +1,11 @@
-//! Knows which elements around a place are SVG's or MathML's, and when that can't be known.
+//! Tracks the elements of SVG and MathML around a place, and recognises undecidable cases.
 //!
-//! Inside `<svg>` and `<math>` every element is kept; outside only names are. A tag that would have a browser mend the tree
+//! Inside `<svg>` and `<math>` every element is kept; outside only names are. A tag that would make a browser repair the tree
 //! across that border makes the page doubtful, and a doubtful page must not have been changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whose element it is.
+/// The namespace of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
     Html,
@@ -18,11 +18,11 @@ pub(super) enum Space {
 pub(super) struct Opened<'a> {
     /// Its name in lower case.
     pub(super) name: &'a [u8],
-    /// Ends with `/>`.
+    /// True if it ends with `/>`.
     pub(super) closed: bool,
-    /// The attributes of `<font>` that HTML knows are there.
+    /// True if it has attributes that HTML defines for `<font>`.
     pub(super) styled: bool,
-    /// The `encoding` is one of HTML.
+    /// True if the `encoding` is one of HTML.
     pub(super) holds_html: bool,
 }
 
@@ -30,22 +30,22 @@ pub(super) struct Opened<'a> {
 struct Node {
     name: Vec<u8>,
     space: Space,
-    /// Tags in it are read as HTML's although it is not.
+    /// True if tags in it are read as HTML's although it is not.
     hosts_html: bool,
 }
 
-/// The open elements from the outermost foreign one on, and what was seen elsewhere.
+/// The open elements from the outermost foreign one on, and names seen elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     nodes: Vec<Node>,
-    /// How many of `nodes` are of HTML.
+    /// The number of HTML elements in `nodes`.
     html: usize,
-    /// How many of the other nodes have a name.
+    /// The number of each name among the other nodes.
     foreign: BTreeMap<Vec<u8>, usize>,
     elsewhere: BTreeSet<Vec<u8>>,
     select: Select,
     template_is_new: bool,
-    /// A browser may see another tree than this.
+    /// True if a browser may build another tree.
     pub(super) doubtful: bool,
 }
 
@@ -59,7 +59,7 @@ enum Select {
 }
 
 impl Nest {
-    /// Whose the innermost open element is. An element that hosts HTML is still foreign.
+    /// The namespace of the innermost open element. An element that hosts HTML is still foreign.
     pub(super) fn space(&self) -> Space {
         self.nodes.last().map_or(Space::Html, |node| node.space)
     }
@@ -69,7 +69,7 @@ impl Nest {
         self.select != Select::Closed
     }
 
-    /// Whether the start tag that comes is HTML's, and, where it is, may begin text.
+    /// The namespace of the next start tag; as an HTML tag it may begin text.
     pub(super) fn start(&mut self, tag: Opened<'_>) -> Space {
         let mut html = self.nodes.last().is_none_or(|node| node.space == Space::Html || node.hosts_html);
         if !html && leaves(tag) {
@@ -131,7 +131,7 @@ impl Nest {
         space
     }
 
-    /// Some elements make a browser drop what is in them, and not all browsers drop the same.
+    /// Some elements make a browser drop their contents, and browsers differ in the dropped parts.
     fn dropped(&mut self, name: &[u8], space: Space) {
         let text: &[&[u8]] = &[b"iframe", b"noembed", b"noscript", b"style", b"title", b"xmp", b"plaintext"];
         let reads_on = space != Space::Html || text.contains(&name);
@@ -167,7 +167,7 @@ impl Nest {
         }
         let Some(last) = self.nodes.last() else { return };
         if last.space == Space::Html {
-            // An end tag that is not the innermost element's makes a browser guess.
+            // An end tag for another element than the innermost makes a browser guess.
             if last.name == name {
                 self.nodes.pop();
                 self.html -= 1;
@@ -193,7 +193,7 @@ impl Nest {
         }
     }
 
-    /// Takes the innermost foreign element away.
+    /// Removes the innermost foreign element.
     fn close(&mut self) {
         if let Some(node) = self.nodes.pop()
             && let Some(count) = self.foreign.get_mut(&node.name)
@@ -202,7 +202,7 @@ impl Nest {
         }
     }
 
-    /// Whether something outside could be closed, with all that is in it.
+    /// True if the tag could close an element outside, with its content.
     fn closes_outside(&self, name: &[u8]) -> bool {
         match name {
             b"body" | b"html" => false,

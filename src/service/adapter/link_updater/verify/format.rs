@@ -1,4 +1,4 @@
-//! What a file is, by its name, and how it is read.
+//! The format of a file by its name, and its reader.
 
 use super::{
     css, json, markdown, markup,
@@ -10,7 +10,7 @@ use crate::{
     service::adapter::link_updater::params::{Include, Params},
 };
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
     Html,
@@ -27,7 +27,7 @@ impl Format {
     pub(super) const ALL: &[Format] =
         &[Format::Html, Format::Markdown, Format::Css, Format::Xml, Format::Text, Format::Json];
 
-    /// By the last extension, in lower or upper case.
+    /// The format by the last extension, in lower or upper case.
     pub(super) fn of(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit_once('.')?;
         let lower = extension.to_ascii_lowercase();
@@ -45,7 +45,7 @@ impl Format {
         }
     }
 
-    /// As it stands in the names of counts.
+    /// The name in counts.
     pub(super) fn name(self) -> &'static str {
         match self {
             Format::Html => "html",

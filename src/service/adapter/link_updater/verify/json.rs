@@ -1,4 +1,4 @@
-//! Reads the strings of JSON: a parser says whether it is JSON, and a look at the quotation marks where they are.
+//! Reads the strings of JSON: a parser checks the syntax, and the quotation marks give the places.
 
 use serde::de::IgnoredAny;
 
@@ -7,14 +7,14 @@ use super::{
     spelling::{Layer, Spelled},
 };
 
-/// Reads a file; one that is no JSON was to be left alone.
+/// Reads a file; a file that is not JSON was to be left alone.
 pub(super) fn read_file(bytes: &[u8], page: &mut Page) {
     if !read(bytes, page) {
         page.doubt("it is no JSON, so it was to be left alone");
     }
 }
 
-/// Reads the values that are a URL from end to end; false if the bytes are no JSON.
+/// Reads the values that are a URL from end to end; false if the bytes are not JSON.
 pub(super) fn read(bytes: &[u8], page: &mut Page) -> bool {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() || std::str::from_utf8(bytes).is_err() {
         page.note(b'v', bytes);
@@ -40,7 +40,7 @@ pub(super) fn read(bytes: &[u8], page: &mut Page) -> bool {
     true
 }
 
-/// Where the string ends that begins there.
+/// The end of the string that begins there.
 fn closing(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {

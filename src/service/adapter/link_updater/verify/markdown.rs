@@ -69,7 +69,7 @@ fn options(source: &str) -> Options<'static> {
     options.extension.tasklist = true;
     let delimiter = if source.trim_start_matches('\u{feff}').starts_with("+++") { "+++" } else { "---" };
     options.extension.front_matter_delimiter = Some(delimiter.to_owned());
-    // Footnotes that nothing refers to, and escapes, would be gone.
+    // Footnotes without references, and escapes, would be gone.
     options.parse.leave_footnote_definitions = true;
     options.parse.escaped_char_spans = true;
     options
@@ -89,7 +89,7 @@ fn parse<'a>(tree: &'a Arena<'a>, source: &str, pulse: Pulse<'_>) -> Result<Node
     })
 }
 
-/// Those that are definitions.
+/// The candidates that are definitions.
 fn confirmed<'c>(
     mut places: Vec<&'c Candidate>,
     source: &str,
@@ -118,11 +118,11 @@ struct Reader<'p> {
     page: &'p mut Page,
     pulse: Pulse<'p>,
     marks: &'p Marks,
-    /// How many links and images are open.
+    /// The number of open links and images.
     linked: usize,
-    /// Running text as it is written, across emphasis.
+    /// Running text in its source form, across emphasis.
     text: String,
-    /// Marks that are not where they should be.
+    /// Marks in unexpected places.
     seen: BTreeSet<usize>,
 }
 
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
         self.page.note(b'n', value.xml_node_name().as_bytes());
         match value {
-            // What stands in angle brackets is the URL itself.
+            // The text in angle brackets is the URL itself.
             NodeValue::Text(text) if self.marks.is_bracketed(text) => {}
             NodeValue::FrontMatter(text) => text::read(self.marks.restore(text).as_bytes(), self.page),
             NodeValue::HtmlInline(html) => return self.html(html),
@@ -160,7 +160,7 @@ impl Reader<'_> {
             }
             NodeValue::FootnoteReference(footnote) => self.page.note(b'f', footnote.name.as_bytes()),
             NodeValue::TaskItem(item) => self.page.note(b'i', format!("{:?}", item.symbol).as_bytes()),
-            // Of the others everything that is known is the author's.
+            // Everything known of the others is the author's.
             other => self.page.note(b'k', self.marks.restore(&format!("{other:?}")).as_bytes()),
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Reader<'_> {
     }
 }
 
-/// How what does not interrupt a URL is written; which of two signs it is makes no difference to where URLs end.
+/// The source form of a node that does not interrupt a URL; the choice between two signs does not change the end of a URL.
 fn sign(value: &NodeValue) -> Option<&'static str> {
     match value {
         NodeValue::Emph => Some("*"),

@@ -1,4 +1,4 @@
-//! Reads a page with a tokenizer of its own: the URLs in its attributes, and everything else to compare.
+//! Reads a page with a separate tokenizer: the URLs in its attributes, and everything else for comparison.
 
 use html5gum::{
     Emitter, ForwardingEmitter, Span, State, Tokenizer,
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Events between two questions whether to go on.
+/// Events between two calls of the pulse.
 const EVENTS: u32 = 1 << 12;
 
-/// What a tokenizer says about a tag, comment or script that does not end.
+/// The tokenizer's errors about a tag, comment or script that does not end.
 const UNFINISHED: &[html5gum::Error] = &[
     html5gum::Error::EofInCdata,
     html5gum::Error::EofInComment,
@@ -47,20 +47,20 @@ fn read_part(bytes: &[u8], in_noscript: bool, pulse: Pulse<'_>, page: &mut Page)
         unfinished: &mut unfinished,
     };
     let mut tokens = Tokenizer::new_with_emitter(bytes, Switch(CallbackEmitter::new(reader)));
-    // Reading from memory can't fail, and the only token is that somebody wants it to stop.
+    // Reading from memory can't fail, and the only token is a request to stop.
     match tokens.next() {
         Some(Ok(stop)) => return Err(stop),
         Some(Err(never)) => match never {},
         None => drop(tokens),
     }
-    // Where no scripts run, the end of a noscript element does not end what is open in it.
+    // Without scripts, the end of a noscript element does not close the elements open in it.
     if in_noscript && unfinished {
         page.doubt(MENDED);
     }
     Ok(())
 }
 
-/// What the text that comes is.
+/// The kind of the next text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Plain,
@@ -74,13 +74,13 @@ struct Reader<'p> {
     page: &'p mut Page,
     in_noscript: bool,
     pulse: Pulse<'p>,
-    /// How many there were, so that not each of them asks.
+    /// The number of events, so that only some of them call the pulse.
     events: u32,
     nest: Nest,
     tag: Tag,
     in_tag: bool,
     text: Text,
-    /// True while something is open that would go on after the part that is read.
+    /// True while an open construct would continue after this part.
     unfinished: &'p mut bool,
 }
 
@@ -111,7 +111,7 @@ impl Callback<Error, usize> for Reader<'_> {
                 }
                 Some(_) | None => self.page.note(b'd', value),
             },
-            // The emitter around this one looks at the tag, then closes it.
+            // The emitter around this one examines the tag, then closes it.
             CallbackEvent::CloseStartTag { self_closing } => self.tag.self_closing = self_closing,
             CallbackEvent::EndTag { name } => {
                 self.in_tag = false;
@@ -125,7 +125,7 @@ impl Callback<Error, usize> for Reader<'_> {
                 Text::Plain => self.page.note(b't', value),
                 Text::Noscript => return read_part(value, true, self.pulse, self.page).err(),
                 Text::Style => css::read(value, self.page),
-                // What is no JSON is text.
+                // Data that is not JSON is text.
                 Text::Data => drop(json::read(value, self.page)),
             },
             CallbackEvent::Comment { value } => self.page.note(b'c', value),
@@ -137,7 +137,7 @@ impl Callback<Error, usize> for Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// A start tag is complete: follows the namespaces, takes its URLs, and says how to go on reading.
+    /// Takes a complete start tag: follows the namespaces, takes its URLs, and returns the tokenizer's next state.
     fn start(&mut self) -> Option<State> {
         if !std::mem::take(&mut self.in_tag) {
             return None;
@@ -146,7 +146,7 @@ impl Reader<'_> {
         let space = self.nest.start(tag.opened());
         self.check_nest();
         self.page.note(b's', &tag.name);
-        // What hosts HTML has no links of its own.
+        // Elements that host HTML have no links of their own.
         let in_svg = space == Space::Svg && !matches!(tag.name.as_slice(), b"desc" | b"title" | b"foreignobject");
         for Attribute { name, value, place } in &tag.attributes {
             if name == b"style" {
@@ -193,7 +193,7 @@ impl Reader<'_> {
     }
 }
 
-/// Tells the tokenizer what a tree would tell it.
+/// Corrects the tokenizer by knowledge of the tree.
 struct Switch<'p>(CallbackEmitter<Reader<'p>, Error, usize>);
 
 impl ForwardingEmitter for Switch<'_> {
@@ -204,12 +204,12 @@ impl ForwardingEmitter for Switch<'_> {
     }
 
     fn should_emit_errors(&mut self) -> bool {
-        // They tell what a noscript element leaves open; elsewhere nobody asks.
+        // They tell the open constructs of a noscript element; elsewhere they do not matter.
         self.0.callback_mut().in_noscript
     }
 
     fn emit_current_tag(&mut self) -> Option<State> {
-        // The inner emitter would guess by names alone; it is not asked to.
+        // The inner emitter would guess by names alone; its guess is unused.
         let _guess: Option<State> = self.0.emit_current_tag();
         let next = self.0.callback_mut().start();
         if next.is_some() {

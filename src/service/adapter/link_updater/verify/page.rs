@@ -1,30 +1,30 @@
-//! What a file holds: its links in their order, and everything else, to be compared.
+//! The contents of a file: its links in order, and everything else for comparison.
 
 use super::expected_target::Link;
 use crate::base::error::Error;
 
-/// Says whether to go on.
+/// The check for cancellation.
 pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// Every URL in a place for one, relative ones too, in the order in which they are read.
+    /// Every URL in a place for one, relative ones too, in reading order.
     pub(super) links: Vec<Link>,
-    /// Where each link stands in a page whose rest is not kept; none for one that is spelled out.
+    /// The place of each link in a page whose rest is not kept; none for one that is spelled out.
     pub(super) places: Vec<Option<usize>>,
-    /// Everything else: tags, text, comments, other attributes, what stands around the URLs.
+    /// Everything else: tags, text, comments, other attributes, the text around the URLs.
     pub(super) rest: Vec<u8>,
-    /// Why it was to be left alone, if it was.
+    /// The reason to leave it alone, if any.
     pub(super) doubt: Option<&'static str>,
-    /// True if JSON-LD is looked at.
+    /// True if JSON-LD is read.
     pub(super) json_ld: bool,
-    /// True if only links and their places are wanted.
+    /// True if only links and their places are needed.
     pub(super) is_brief: bool,
 }
 
 impl Page {
-    /// Notes something that has to stay.
+    /// Records a part that must stay.
     pub(super) fn note(&mut self, kind: u8, bytes: &[u8]) {
         if self.is_brief {
             return;
@@ -41,7 +41,7 @@ impl Page {
         self.places.push(None);
     }
 
-    /// Says where the value stood whose URLs were taken last, each as it is written.
+    /// Records the place of the value with the last URLs, each in its plain spelling.
     pub(super) fn placed(&mut self, at: Option<usize>, urls: &[(usize, usize)]) {
         let first = self.places.len().saturating_sub(urls.len());
         for (place, (start, _)) in self.places[first..].iter_mut().zip(urls) {
@@ -49,7 +49,7 @@ impl Page {
         }
     }
 
-    /// Takes a link, if something stands there.
+    /// Takes a link, unless it is empty.
     pub(super) fn address(&mut self, text: &[u8]) {
         match strip(text, 0, text.len()) {
             Some(_) => self.link(text),
@@ -68,13 +68,13 @@ impl Page {
         self.note(b'v', &value[copied..]);
     }
 
-    /// It was to be left alone.
+    /// Marks the file as one to leave alone.
     pub(super) fn doubt(&mut self, reason: &'static str) {
         self.doubt.get_or_insert(reason);
     }
 }
 
-/// The range without controls and spaces at its ends; none if nothing is left.
+/// The range without controls and spaces at its ends; none if it is empty.
 pub(super) fn strip(value: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
     while start < end && value[start] <= b' ' {
         start += 1;

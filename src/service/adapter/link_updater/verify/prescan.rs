@@ -1,8 +1,8 @@
-//! A quick look at bytes: may an old host stand in them, in any spelling that the format allows?
+//! A quick search of bytes for old hosts, in any spelling that the format allows.
 //!
-//! A link that names its host has two slashes before it, or a user and an `@`. So whatever follows such a place is looked at: few
-//! bytes, however many hosts there are. Slashes and hosts that are spelled out need rarer bytes: `&`, `\`, `%`, line ends
-//! within, letters that are not ASCII. These places are decoded, in each way that the format has.
+//! A link that names its host has two slashes before it, or a user and an `@`. So the search examines the bytes after such a
+//! place: few bytes, for any number of hosts. Spelled-out slashes and hosts need rarer bytes: `&`, `\`, `%`, line ends within,
+//! letters beyond ASCII. It decodes these places, in each way of the format.
 
 use std::{cell::Cell, collections::BTreeSet};
 
@@ -14,37 +14,37 @@ use super::{
     spelling::{Layer, Spelled, number, ways},
 };
 
-/// How far a host that is spelled out is decoded at first, and at last; one that does not end before may be anything.
+/// The length up to which a spelled-out host is decoded, first and at most; a longer one may be anything.
 const WINDOWS: (usize, usize) = (96, 1 << 10);
 
-/// A reference or an escape that is cut off leaves so many bytes.
+/// The number of bytes that a cut-off reference or escape leaves.
 const LONGEST_CHARACTER: usize = 40;
 
-/// Knows which bytes call for a parser.
+/// Recognises bytes that need a parser.
 #[derive(Debug)]
 pub(super) struct Sieve {
-    /// As the URL standard writes them; none if one of them has spellings that this search does not know.
+    /// The hosts as the URL standard writes them; none if one of them has spellings unknown to this search.
     hosts: Option<BTreeSet<Vec<u8>>>,
     /// The lengths of the shortest and the longest.
     lengths: (usize, usize),
-    /// The letters of one of them may be others in a page.
+    /// True if letters of one of them may be others in a page.
     has_punycode: bool,
 }
 
-/// What is searched, and for what.
+/// The bytes to search, and the hosts.
 struct Search<'a> {
     hosts: &'a BTreeSet<Vec<u8>>,
     lengths: (usize, usize),
     has_punycode: bool,
     bytes: &'a [u8],
     ways: &'static [&'static [Layer]],
-    /// White space and marks of containers may stand where a line begins.
+    /// True if white space and marks of containers may stand at the beginning of a line.
     has_marks: bool,
-    /// The last slashes that were looked behind, so that many of them are not looked at many times.
+    /// The last slashes that were examined, so that a long row of them is read once.
     skipped: Cell<Skipped>,
 }
 
-/// Slashes and what may stand among them.
+/// Slashes and the characters allowed among them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Skipped {
     from: usize,
@@ -94,18 +94,18 @@ impl Search<'_> {
         memmem::find_iter(self.bytes, b"//").any(|at| self.host(at + 2))
     }
 
-    /// White space that a browser drops may stand between the slashes.
+    /// True if a host follows slashes with dropped white space between them.
     fn slashes_apart(&self) -> bool {
         let apart = |needle: &[u8]| memmem::find_iter(self.bytes, needle).any(|at| self.host(at + 1));
         apart(b"/\n") || apart(b"/\r") || apart(b"/\t")
     }
 
-    /// Slashes and `@` that are spelled out, backslashes, and hosts after a user.
+    /// True if a host follows spelled-out slashes or `@`, backslashes, or a user.
     fn rare_bytes(&self) -> bool {
         memchr3_iter(b'\\', b'@', b'&', self.bytes).any(|at| {
             let after_slash = at > 0 && self.bytes[at - 1] == b'/';
             let rest = &self.bytes[at + 1..];
-            // What a browser drops matters only behind a slash.
+            // Characters that a browser drops matter only behind a slash.
             let dropped = |number: u32| matches!(number, 9 | 10 | 13);
             let counts = |number: u32| matches!(number, 47 | 64 | 92) || after_slash && dropped(number);
             match (self.bytes[at], rest) {
@@ -119,7 +119,7 @@ impl Search<'_> {
         })
     }
 
-    /// True if what begins there, behind more slashes, may be one of the hosts.
+    /// True if the text there, behind more slashes, may be one of the hosts.
     fn host(&self, at: usize) -> bool {
         if (self.skipped.get().from..self.skipped.get().to).contains(&at) {
             return false;
@@ -129,7 +129,7 @@ impl Search<'_> {
         });
         let start = at + before.count();
         self.skipped.set(Skipped { from: at, to: start });
-        // The last backslash may be no slash, but begin the first letter.
+        // The last backslash may be the beginning of the first letter instead of a slash.
         let letter = start.checked_sub(1).filter(|before| self.bytes[*before] == b'\\');
         let is_letter = |number: u32| number >= 128 || u8::try_from(number).is_ok_and(is_plain);
         if letter.is_some_and(|at| escaped(&self.bytes[start..]).is_some_and(is_letter) && self.decoded(at)) {
@@ -142,7 +142,7 @@ impl Search<'_> {
         self.known(host) || goes_on && self.begins(host) && self.decoded(start)
     }
 
-    /// True if one of the hosts may begin like that, as it is written.
+    /// True if one of the hosts may begin like that, as written.
     fn begins(&self, head: &[u8]) -> bool {
         let head = head.to_ascii_lowercase();
         let next = self.hosts.range(head.clone()..).next();
@@ -153,12 +153,12 @@ impl Search<'_> {
         let (least, most) = self.lengths;
         let is_one =
             |host: &[u8]| (least..=most).contains(&host.len()) && self.hosts.contains(&host.to_ascii_lowercase());
-        // In running text what ends a sentence does not belong to it.
+        // In running text the end of a sentence does not belong to it.
         let end = host.iter().rposition(|byte| !matches!(byte, b'.' | b'_')).map_or(0, |last| last + 1);
         is_one(host) || end < host.len() && is_one(&host[..end])
     }
 
-    /// As `host`, of bytes that may be spelled out.
+    /// As `host`, for bytes that may be spelled out.
     fn decoded(&self, at: usize) -> bool {
         let within = |most: usize| {
             let end = self.bytes.len().min(at + most);
@@ -168,7 +168,7 @@ impl Search<'_> {
         within(WINDOWS.0).or_else(|| within(WINDOWS.1)).unwrap_or(true)
     }
 
-    /// Whether the bytes begin with one of the hosts, behind slashes; none if more bytes would tell.
+    /// True if the bytes begin with one of the hosts, behind slashes; none if the answer needs more bytes.
     fn is_host(&self, bytes: &[u8], way: &[Layer], ends: bool) -> Option<bool> {
         let decoded = Spelled::decode(bytes, way).bytes;
         let slashes = decoded.iter().take_while(|byte| matches!(byte, b'/' | b'\\' | b'@' | b'\t' | b'\n' | b'\r'));
@@ -195,12 +195,12 @@ impl Search<'_> {
     }
 }
 
-/// A byte that hosts have, and that nothing but itself can mean.
+/// True for a byte of hosts that has no other meaning.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
-/// What the reference means whose `&` stands before, as far as it matters.
+/// The code point of the reference after its `&`, as far as it matters.
 fn referred(bytes: &[u8]) -> Option<u32> {
     const NAMES: [(&[u8], u32); 5] = [(b"sol;", 47), (b"bsol;", 92), (b"commat;", 64), (b"Tab;", 9), (b"NewLine;", 10)];
     match bytes {
@@ -210,7 +210,7 @@ fn referred(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// What the escape of CSS or JSON means whose backslash stands before.
+/// The code point of the escape of CSS or JSON after its backslash.
 fn escaped(bytes: &[u8]) -> Option<u32> {
     let (digits, most) = if bytes.first() == Some(&b'u') { (&bytes[1..], 4) } else { (bytes, 6) };
     let (number, count) = number(digits, 16, most);
@@ -301,7 +301,7 @@ mod tests {
         assert!(!many.may_hold(b"a //h400.example.com/ //h3.example.comm/ h3.example.com", Format::Text));
     }
 
-    /// A character in one of its spellings; as it is if the format does not have that one.
+    /// A character in one of its spellings; unchanged if the format lacks that one.
     fn spell(format: Format, c: char, how: u8) -> String {
         let number = u32::from(c);
         let has_references = matches!(format, Format::Html | Format::Xml | Format::Markdown);
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// One kind of escape goes for a place; percent signs and letters that stand for others go with each.
+    /// One kind of escape suits a place; percent signs and letters that stand for others suit every kind.
     const KINDS: &[&[u8]] = &[&[0, 1, 2, 7, 8, 9, 10, 11, 12, 13], &[3, 4, 7, 8, 9, 12, 13], &[5, 6, 7, 8, 9, 12, 13]];
 
     proptest! {
@@ -343,7 +343,7 @@ mod tests {
                 let pick = |how: u8| if how.is_multiple_of(often) { kind[usize::from(how / often) % kind.len()] } else { 13 };
                 let host = "//old.example.com".chars().zip(&how);
                 let url: String = host.map(|(c, how)| spell(Format::ALL[n], c, pick(*how))).collect();
-                // What drops white space drops all of it.
+                // A format that drops white space drops all of it.
                 let joins = url.contains('\t') && after.starts_with(char::is_whitespace);
                 let after = if joins { "" } else { &after };
                 let text = format!("{before}{url}{after}");

@@ -1,4 +1,4 @@
-//! In how many ways a character may be written: character references, and the escapes of CSS, JSON and Markdown.
+//! The spellings of a character: character references, and the escapes of CSS, JSON and Markdown.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use html5gum::{Token, Tokenizer};
 
 use super::format::Format;
 
-/// The longest name that a character reference has in HTML is shorter.
+/// An upper limit for the names of character references in HTML.
 const LONGEST_NAME: usize = 40;
 
 /// One kind of spelling.
@@ -39,12 +39,12 @@ pub(super) fn ways(format: Format) -> &'static [&'static [Layer]] {
     }
 }
 
-/// Decoded bytes that know where they come from.
+/// Decoded bytes with their places in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spelled {
     /// The decoded bytes.
     pub(super) bytes: Vec<u8>,
-    /// For each of them where its spelling begins and ends.
+    /// The beginning and end of the spelling of each.
     places: Vec<(usize, usize)>,
 }
 
@@ -54,24 +54,24 @@ impl Spelled {
         Spelled { bytes: bytes.to_vec(), places: (0..bytes.len()).map(|at| (at, at + 1)).collect() }
     }
 
-    /// Takes the layers off, the outermost first.
+    /// Decodes the layers, the outermost first.
     pub(super) fn decode(bytes: &[u8], layers: &[Layer]) -> Self {
         layers.iter().fold(Spelled::plain(bytes), |spelled, layer| spelled.take_off(*layer))
     }
 
-    /// The raw bytes that spell some of the decoded.
+    /// The raw bytes that spell a range of the decoded ones.
     pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
         let start = self.places.get(range.start).map_or_else(|| self.end(), |place| place.0);
         let end = if range.is_empty() { start } else { self.places[range.end - 1].1 };
         start..end
     }
 
-    /// Where the spelling of the last byte ends.
+    /// The end of the spelling of the last byte.
     fn end(&self) -> usize {
         self.places.last().map_or(0, |place| place.1)
     }
 
-    /// Adds what comes after, `by` bytes further on.
+    /// Appends further bytes, whose places move by `by`.
     pub(super) fn extend(&mut self, more: &Spelled, by: usize) {
         self.bytes.extend_from_slice(&more.bytes);
         self.places.extend(more.places.iter().map(|(start, end)| (start + by, end + by)));
@@ -91,7 +91,7 @@ impl Spelled {
     }
 }
 
-/// Decodes what the bytes begin with; how many they are.
+/// Decodes the first unit of the bytes; returns its length.
 fn unit(layer: Layer, bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let spelled = match (layer, bytes[0]) {
         (Layer::References, b'&') => reference(bytes, out).map_or(0, |(length, _)| length),
@@ -130,13 +130,13 @@ fn push(out: &mut Vec<u8>, number: u32) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// The number that bytes begin with, and how many digits it has.
+/// The number at the beginning of the bytes, and the number of its digits.
 pub(super) fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
     let digits = bytes.iter().take(most).map_while(|byte| char::from(*byte).to_digit(radix));
     digits.fold((0, 0), |(n, count), digit| (n.saturating_mul(radix).saturating_add(digit), count + 1))
 }
 
-/// A reference at the beginning of the bytes as it is read in an attribute: how long it is, and whether it has a semicolon.
+/// A reference at the beginning of the bytes as in an attribute: its length, and true if it has a semicolon.
 fn reference(bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, bool)> {
     let (digits, end) = match bytes {
         [b'&', b'#', b'x' | b'X', hex @ ..] => {
@@ -158,7 +158,7 @@ fn reference(bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, bool)> {
     }
     let closed = bytes.get(end) == Some(&b';');
     let end = end + usize::from(closed);
-    // What comes next decides whether a name without semicolon counts.
+    // The next character decides if a name without semicolon counts.
     let next = bytes.get(end).copied().filter(|byte| !closed && *byte == b'=');
     let mut value = referred(&[&bytes[..end], next.as_slice()].concat())?;
     value.truncate(value.len() - next.iter().len());
@@ -169,7 +169,7 @@ fn reference(bytes: &[u8], out: &mut Vec<u8>) -> Option<(usize, bool)> {
     Some((end, closed))
 }
 
-/// What the HTML standard's table says.
+/// The entry of the HTML standard's table.
 fn referred(reference: &[u8]) -> Option<Vec<u8>> {
     let tag = [b"<a b='", reference, b"'>"].concat();
     Tokenizer::new(tag.as_slice()).find_map(|token| match token {
@@ -179,7 +179,7 @@ fn referred(reference: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// An escape of CSS at the beginning of the bytes; a line end that is escaped is nothing.
+/// An escape of CSS at the beginning of the bytes; an escaped line end means nothing.
 fn css(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let (value, count) = number(&bytes[1..], 16, 6);
     match bytes.get(1) {

@@ -7,7 +7,7 @@ pub(super) fn read(bytes: &[u8], page: &mut Page) {
     page.take(bytes, &urls(bytes));
 }
 
-/// Where the URLs are: each begins with `http://` or `https://` after anything but a letter or a digit.
+/// The places of the URLs: each begins with `http://` or `https://` after anything but a letter or a digit.
 fn urls(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -28,7 +28,7 @@ fn urls(bytes: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// How long the scheme at the end of the bytes is, if it is one.
+/// The length of the scheme at the end of the bytes, if there is one.
 pub(super) fn scheme(bytes: &[u8]) -> Option<usize> {
     let ends =
         |scheme: &[u8]| bytes.len() >= scheme.len() && bytes[bytes.len() - scheme.len()..].eq_ignore_ascii_case(scheme);
@@ -43,7 +43,7 @@ fn letter_ends(bytes: &[u8]) -> bool {
     last.is_some_and(char::is_alphanumeric)
 }
 
-/// Where white space stands that is not ASCII, or a control character.
+/// The place of white space beyond ASCII, or of a control character.
 fn unicode_space(bytes: &[u8]) -> Option<usize> {
     if bytes.is_ascii() {
         return None;
@@ -59,26 +59,26 @@ fn unicode_space(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// How much is left without what ends a sentence, and without brackets that were not opened.
+/// The length without the end of a sentence, and without unopened brackets.
 fn trimmed(bytes: &[u8]) -> usize {
     let mut brackets = Brackets::of(bytes);
     let last = bytes.iter().rposition(|byte| !(b".,;:!?'".contains(byte) || brackets.is_surplus(*byte)));
     last.map_or(0, |last| last + 1)
 }
 
-/// How many more brackets of each kind are closed than opened.
+/// The surplus of closing brackets of each kind.
 pub(super) struct Brackets([usize; 3]);
 
 impl Brackets {
     const PAIRS: [(u8, u8); 3] = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
 
-    /// Counts.
+    /// Counts the brackets of bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let count = |wanted: u8| memchr::memchr_iter(wanted, bytes).count();
         Brackets(Self::PAIRS.map(|(open, close)| count(close).saturating_sub(count(open))))
     }
 
-    /// True for a closing bracket of which there are too many; then there is one less.
+    /// True for a surplus closing bracket, which is then taken off the count.
     pub(super) fn is_surplus(&mut self, byte: u8) -> bool {
         let pair = Self::PAIRS.iter().position(|(_, close)| *close == byte).filter(|pair| self.0[*pair] > 0);
         if let Some(pair) = pair {

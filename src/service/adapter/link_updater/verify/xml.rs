@@ -1,4 +1,4 @@
-//! Reads sitemaps, feeds, OPML and SVG. Everything but the addresses is compared as it is written.
+//! Reads sitemaps, feeds, OPML and SVG. Everything but the addresses is compared in its source form.
 
 use std::ops::Range;
 
@@ -16,18 +16,18 @@ const MEDIA: &str = "http://search.yahoo.com/mrss/";
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
-/// More attributes in one tag than that take the parser long.
+/// The largest number of attributes in one tag: more of them take the parser long.
 const MOST_ATTRIBUTES: usize = 1000;
-/// The same of namespaces that are declared around an element.
+/// The same for namespaces declared around an element.
 const MOST_NAMESPACES: usize = 64;
-/// Nodes between two questions whether to go on.
+/// Nodes between two calls of the pulse.
 const NODES: usize = 1 << 12;
 
 const UNREAD: &str = "it is no XML that can be read in one way only, so it was to be left alone";
 
 const BROKEN: &str = "something else stands within an address, so it was to be left alone";
 
-/// Whose elements they are.
+/// The vocabulary of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vocabulary {
     Sitemap,
@@ -38,7 +38,7 @@ enum Vocabulary {
     Svg,
 }
 
-/// What stands in a place.
+/// The kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Url,
@@ -92,7 +92,7 @@ fn take(raw: &[u8], kind: Kind, page: &mut Page) {
     page.note(b'v', &raw[place.end..]);
 }
 
-/// What the content of an attribute or an element without children stands for.
+/// The decoded content of an attribute, or of an element without children.
 fn decoded(raw: &[u8]) -> Spelled {
     let mut value = Spelled::default();
     let mut at = 0;
@@ -120,7 +120,7 @@ impl Vocabulary {
         }
     }
 
-    /// Adds the places of an element; false if its text is broken up.
+    /// Adds the places of an element; false if its text is interrupted.
     fn places(self, node: Node<'_, '_>, bytes: &[u8], places: &mut Vec<(Range<usize>, Kind)>) -> bool {
         for attribute in node.attributes() {
             if let Some(kind) = self.attribute(node, attribute) {
@@ -183,7 +183,7 @@ impl Vocabulary {
     }
 }
 
-/// Where the text of an element is; an error if it is broken up by something else.
+/// The place of an element's text; an error if something else interrupts it.
 fn content(node: Node<'_, '_>, bytes: &[u8]) -> Result<Option<Range<usize>>, ()> {
     let whole = node.range();
     let start = whole.start + tag_length(&bytes[whole.clone()]);
@@ -202,7 +202,7 @@ fn content(node: Node<'_, '_>, bytes: &[u8]) -> Result<Option<Range<usize>>, ()>
     if full.next().is_some() { Err(()) } else { Ok(first) }
 }
 
-/// Text, taken apart where CDATA begins and ends.
+/// Splits text at the beginnings and ends of CDATA.
 fn sections(bytes: &[u8], range: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = range.start;
@@ -219,7 +219,7 @@ fn sections(bytes: &[u8], range: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// How long the tag is that the bytes begin with.
+/// The length of the tag at the beginning of the bytes.
 fn tag_length(bytes: &[u8]) -> usize {
     let mut quote = None;
     let end = bytes.iter().position(|byte| {
@@ -234,7 +234,7 @@ fn tag_length(bytes: &[u8]) -> usize {
     end.map_or(bytes.len(), |end| end + 1)
 }
 
-/// False if an encoding is declared in which the bytes mean something else, or if entities are.
+/// False if the declared encoding gives the bytes another meaning, or if entities are declared.
 fn is_plain(text: &str) -> bool {
     let declaration = text.trim_start_matches('\u{feff}').strip_prefix("<?xml").and_then(|text| text.split_once("?>"));
     let encoding = declaration.and_then(|(inside, _)| inside.split_once("encoding")).map(|(_, rest)| {
@@ -283,7 +283,7 @@ fn is_bounded(bytes: &[u8]) -> bool {
     true
 }
 
-/// How many attributes a tag has, and how many of them declare namespaces.
+/// The number of a tag's attributes, and of those that declare namespaces.
 fn attributes(tag: &[u8]) -> (usize, usize) {
     let (mut attributes, mut namespaces) = (0, 0);
     let mut at = 0;
