@@ -8,14 +8,14 @@ use crate::{
     system::schema::Schema,
 };
 
-/// How far references and branches of a schema are followed.
+/// The most references and branches of a schema that are followed.
 const MAX_NESTING: usize = 16;
 
-/// Takes what was given, fills in defaults, and checks the whole.
+/// Takes the given arguments, fills in defaults, and checks them against the schema.
 ///
-/// `pairs` are `NAME=VALUE` as typed, taken as what the schema's `type` says: a repeated one is an array's next item, and
-/// arrays and objects may be written as JSON. Without a `type` the text is one of the values of `enum` or `const`, or what the
-/// first branch of `anyOf` or `oneOf` takes, or a string. `json` is a map; a pair of the same name wins.
+/// `pairs` are `NAME=VALUE` as typed, and the schema's `type` decides how a value is read. A repeated pair is an array's next
+/// item; arrays and objects may be written as JSON. Without a `type` the text is a value of `enum` or `const`, or a value of the
+/// first branch of `anyOf` or `oneOf` that accepts it, or a string. `json` is a map; a pair of the same name wins.
 pub fn complete(header: &Header, pairs: &[String], json: Option<&Value>) -> Result<Value, Error> {
     let none = Map::new();
     let schema = header.args.clone().unwrap_or_else(|| serde_json::json!({"type": "object"}));
@@ -112,7 +112,7 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-/// A text that was typed for an argument, and the whole schema that says what it means.
+/// A text that was typed for an argument, and the whole schema that decides its type.
 #[derive(Clone, Copy)]
 struct Typed<'a> {
     name: &'a str,
@@ -121,7 +121,7 @@ struct Typed<'a> {
 }
 
 impl Typed<'_> {
-    /// The text as what a schema asks for.
+    /// The text as a value of the type that a schema asks for.
     fn value(self, schema: Option<&Value>, depth: usize) -> Result<Value, Error> {
         let schema = schema.map(|schema| resolved(schema, self.root));
         let chosen = schema.filter(|schema| schema.get("type").is_none() && depth < MAX_NESTING);
@@ -153,7 +153,7 @@ impl Typed<'_> {
         text.or_else(|| listed().find(|value| Some(*value) == json.as_ref())).cloned()
     }
 
-    /// What the first branch of `anyOf` or `oneOf` makes of the text, if it accepts that.
+    /// The text as a value of the first branch of `anyOf` or `oneOf`, if that branch accepts it.
     fn of_branch(self, schema: &Value, depth: usize) -> Option<Value> {
         let branches = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
         let mut values = branches.filter_map(|branch| {
@@ -270,7 +270,7 @@ mod tests {
         fails(&[], Some(json!([])), Code::Usage, "the arguments are not a JSON object ()");
     }
 
-    /// What becomes of a text for an argument of that schema, or why nothing does.
+    /// Checks the value of a text under an argument's schema, or the code of its error.
     #[track_caller]
     fn becomes(schema: Value, text: &str, expected: Result<Value, Code>) {
         let defs =

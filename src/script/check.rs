@@ -1,7 +1,6 @@
-//! Everything that can be known to be wrong with a script before it runs: what its sources say, what they import and what its header
-//! permits.
+//! The errors of a script that can be found before it runs: in its sources, its imports and the permissions of its header.
 //!
-//! Sources are parsed in a worker; what is done here compares lists. Nothing runs.
+//! Sources are parsed in a worker; this module compares lists. Nothing runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +15,20 @@ use crate::{
     system::policy::{Ceiling, Policy},
 };
 
-/// What was found in a script and everything that it imports.
+/// The findings in a script and in everything that it imports.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The script.
     pub script: RepoPath,
-    /// What is wrong; empty if it can run.
+    /// The errors; empty if it can run.
     pub errors: Vec<Error>,
-    /// What is likely not meant so.
+    /// The warnings: code that likely does not do what its author meant.
     pub warnings: Vec<Error>,
     /// The sources that were read, by name.
     pub sources: BTreeMap<String, String>,
-    /// The script, unless it can't even be started. It can be with errors that tell of a missing permission alone: the host refuses the
-    /// call then, if it is made.
+    /// The script, unless it can't even be started.
+    ///
+    /// A missing permission alone does not keep it from starting: the host refuses the call if it is made.
     pub loaded: Option<Loaded>,
 }
 
@@ -47,14 +47,14 @@ pub fn check(context: &Context, path: &RepoPath) -> Checked {
     }
 }
 
-/// The name of what is wrong, such as `unknown_call`; the code of an error that has no such name.
+/// The rule of a finding, such as `unknown_call`; the code of an error that has no rule.
 pub fn rule(finding: &Error) -> &str {
     finding.details().get("rule").and_then(|rule| rule.as_str()).unwrap_or(finding.code().as_str())
 }
 
 /// Calls that the header does not permit; a call that the program adds may be free for everybody.
 fn unpermitted(loaded: &Loaded, policy: &Policy, is_free: &dyn Fn(&str) -> bool) -> Vec<Error> {
-    // Whoever imports a module has the header.
+    // A module runs under the header of the script that imports it.
     if loaded.is_module {
         return Vec::new();
     }
@@ -66,7 +66,7 @@ fn unpermitted(loaded: &Loaded, policy: &Policy, is_free: &dyn Fn(&str) -> bool)
     needed.filter_map(|one| missing(one, ceiling, &policy)).collect()
 }
 
-/// Why the header does not permit a call.
+/// The error of a call that the header does not permit.
 fn missing(one: &Use, ceiling: &Ceiling, policy: &Policy) -> Option<Error> {
     let list = list(ceiling, &one.permission);
     let sample = one.value.as_deref().unwrap_or(match one.permission.as_str() {
@@ -117,7 +117,7 @@ fn unused(loaded: &Loaded) -> Vec<Error> {
         let idle: Vec<&str> = match (list, uses.as_slice(), named) {
             ([], _, _) => continue,
             (_, [], _) => list.iter().map(String::as_str).collect(),
-            // Which of several globs a path is for is not to be told.
+            // The calls do not tell which of several globs a path is for.
             (_, _, Some(named)) if permission != "write" => {
                 list.iter().map(String::as_str).filter(|item| *item != "*" && !named.contains(item)).collect()
             }
@@ -147,7 +147,7 @@ fn list<'a>(ceiling: &'a Ceiling, permission: &str) -> &'a [String] {
     }
 }
 
-/// Every call that needs a permission. In a module it counts if the script is seen to call the function that it stands in.
+/// Every call that needs a permission. In a module a call counts if the script is seen to call the function around it.
 pub(super) fn uses(
     main: &str,
     inspections: &BTreeMap<String, Inspection>,
@@ -181,7 +181,7 @@ pub(super) fn uses(
     counted.collect()
 }
 
-/// Calls of functions that an imported module does not have. `imports` says what each source means by its literals.
+/// Calls of functions that an imported module does not have. `imports` resolves the literals of each source.
 pub(super) fn module_calls(
     inspections: &BTreeMap<String, Inspection>,
     imports: &BTreeMap<String, BTreeMap<String, String>>,
@@ -191,7 +191,7 @@ pub(super) fn module_calls(
         for call in &inspection.module_calls {
             let imported = imports.get(name).and_then(|imports| imports.get(&call.import));
             let Some(module) = imported.and_then(|module| inspections.get(module)) else { continue };
-            // What can't be parsed defines nothing, and was told.
+            // A module that can't be parsed has an error of its own.
             if !module.errors.is_empty() {
                 continue;
             }

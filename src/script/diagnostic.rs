@@ -1,4 +1,4 @@
-//! An error as a person reads it: the line of the script with a mark under the place, and what to do next.
+//! An error as a person reads it: the line of the script with a mark under the place, and the next step.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
@@ -13,17 +13,17 @@ use crate::{
     script::check,
 };
 
-/// What takes secrets out of a line of a script. A long line is cut, and a secret that is cut is not found any more.
+/// Removes secrets from a line of a script. It runs before a long line is cut: a secret that is cut is not found any more.
 pub type Redact = for<'a> fn(&'a str) -> Cow<'a, str>;
 
 /// Renders an error; `sources` are the scripts by name, as they were loaded.
 ///
-/// Without the source of the error's place, the place is told by name, line and column.
+/// Without the source of the error's place, the place is its name, line and column.
 pub fn render(error: &Error, sources: &BTreeMap<String, String>, redact: Redact, color: bool) -> String {
     draw(error, (Level::ERROR, error.code().as_str()), sources, redact, color)
 }
 
-/// [`render`] of what is likely not meant so, with the rule that it is about.
+/// [`render`] of a warning, with its rule.
 pub fn render_warning(warning: &Error, sources: &BTreeMap<String, String>, redact: Redact, color: bool) -> String {
     draw(warning, (Level::WARNING, check::rule(warning)), sources, redact, color)
 }
@@ -43,7 +43,7 @@ fn draw(
     let group = match (place, line) {
         (Some(place), Some(line)) => {
             let (line, column) = redacted(line, place.column, redact);
-            // Characters that nobody sees stand in scripts as well.
+            // Invisible characters stand in scripts as well.
             let Range { start, end } = span(&line, column);
             let [before, marked, after] = [&line[..start], &line[start..end], &line[end..]].map(escape);
             let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
@@ -89,7 +89,7 @@ fn span(line: &str, column: usize) -> Range<usize> {
     from..from + length
 }
 
-/// What an error quotes may come from anywhere.
+/// Escapes a quoted text, which may come from anywhere.
 fn printable(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }

@@ -9,20 +9,20 @@ use crate::{
     system::{policy::Ceiling, schema::Schema},
 };
 
-/// What a script says of itself. Without one, a script may only read.
+/// The header of a script: its name, arguments and permissions. A script without one may only read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// The workflow's name.
     pub name: Option<String>,
-    /// What it does, in a sentence.
+    /// Its purpose, in a sentence.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments; none: it takes none.
+    /// The JSON Schema of its arguments; none if it takes no arguments.
     pub args: Option<Value>,
-    /// What it may write and use up at most, and what becomes of its changes if it fails.
+    /// The limits of its writes and budgets, and the fate of its changes if it fails.
     pub ceiling: Ceiling,
 }
 
-/// The keys of a header; `permissions`, `budget` and `on_failure` are the policy's to read.
+/// The schema of a header's keys; the policy reads `permissions`, `budget` and `on_failure`.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     json!({
         "type": "object",
@@ -67,7 +67,7 @@ pub(super) fn parse(header: &Value) -> Result<Header, Error> {
 /// The types of JSON Schema.
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// The error of a schema of arguments; a type that there is not is named, with the nearest.
+/// The error of a schema of arguments; it names an unknown type and the nearest one.
 fn wrong_schema(schema: &Value, error: &Error) -> Error {
     if let Some((place, word)) = unknown_type(schema, "args") {
         let wrong =
@@ -90,7 +90,7 @@ fn unknown_type<'s>(schema: &'s Value, place: &str) -> Option<(String, &'s str)>
     here.or_else(|| map.iter().find_map(|(key, inner)| unknown_type(inner, &format!("{place}.{key}"))))
 }
 
-/// Puts an error of a header where the key stands that it is about, or a key around it; else where the header stands.
+/// Places an error of a header at its key, or at a key around that; else at the header.
 pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Option<Location>) -> Error {
     let pointer = error.details().get("violations").and_then(|list| list.get(0)?.get("pointer")?.as_str());
     let pointer = pointer.map(|pointer| pointer.trim_start_matches('/').replace('/', "."));
@@ -108,7 +108,7 @@ pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Opti
     }
 }
 
-/// Where the header is in the text of a script, for errors in it.
+/// The place of the header in the text of a script, for errors in it.
 pub(super) fn place(path: &str, text: &str) -> Option<Location> {
     let is_header = |line: &str| {
         let mut words = line.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! A script's own help, from its doc lines and its header.
+//! The help of a script, from its doc lines and its header.
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ pub fn help(loaded: &Loaded) -> String {
     text
 }
 
-/// What a script may do and use up at most, a line for each kind.
+/// The permissions and budgets of a script, one line for each kind.
 pub fn permissions(ceiling: &Ceiling) -> String {
     let mut text = format!("May write: {}\n", writes(ceiling));
     if let calls @ [_, ..] = ceiling.calls.as_slice() {

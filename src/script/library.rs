@@ -1,4 +1,4 @@
-//! Where an `import` leads: to the shipped modules, or to a file of the workspace beside the importing one.
+//! The target of an `import`: a shipped module, or a file of the workspace beside the importing one.
 
 use crate::base::{
     error::{Code, Error, nearest},
@@ -6,15 +6,15 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// What the literal of a shipped module begins with.
+/// The prefix of a shipped module's literal.
 const SHIPPED: &str = "std/";
 
-/// How the sources of shipped modules are named; no file of a workspace has that form.
+/// The scheme in the names of shipped modules' sources; no file of a workspace has that form.
 const SCHEME: &str = "nrv:";
 
 pub(super) const EXTENSION: &str = ".rhai";
 
-/// The version of the shipped modules, which approvals pin: it changes with their texts.
+/// The version of the shipped modules, which approvals pin. It changes with their texts.
 pub const STDLIB_VERSION: &str = "2";
 
 /// The shipped modules by literal, sorted.
@@ -30,7 +30,7 @@ pub const MODULES: &[(&str, &str)] = &[
 /// A module that an `import` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A shipped one: its name among the sources, its text.
+    /// A shipped module: its name among the sources, and its text.
     Shipped(String, &'static str),
     /// A file.
     File(RepoPath),
@@ -62,7 +62,7 @@ fn shipped(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|(name, _)| *name == bare).map(|(_, text)| *text)
 }
 
-/// What the literal of an `import` in the source of that name means. `.rhai` may be left out.
+/// Resolves the literal of an `import` in the source of that name. `.rhai` may be left out.
 pub(super) fn resolve(importer: &str, literal: &str) -> Result<Target, Error> {
     let bare = literal.strip_suffix(EXTENSION).unwrap_or(literal);
     if bare.starts_with(SHIPPED) || importer.starts_with(SCHEME) {

@@ -1,4 +1,4 @@
-//! The workflows of a workspace: every script with a header, wherever it lies.
+//! The workflows of a workspace: every script with a header, in any folder.
 
 use serde::Serialize;
 
@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// What every script is named like; not definitions for editors, nor what is only the input of a test case.
+/// The globs of scripts, without definitions for editors and the inputs of test cases.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.d.rhai", "!**/*.test/**"];
 
-/// How the names of scripts end.
+/// The extension of scripts.
 const ENDING: &str = ".rhai";
 
 /// A workflow, or a file that may be one and can't be read.
@@ -34,10 +34,10 @@ pub struct Listed {
     /// The first line of its documentation, else of its header's description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// How it stands to its approval; none if nothing is approved in this workspace.
+    /// The state of its approval; none if nothing is approved in this workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Standing>,
-    /// Why it can't be run.
+    /// The error that keeps it from running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
 }
@@ -45,7 +45,7 @@ pub struct Listed {
 /// The workflows in the order of their paths: files `*.rhai` that git does not ignore and that have a header.
 ///
 /// A script without a header can be run too, but so can a module that others import; neither is listed. A file that
-/// can't be read or parsed is listed with the reason. What a script imports is not looked at. Nothing runs.
+/// can't be read or parsed is listed with its error. Imports are not followed. Nothing runs.
 pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
     let lock = approval::text(context)?.map(|text| Lock::parse(&text)).transpose()?;
     let mut worker = None;
@@ -61,7 +61,7 @@ pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
     Ok(all)
 }
 
-/// The error of a script that is not there, with the one that may be meant: one of that name elsewhere, or one that is named alike.
+/// The error of a missing script, with a suggestion: one of that name elsewhere, or one of a similar name.
 pub(super) fn meant(context: &Context, path: &RepoPath, error: Error) -> Error {
     let is_there = || !matches!(context.workspace.stat(path), Ok(None));
     if error.code() != Code::NotFound || error.hint_text().is_some() || is_there() {
@@ -78,7 +78,7 @@ pub(super) fn meant(context: &Context, path: &RepoPath, error: Error) -> Error {
     }
 }
 
-/// How a script stands to its approval, with what it imports.
+/// The state of the approval of a script with its imports.
 fn standing(context: &Context, lock: &Lock, path: &RepoPath) -> Standing {
     if !lock.scripts.contains_key(path.as_str()) {
         return Standing::Unapproved;
@@ -101,7 +101,7 @@ fn listed(context: &Context, worker: &mut Option<Worker>, path: RepoPath) -> Res
             *worker = Some(living);
             inspection
         }
-        // A worker that a source killed is not asked again.
+        // A worker that a source has killed is not used again.
         Ok(Err(error)) => match context.cancelled() {
             Some(reason) => return Err(reason),
             None => Inspection { errors: vec![error], ..Inspection::default() },

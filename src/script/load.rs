@@ -1,4 +1,4 @@
-//! From a path to everything that a run of it needs: the sources of its import graph, hashes, doc, header.
+//! Loads a script with everything that its run needs: the sources of its import graph, hashes, doc, header.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ use crate::{
     },
 };
 
-/// What some editors begin a text with.
+/// The mark with which some editors begin a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What it takes to load scripts.
+/// The context of loading scripts.
 pub struct Loader<'a> {
-    /// Where the worker that parses comes from.
+    /// The origin of the worker that parses.
     pub origin: Origin<'a>,
     /// The limits of the worker that parses.
     pub limits: &'a Limits,
-    /// Reads a source; it decides which files may be read.
+    /// Reads a source, and decides which files may be read.
     pub read: &'a dyn Fn(&RepoPath) -> Result<String, Error>,
-    /// Says why to give up, once there is a reason.
+    /// Returns the reason to give up, once there is one.
     pub stop: Stop<'a>,
 }
 
@@ -52,22 +52,22 @@ pub struct Loaded {
     pub header: Header,
     /// Every call in it and in what it imports that needs a permission of the header.
     pub uses: Vec<Use>,
-    /// Where the keys of the header stand, by their path such as `permissions.write`.
+    /// The places of the header's keys, by their path such as `permissions.write`.
     pub places: BTreeMap<String, Location>,
-    /// True if it only defines what others use.
+    /// True if it only defines functions for others.
     pub is_module: bool,
-    /// What is likely not meant so.
+    /// The warnings.
     pub warnings: Vec<Error>,
     /// The worker that parsed it.
     pub spare: Spare,
 }
 
-/// A script that can't run: everything wrong with it, and the sources to show it in.
+/// A script that can't run: all of its errors, and the sources to show them in.
 #[derive(Clone, Debug)]
 pub struct Rejected {
-    /// What is wrong, at least one error, file by file.
+    /// The errors, at least one, file by file.
     pub errors: Vec<Error>,
-    /// What is likely not meant so.
+    /// The warnings.
     pub warnings: Vec<Error>,
     /// The sources that were read.
     pub sources: BTreeMap<String, String>,
@@ -82,7 +82,7 @@ impl From<Rejected> for Error {
 }
 
 impl Loaded {
-    /// The request to run it with checked arguments.
+    /// Makes the request to run it with checked arguments.
     pub fn request(&self, args: Value, run: &str, seed: u64, mode: &str) -> RunRequest {
         RunRequest {
             main: self.main.to_string(),
@@ -129,9 +129,9 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     Ok(Loaded { main: main.clone(), sources, imports, hashes, doc, header, uses, places, is_module, warnings, spare })
 }
 
-/// Everything that a text imports which is no file itself: the modules, and what imports mean.
+/// Loads the imports of a text that is no file itself.
 ///
-/// `name` is the text's, `place` the file in whose folder it stands.
+/// `name` is that of the text, and `place` the file whose folder its imports start from.
 pub(super) fn load_imports(
     loader: &Loader<'_>,
     (name, place): (&str, &str),
@@ -152,7 +152,7 @@ pub(super) fn load_imports(
     }
 }
 
-/// What a text imports.
+/// The imports of a text.
 #[derive(Debug, Default)]
 pub(super) struct Imported {
     /// The text of every module, by name.
@@ -178,7 +178,7 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// Reads and inspects a source and what it imports; what was met before is not met again.
+    /// Reads and inspects a source and its imports, each once.
     fn visit(&mut self, target: &Target, import: Option<&Import>) {
         let name = target.name().to_owned();
         if self.trail.contains(&name) {
@@ -217,7 +217,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Reads what a source imports; where it stands says what that means.
+    /// Reads the imports of a source, which are relative to its place.
     fn follow(&mut self, name: &str, place: &str, imports: &[Import]) {
         self.trail.push(name.to_owned());
         for import in imports {
@@ -253,7 +253,7 @@ impl Graph<'_> {
     }
 }
 
-/// An imported file that can't be read: where it was looked for is not what is written.
+/// The error of an imported file that can't be read. The path that was tried differs from the literal.
 fn unreadable(error: Error, import: Option<&Import>) -> Error {
     match import {
         Some(_) if error.code() == Code::NotFound && error.hint_text().is_none() => error.detail("rule", "import").hint(

@@ -1,4 +1,4 @@
-//! Scripts, seen from the host: what they are, what they import, what they may do, how they run, what went wrong.
+//! Scripts, seen from the host: their headers, imports, permissions, runs and errors.
 //!
 //! The host never parses the language: a worker does, and answers with JSON.
 

@@ -1,4 +1,4 @@
-//! Does a script's process start, and what confines it? A real one runs a script of one line.
+//! Probes a script's process: a real one runs a script of one line and reports its isolation.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::{
 
 const SCRIPT: &str = "40 + 2";
 
-/// Runs a script that asks for nothing, as runs do; says what confined its process.
+/// Runs a script without calls in the way of runs; returns the isolation of its process.
 pub fn probe(program: &Program, limits: &Limits, stop: Stop<'_>) -> Result<Isolation, Error> {
     let origin = session::Origin { program, isolation: process::Isolation::Process };
     let loader = Loader { origin, limits, read: &|_| Ok(SCRIPT.to_owned()), stop };
@@ -29,7 +29,7 @@ pub fn probe(program: &Program, limits: &Limits, stop: Stop<'_>) -> Result<Isola
     Ok(isolation)
 }
 
-/// A door behind which nobody is.
+/// A door that answers no call.
 struct Nobody<'a> {
     stop: Stop<'a>,
 }

@@ -1,4 +1,4 @@
-//! Which recorded replies of language models a script's run uses: those that are named, or those beside the script.
+//! The choice of recorded replies of language models for a script's run: the named ones, or those beside the script.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::{
     system::policy::{Cassettes, Policy},
 };
 
-/// What is done with recorded replies.
+/// The source of recorded replies.
 #[derive(Clone, Debug, Default)]
 pub enum Tapes {
-    /// What the policy says, with the folder beside the script: of `scripts/x.rhai` that is `scripts/x.llm`.
+    /// The policy decides, with the folder beside the script: of `scripts/x.rhai` that is `scripts/x.llm`.
     #[default]
     Policy,
-    /// Those beside the script alone answer, whatever the policy says, as in CI.
+    /// Only the replies beside the script answer, whatever the policy says, as in CI.
     ReplayOnly,
-    /// These.
+    /// The given replies.
     Given(Tape),
 }
 
-/// What a run uses; none if there is nothing to use.
+/// The recorded replies of a run; none if it uses none.
 pub(super) fn choose(
     context: &Context,
     policy: &Policy,
@@ -42,7 +42,7 @@ pub(super) fn choose(
     };
     let folder = folder(script);
     let files = read(context, &folder)?;
-    // Without a provider there is the table of patterns, which needs no record.
+    // Without a provider the table of patterns answers, which needs no recording.
     let is_said = is_configured || matches!(tapes, Tapes::Policy) && llm.cassettes.is_some();
     let is_used = !files.is_empty() || is_said;
     Ok(is_used.then_some(Tape { mode, folder, files }))
@@ -60,7 +60,7 @@ pub fn read(context: &Context, folder: &str) -> Result<BTreeMap<String, String>,
     match context.workspace.stat(&place)? {
         None => return Ok(BTreeMap::new()),
         Some(found) if found.is_folder() => {}
-        // A link could lead out of the workspace, also those who record.
+        // A link could lead out of the workspace, also when recording.
         Some(_) => {
             return Err(Error::new(
                 Code::InvalidInput,

@@ -1,4 +1,4 @@
-//! A script's run done again from its record: in a worker like any other, behind a door that opens on nothing but the record.
+//! Replays a script's run from its record: in a worker like any other, behind a door that answers from the record alone.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     script::{Loaded, complete, run::origin, session},
 };
 
-/// What is tried in place of what was recorded. The default tries nothing: it is the recorded script under the recorded policy.
+/// The variation of a replay. The default is the recorded script under the recorded policy.
 #[derive(Clone, Debug, Default)]
 pub struct Variation<'a> {
     /// Another script, with everything that it imports.
@@ -23,10 +23,10 @@ pub struct Variation<'a> {
     pub policy: Option<(String, String)>,
 }
 
-/// Replays a run: executes its script against its record, without a tree, and judges again what can be judged.
+/// Replays a run: executes its script against its record, without a tree, and repeats the judgements that need no tree.
 ///
-/// A run without a script, such as one of an adapter, makes its calls as they are recorded. Nothing is written. Where the two
-/// part is in [`Replayed`]; an error means that there was nothing to replay, or nothing that can be.
+/// A run without a script, such as one of an adapter, makes its calls as they are recorded. Nothing is written. [`Replayed`] has
+/// the differences; an error means that there is no such run, or that it can't be replayed.
 pub fn replay(context: &Context, run: &str, variation: Variation<'_>) -> Result<Replayed, Error> {
     let header = variation.against.map(|loaded| loaded.header.ceiling.clone());
     let mut replay = match Replay::open(context, run, Trial { policy: variation.policy, header })? {
@@ -45,7 +45,7 @@ pub fn replay(context: &Context, run: &str, variation: Variation<'_>) -> Result<
     Ok(Replayed { sources, ..replay.finish(Some(outcome))? })
 }
 
-/// The script with everything that it was given; none if the run had none.
+/// The request of the run's script; none if the run had no script.
 fn request(started: &Started, against: Option<&Loaded>) -> Result<Option<RunRequest>, Error> {
     let mode = if started.flags.dry_run { "dry-run" } else { "apply" };
     let Asked::Script { path, sources, imports, args } = &started.asked else {
@@ -72,7 +72,7 @@ fn request(started: &Started, against: Option<&Loaded>) -> Result<Option<RunRequ
     }))
 }
 
-/// The script's calls, numbered, at the record.
+/// The door of a replay: the script's numbered calls, answered from the record.
 struct RecordDoor<'a, 'r> {
     context: &'a Context,
     replay: &'a mut Replay<'r>,

@@ -1,4 +1,4 @@
-//! Going on with a run: the sources that its record holds run again, whatever stands in the workspace now.
+//! Resumes a run: the sources in its record run again, whatever the workspace holds now.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use crate::{
     system::policy::{Cassettes, Policy},
 };
 
-/// Goes on with a run that waits, or whose process died, from its record; see [`Host::resume`].
+/// Resumes a run that waits, or whose process died, from its record; see [`Host::resume`].
 ///
-/// A run of a program that embeds nrv is `invalid_input`: the program makes its calls and has to go on itself. An error means
-/// that the run did not go on; how it ended then is in [`Finished`].
+/// A run of a program that embeds nrv is `invalid_input`: the program makes the calls and has to resume by itself. An error means
+/// that the run did not resume; [`Finished`] has the outcome of a resumed one.
 ///
 /// ```no_run
 /// use nrv::{Context, Options, Resumption, Ruling, Silent, Workspace};
@@ -58,7 +58,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
         }
     };
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
-    // What ran locked goes on only if it is still approved.
+    // A locked run resumes only if it is still approved.
     let locked = resumption.locked || started.is_locked();
     let policy = run::policy(context, &loaded, locked)?;
     let tape = tape_of(context, (folder.id(), &loaded.main), &policy, &resumption)?;
@@ -71,7 +71,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     go(context, host, &loaded, (args, started.seed), sink)
 }
 
-/// The recorded replies that a run uses from now on, with their files: those that it used before, unless fewer may be asked now.
+/// The recorded replies for the rest of a run: those that it used before, unless the options or the policy now ask fewer models.
 fn tape_of(
     context: &Context,
     (run, script): (&str, &RepoPath),
@@ -83,7 +83,7 @@ fn tape_of(
         Some(tape) => Some(tape.clone()),
         None => host::tape_of(context, run)?,
     };
-    // What the command line names is not the policy's.
+    // The folder of the command line does not follow the policy.
     let of_policy =
         policy.settings().llm.cassettes.filter(|_| before.as_ref().is_none_or(|tape| tape.folder == folder));
     let least = if resumption.replay_only { Some(Cassettes::Replay) } else { of_policy };
@@ -97,7 +97,7 @@ fn tape_of(
     Ok(Some(Tape { mode, files, ..tape }))
 }
 
-/// The script as it ran, with its header. Its file is not looked at.
+/// The script as it ran, with its header. Its file is not read.
 fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Loaded, Error> {
     let Asked::Script { sources, imports, .. } = asked else {
         return Err(Error::new(Code::Internal, "the run has no script"));
@@ -108,7 +108,7 @@ fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Lo
         return Err(damaged(format!("the recorded source of `{name}` is not what ran")));
     }
     for (importer, meant) in imports {
-        // A module that is shipped no more leads nowhere now.
+        // A module that is no longer shipped has no target now.
         let leads = |(literal, name): (&String, &String)| {
             library::resolve(importer, literal).map_or(true, |target| target.name() == name)
         };

@@ -1,4 +1,4 @@
-//! A script's run: its header tightens the policy, its calls go to the one door.
+//! The run of a script: its header tightens the policy, and its calls go to the one door.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use crate::{
     system::policy::Policy,
 };
 
-/// How a script is to be run.
+/// The options of a script's run.
 ///
 /// ```
 /// use nrv::{Flags, Invocation};
@@ -27,13 +27,13 @@ use crate::{
 pub struct Invocation {
     /// The arguments, a map. [`run`] takes them as they are; [`run_file`] checks them and fills in defaults.
     pub args: Value,
-    /// The seed of everything that is chosen by chance.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What the user asks beside the work.
+    /// The flags of the user.
     pub flags: Flags,
-    /// What is done with recorded replies of language models.
+    /// The source of recorded replies of language models.
     pub tapes: Tapes,
-    /// True if it runs only if `nrv.lock` approves it as it is, under a policy that is locked down.
+    /// True if it runs only if `nrv.lock` approves it as it is, under a locked-down policy.
     pub locked: bool,
 }
 
@@ -52,7 +52,7 @@ impl Default for Invocation {
 
 /// Loads a script of a workspace, checks its arguments against its header, and runs it: all that most programs need.
 ///
-/// An error means that the run did not start; how a started run ended is in [`Finished`].
+/// An error means that the run did not start; [`Finished`] has the outcome of a started one.
 ///
 /// ```
 /// use nrv::{Context, Flags, Invocation, Options, Silent, State, Workspace};
@@ -96,9 +96,9 @@ pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, 
         .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
 }
 
-/// Runs a loaded script to its end, and its run with it: done and sealed, or undone and sealed.
+/// Runs a loaded script to its end, then seals its run: done or undone.
 ///
-/// An error means that the run did not start; how a started run ended is in [`Finished`].
+/// An error means that the run did not start; [`Finished`] has the outcome of a started one.
 pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let ceiling = &loaded.header.ceiling;
     let policy = policy(context, loaded, invocation.locked)?;
@@ -129,7 +129,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     go(context, host, loaded, (invocation.args, seed), sink)
 }
 
-/// The policy of a script's run: under its header's ceiling, and locked down if only approved scripts may run.
+/// The policy of a script's run: below its header's ceiling, and locked down if only approved scripts may run.
 pub(super) fn policy(context: &Context, loaded: &Loaded, locked: bool) -> Result<Policy, Error> {
     let policy = if locked { approval::lock_down(context, loaded)? } else { context.policy.clone() };
     policy.tightened(&loaded.header.ceiling)
@@ -157,12 +157,12 @@ pub(super) fn go(
     host.finish(outcome, sink)
 }
 
-/// Where the workers of a workspace's scripts come from.
+/// The origin of the workers for a workspace's scripts.
 pub(super) fn origin(context: &Context) -> session::Origin<'_> {
     session::Origin { program: &context.options.program, isolation: context.options.isolation }
 }
 
-/// The script's calls, numbered, at the host's door.
+/// The door of a run: the script's numbered calls, answered by the host.
 pub(super) struct HostDoor<'a, 'h> {
     pub(super) host: &'a mut Host<'h>,
     pub(super) sink: &'a mut dyn Sink,

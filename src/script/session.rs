@@ -1,4 +1,4 @@
-//! Runs a script in its worker and answers what it asks; says in words how a worker died.
+//! Runs a script in its worker, answers its calls, and explains the death of a worker.
 
 use std::{
     fmt,
@@ -24,16 +24,16 @@ use crate::{
 /// The hidden subcommand that makes this binary a worker.
 const SUBCOMMAND: &str = "__worker";
 
-/// How long a worker that closed its pipe may take to end.
+/// The time that a worker has to end after it closed its pipe.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a new worker may take to answer.
+/// The time that a new worker has to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 
-/// What is wrong when a program that embeds nrv does not become a worker.
+/// The hint when a program that embeds nrv does not become a worker.
 const EMBEDDERS: &str = "a program that embeds nrv calls `nrv::entry::main_if_requested` first in its `main`";
 
-/// What a session's worker is called when it dies.
+/// The name of a session's worker in errors.
 const SESSION: &str = "the session";
 
 const SIGABRT: i32 = 6;
@@ -44,10 +44,10 @@ const SIGXCPU: i32 = 24;
 
 /// The one door between a script and the world.
 pub trait Door {
-    /// Answers a call. An error with a final code ends the script; another one can be caught by it.
+    /// Answers a call. An error with a final code ends the script; it can catch any other.
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error>;
 
-    /// Begins a stream; its number.
+    /// Begins a stream and returns its number.
     fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error>;
 
     /// All events of a stream that are there, at least one unless it has ended: they wait for it.
@@ -59,20 +59,20 @@ pub trait Door {
     /// Takes a printed line.
     fn print(&mut self, text: &str);
 
-    /// Why the script is to be stopped, once there is a reason. Asked every few milliseconds.
+    /// The reason to stop the script, once there is one. Called every few milliseconds.
     fn cancelled(&self) -> Option<Error>;
 }
 
-/// Where workers come from.
+/// The origin of workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The program that knows the worker subcommand.
     pub program: &'a Program,
-    /// Whether they are processes of it.
+    /// The isolation of workers: processes of the program, or threads.
     pub isolation: process::Isolation,
 }
 
-/// A process, or in its place a thread, that parses scripts and runs one. Dropping it kills it.
+/// A process, or a thread in its place, that parses scripts and runs one. Dropping it kills it.
 pub struct Worker {
     child: Child,
     session: Session,
@@ -80,7 +80,7 @@ pub struct Worker {
     isolation: Isolation,
 }
 
-/// A worker that has parsed a script and may run it. Whoever asks first gets it.
+/// A worker that has parsed a script and may run it. The first taker gets it.
 #[derive(Clone, Default)]
 pub struct Spare(Arc<Mutex<Option<Worker>>>);
 
@@ -101,7 +101,7 @@ impl fmt::Debug for Spare {
 }
 
 impl Worker {
-    /// Starts a worker and waits until it is locked down, as far as it can be. The calling thread must outlive it.
+    /// Starts a worker and waits until it is confined, as far as the system can. The calling thread must outlive it.
     pub fn start(origin: Origin<'_>, limits: &Limits, stop: Stop<'_>) -> Result<Self, Error> {
         let mut child = match origin.isolation {
             process::Isolation::Process => process::spawn_piped(origin.program, &[SUBCOMMAND])?,
@@ -127,12 +127,12 @@ impl Worker {
         self.limits == *limits
     }
 
-    /// What confines it.
+    /// Its isolation.
     pub fn isolation(&self) -> &Isolation {
         &self.isolation
     }
 
-    /// Parses a source; nothing runs. After an error the worker is of no use.
+    /// Parses a source; nothing runs. After an error the worker can't be used any more.
     pub fn inspect(&mut self, path: &str, source: &str, main: bool, stop: Stop<'_>) -> Result<Inspection, Error> {
         let inspected = self.session.inspect(path, source, main, stop);
         inspected.map_err(|ended| self.post_mortem(ended, &format!("`{path}`"), None))
@@ -144,13 +144,13 @@ impl Worker {
         begun.map_err(|ended| self.post_mortem(ended, SESSION, None))
     }
 
-    /// What a text holds that would be the next of the session. After an error the worker is of no use.
+    /// Parses the next text of the session. After an error the worker can't be used any more.
     pub(super) fn parse(&mut self, text: &str, stop: Stop<'_>) -> Result<Parsed, Error> {
         let parsed = self.session.parse(text, stop);
         parsed.map_err(|ended| self.post_mortem(ended, SESSION, None))
     }
 
-    /// What could stand at a place of such a text. After an error the worker is of no use.
+    /// The candidates at a place of such a text. After an error the worker can't be used any more.
     pub(super) fn complete(&mut self, text: &str, cursor: usize, stop: Stop<'_>) -> Result<Completion, Error> {
         let completed = self.session.complete(text, cursor, stop);
         completed.map_err(|ended| self.post_mortem(ended, SESSION, None))
@@ -224,10 +224,10 @@ impl Worker {
     }
 }
 
-/// Runs a script to its end; the value of its last expression, or why there is none.
+/// Runs a script to its end; returns the value of its last expression, or an error.
 ///
-/// Whatever the script does to its process, this returns: with `script_limit` or `script_crashed` if the process died, with
-/// the door's reason if the door wanted a stop.
+/// It returns whatever the script does to its process: `script_limit` or `script_crashed` if the process died, and the door's
+/// reason if the door asked for a stop.
 pub fn run(mut worker: Worker, request: RunRequest, door: &mut dyn Door) -> Result<Value, Error> {
     let what = format!("`{}`", request.main);
     let mut last = None;
@@ -239,13 +239,13 @@ pub fn run(mut worker: Worker, request: RunRequest, door: &mut dyn Door) -> Resu
     end.unwrap_or_else(|ended| Err(worker.post_mortem(ended, &what, last.as_ref())))
 }
 
-/// What a script came to.
+/// The end of a script or of a text.
 enum End {
     Done(Result<Value, Error>),
     Evaluated(Evaluated),
 }
 
-/// Answers what a script asks until it has come to its end.
+/// Answers a script's calls until it ends.
 fn converse(session: &mut Session, door: &mut dyn Door, last: &mut Option<Location>) -> Result<End, Ended> {
     loop {
         match session.event(&|| door.cancelled())? {

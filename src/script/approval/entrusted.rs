@@ -1,4 +1,4 @@
-//! What policies may do where `CI` is set: pinned by hash, with the words that a reviewer reads.
+//! Permissions of policies where `CI` is set: pinned by hash, with the text that a reviewer reads.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use crate::{
     system::policy::{Entrusted, Policy},
 };
 
-/// What to do where the lock file says nothing of what a policy does, or something else.
+/// The hint of a run whose lock file does not pin the policy, or pins another one.
 pub const PIN_TRUST: &str =
     "where `CI` is not set, `nrv approve` without a script pins what `nrv.toml` may do; review and commit `nrv.lock`";
 
-/// Where the policies of cases stand.
+/// The paths of the policies of cases.
 const CASES: &str = "**/*.test/*/nrv.toml";
 
-/// What one policy may do.
+/// The permissions of one policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PinnedTrust {
     /// The hash of the tables that start programs or send requests.
     pub sha256: Sha256,
-    /// What they permit, in words.
+    /// The permissions of these tables, as text.
     pub permits: Vec<String>,
 }
 
 impl PinnedTrust {
-    /// What there is to pin of a policy.
+    /// The pin of a policy as it is now.
     pub fn of(entrusted: &Entrusted) -> Self {
         PinnedTrust { sha256: entrusted.sha256, permits: entrusted.told.clone() }
     }
 
-    /// How this, which is there now, differs from what is pinned, in words; none if it does not.
+    /// The differences of this policy from its pin, as text; none if they agree.
     pub fn changes(&self, pinned: Option<&PinnedTrust>) -> Option<Vec<String>> {
         let Some(pinned) = pinned else { return Some(vec!["nothing of it is pinned".to_owned()]) };
         if self.sha256 == pinned.sha256 {
@@ -58,14 +58,14 @@ impl PinnedTrust {
 pub fn policies(context: &Context) -> Result<Vec<Policy>, Error> {
     let mut all = vec![context.policy.clone()];
     for path in context.list(&[CASES])? {
-        // What can't be read does nothing: its case says why.
+        // A policy that can't be read permits nothing; its case reports the error.
         let text = context.workspace.read(&path).map(|content| String::from_utf8_lossy(&content.bytes).into_owned());
         all.extend(text.and_then(|text| Policy::parse(&text, &path)).ok());
     }
     Ok(all)
 }
 
-/// What the policy of a workspace may do, and what those of its cases may, by their paths.
+/// The permissions of a workspace's policy and of those of its cases, by path.
 pub fn entrusted(context: &Context) -> Result<BTreeMap<String, PinnedTrust>, Error> {
     let pinned = |policy: &Policy| Some((policy.file().to_owned(), PinnedTrust::of(policy.entrusted()?)));
     Ok(policies(context)?.iter().filter_map(pinned).collect())

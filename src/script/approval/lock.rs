@@ -13,7 +13,7 @@ pub const FILE: &str = "nrv.lock";
 /// The signature beside it, if there is one.
 pub const SIGNATURE: &str = "nrv.lock.sig";
 
-/// The form of the file that this version writes.
+/// The version of the file format that this program writes.
 const VERSION: u32 = 1;
 
 const HEAD: &str = "# The scripts that were approved, what they import and what they may do. `nrv approve` writes this file.\n\
@@ -23,12 +23,12 @@ const HEAD: &str = "# The scripts that were approved, what they import and what 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
-    /// The form of the file.
+    /// The version of the file format.
     version: u32,
-    /// What the policies may do, by the policy's path.
+    /// The permissions of the policies, by the policy's path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trust: BTreeMap<String, PinnedTrust>,
-    /// What was approved, by path.
+    /// The approved scripts, by path.
     #[serde(default)]
     pub scripts: BTreeMap<String, Pin>,
 }
@@ -41,7 +41,9 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// Reads the text of a file; what is wrong or unknown is `invalid_input`, since an approval must not be taken for less than it says.
+    /// Reads the text of a file.
+    ///
+    /// An unknown key or a wrong value is `invalid_input`: skipping it would read the approval as less than it says.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |why: &str| {
             Error::new(Code::InvalidInput, format!("`{FILE}` can't be read: {}", why.trim().replace('\n', " ")))

@@ -1,4 +1,4 @@
-//! Approvals: `nrv.lock` pins scripts, what they import and what they may do; a locked run takes nothing else.
+//! Approvals: `nrv.lock` pins scripts, their imports and their permissions. A locked run takes nothing else.
 //!
 //! An approval names no folder of a machine and no time, so that the same scripts give the same bytes everywhere.
 
@@ -23,23 +23,23 @@ use crate::{
     system::policy::Policy,
 };
 
-/// What the signature of a lock file is for, so that one for something else does not count.
+/// The namespace of a lock file's signature; a signature made for another purpose does not verify.
 pub const NAMESPACE: &str = "nrv-approve";
 
-/// How a script stands to its approval.
+/// The state of a script's approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", content = "changes", rename_all = "snake_case")]
 pub enum Standing {
-    /// It is what was approved.
+    /// The script is as it was approved.
     Approved,
-    /// It is not, and this is what differs, in words.
+    /// The script differs from its approval; the differences as text.
     Changed(Vec<String>),
-    /// Nobody has approved it.
+    /// The script has no approval.
     Unapproved,
 }
 
 impl Standing {
-    /// How a loaded script stands to what a lock says of it.
+    /// Compares a loaded script with its approval in a lock.
     pub fn of(lock: &Lock, loaded: &Loaded) -> Standing {
         let Some(pinned) = lock.scripts.get(loaded.main.as_str()) else { return Standing::Unapproved };
         match pinned.changes(&Pin::of(loaded)) {
@@ -48,7 +48,7 @@ impl Standing {
         }
     }
 
-    /// The error of a script that may not run, or be taken for approved, as it is; none if it may.
+    /// The error of a script that is not approved as it is; none if it is.
     pub fn refusal(&self, script: &RepoPath) -> Option<Error> {
         let error = match self {
             Standing::Approved => return None,
@@ -81,7 +81,7 @@ pub fn text(context: &Context) -> Result<Option<String>, Error> {
 
 /// The policy under which a script runs that has to be approved: locked down, with the confirmations that its approval grants.
 ///
-/// `not_approved` if it is not what was approved, or, where `confirm.approvers` is set, if none of them signed the lock.
+/// `not_approved` if the script differs from its approval, or if `confirm.approvers` is set and none of them signed the lock.
 pub(super) fn lock_down(context: &Context, loaded: &Loaded) -> Result<Policy, Error> {
     let text = text(context)?;
     let lock = Lock::of(text.as_deref())?;

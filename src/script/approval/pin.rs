@@ -1,4 +1,4 @@
-//! What an approval says of one script, and in which words it differs from what the script is now.
+//! The approval of one script, and its differences from the script as it is now, as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub struct Pin {
     /// The version of the shipped modules, if it imports any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdlib: Option<String>,
-    /// What becomes of its changes when it fails, if its header says so.
+    /// The fate of its changes when it fails, if its header says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
     /// Labels or kinds of the confirmations that are granted to it; `*` for all but those of gates.
@@ -43,7 +43,7 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// What there is to approve of a script, with nothing granted.
+    /// The approval of a script as it is now, with nothing granted.
     pub fn of(loaded: &Loaded) -> Pin {
         let ceiling = &loaded.header.ceiling;
         let lists = [
@@ -71,7 +71,7 @@ impl Pin {
         }
     }
 
-    /// How what there is now differs from this approval, in words; what is granted is not compared.
+    /// The differences of a script from this approval, as text. Grants are not compared.
     pub fn changes(&self, now: &Pin) -> Vec<String> {
         let mut changes = Vec::new();
         if self.sha256 != now.sha256 {
@@ -126,7 +126,7 @@ impl Pin {
             let may = verb(name);
             let more = |item: &String| format!("it may {may} `{item}`, which was not approved");
             let less = |item: &String| format!("it may no longer {may} `{item}`");
-            // What is excluded is less, and what is no longer excluded is more.
+            // A new exclusion permits less, and a lost one permits more.
             changes.extend(
                 now.difference(then)
                     .map(|item| item.strip_prefix('!').map_or(more(item), |item| less(&item.to_owned()))),
@@ -144,7 +144,7 @@ fn edited(what: &str, then: Sha256, now: Sha256) -> String {
     format!("{what} was edited ({} → {})", short(then), short(now))
 }
 
-/// What a permission lets a script do, as a verb.
+/// The verb of a permission, for messages.
 fn verb(permission: &str) -> &str {
     match permission {
         "calls" => "call",
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(pin().changes(&now), expected);
     }
 
-    /// A record may hold the modules of another version, or what somebody wrote into it.
+    /// A record may hold the modules of another version, or text that somebody wrote into it.
     #[test]
     fn a_module_that_is_not_shipped_now_is_none_that_was_approved() {
         let main = RepoPath::parse("a.rhai").unwrap();

@@ -1,4 +1,4 @@
-//! What is looked at in a case, and what was found.
+//! The checks of a case and their results.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,17 +11,17 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// One thing that has to hold, and whether it does.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Which: `outcome`, `tree`, `second_pass`, `rollback` or `determinism`.
+    /// The name of the check: `outcome`, `tree`, `second_pass`, `rollback` or `determinism`.
     pub name: &'static str,
     /// True if it holds.
     pub ok: bool,
-    /// What there is to say of it, in sentences or lines; mostly nothing if it holds.
+    /// An explanation in sentences or lines; mostly empty if the check holds.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// From what is expected to what was found, as a patch.
+    /// A patch from the expected to the found state.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
     /// The error with which the script ended and should not have.

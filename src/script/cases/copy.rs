@@ -1,4 +1,4 @@
-//! Private copies of a case's input: folders outside of the workspace, readable by nobody else, gone when the case is done.
+//! Private copies of a case's input: folders outside the workspace, readable by their owner only, removed with the case.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// Where private copies may be, in the order of preference, after memory and `TMPDIR`.
+/// The folders for private copies in order of preference, after memory and `TMPDIR`.
 const PLACES: &[&str] = &["/tmp", "/var/tmp"];
 
 /// Memory: what is synced there costs nothing, and nothing of a case is to outlive a crash.
@@ -32,7 +32,7 @@ const SMALL: usize = 4 << 20;
 pub(super) struct Desk(tempfile::TempDir);
 
 impl Desk {
-    /// Makes one. `runs_commands` says that what lies there has to be executable, which memory often is not.
+    /// Makes a folder. `runs_commands` says that its files have to be executable; a file system in memory often forbids that.
     pub(super) fn make(
         environment: &BTreeMap<String, String>,
         input: &Tree,

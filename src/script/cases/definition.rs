@@ -1,4 +1,4 @@
-//! What a case says: its input, what is expected, and under which arguments, policy and recorded replies it runs.
+//! The definition of a case: its input, expectations, arguments, policy and recorded replies.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What may stand in the folder of a case, beside hidden files and what is for readers.
+/// The parts of a case's folder; hidden files and files for readers may stand beside them.
 const PARTS: &[&str] = &["args.json", "expected", "input", "llm", "nrv.toml", "outcome.json"];
 
 /// A case as it was read.
@@ -26,15 +26,15 @@ pub(super) struct Case {
     /// Its folder.
     pub(super) folder: RepoPath,
     pub(super) input: Tree,
-    /// What has to come of it, if that is said.
+    /// The tree that the run has to leave, if the case has one.
     pub(super) expected: Option<Tree>,
-    /// What `outcome.json` says, if there is one.
+    /// The content of `outcome.json`, if there is one.
     pub(super) outcome: Option<Outcome>,
     /// The checked arguments.
     pub(super) args: Value,
     pub(super) tapes: Tapes,
     pub(super) policy: Policy,
-    /// What is no part of a tree: the scratch of commands.
+    /// The scratch files of commands, which are no part of a tree.
     pub(super) scratch: Option<Globs>,
 }
 
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// Refuses what a case knows nothing of: a misspelt name would silently leave out what it stands for.
+/// Refuses unknown names in a case's folder: a misspelt part would be left out silently.
 fn check_parts(context: &Context, folder: &RepoPath) -> Result<(), Error> {
     let survey = context.workspace.survey_below(std::slice::from_ref(folder), 1, |_, _| Visit::Take)?;
     for seen in survey.seen {
@@ -115,7 +115,7 @@ fn json<T: DeserializeOwned>(context: &Context, path: &RepoPath) -> Result<Optio
         .map_err(|error| Error::new(Code::InvalidInput, format!("`{path}` can't be used: {error}")))
 }
 
-/// The recorded replies of the case, else those beside the script. Nobody is ever asked.
+/// The recorded replies of the case, else those beside the script. No provider is ever asked.
 fn tapes(context: &Context, loaded: &Loaded, folder: &RepoPath) -> Result<Tapes, Error> {
     let own = folder.child("llm").to_string();
     for folder in [own, script::tape_folder(&loaded.main)] {

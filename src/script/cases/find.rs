@@ -1,4 +1,4 @@
-//! Which scripts have cases: those with a folder of their own name that ends in `.test` beside them.
+//! Finds the scripts with cases: those with a folder beside them that has their name and ends in `.test`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{
 /// All scripts, but those that are only the input of a case.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.test/**"];
 
-/// What shows that a folder is one of cases.
+/// The paths that mark a folder as one of cases.
 const PARTS: &[&str] =
     &["**/*.test/*/args.json", "**/*.test/*/expected/**", "**/*.test/*/input/**", "**/*.test/*/outcome.json"];
 

@@ -23,18 +23,18 @@ pub use self::{
 };
 use crate::base::{error::Error, path::RepoPath};
 
-/// What cases are run for.
+/// The purpose of running cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To see whether they hold.
+    /// Checks that they hold.
     Check,
-    /// To take what came of them as what is expected, as far as everything else holds.
+    /// Updates the expectations from the results, if everything else holds.
     Update,
-    /// The same, after models were asked once and their replies recorded for the case.
+    /// The same, after the models were asked once and their replies recorded for the case.
     Record,
 }
 
-/// What came of a case.
+/// The report of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The script.
@@ -43,18 +43,18 @@ pub struct Report {
     pub case: String,
     /// True if all checks hold, now or by the update.
     pub ok: bool,
-    /// What was looked at, in its order.
+    /// The checks in the order in which they ran.
     pub checks: Vec<Check>,
-    /// Why the case could not be run.
+    /// The error that kept the case from running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
-    /// What the script printed in its first run.
+    /// The output of the script in its first run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
-    /// What an update changes.
+    /// The changes of an update.
     #[serde(skip_serializing_if = "Update::is_empty")]
     pub updated: Update,
-    /// How long it took, in milliseconds.
+    /// The running time in milliseconds.
     pub duration_ms: u64,
 }
 

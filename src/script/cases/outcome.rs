@@ -1,4 +1,4 @@
-//! How a script has to end: well, with a certain result, or with an error.
+//! The expected end of a script: success, a certain result, or an error.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Check;
 use crate::base::error::{Code, Error};
 
-/// What `outcome.json` says. Empty: the script has to end well.
+/// The content of `outcome.json`. Empty: the script has to succeed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Outcome {
@@ -23,7 +23,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// How a script ended: with this result or error.
+/// The end of a script: a result or an error.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ended {
     pub(super) result: Value,
@@ -31,7 +31,7 @@ pub(super) struct Ended {
 }
 
 impl Outcome {
-    /// Whether a script ended as it has to.
+    /// Checks the end of a script against this outcome.
     pub(super) fn check(&self, ended: &Ended) -> Check {
         const NAME: &str = "outcome";
         match (self.error, &ended.error) {
@@ -57,9 +57,9 @@ impl Outcome {
         }
     }
 
-    /// The outcome that this one has to become for a script that ended so; none if it need not change.
+    /// The outcome that expects this end; none if this one already does.
     ///
-    /// What says nothing of the result goes on saying nothing. Of what passes by itself, such as a lock, no outcome is made.
+    /// An outcome without a result stays without one. A passing failure, such as a lock, makes no outcome.
     pub(super) fn updated(&self, ended: &Ended) -> Option<Outcome> {
         let new = match &ended.error {
             Some(error) if !is_lasting(error.code()) => return None,
@@ -73,7 +73,7 @@ impl Outcome {
     }
 }
 
-/// True for errors that say something of the script or its input.
+/// True for errors that depend on the script or its input only.
 pub(super) fn is_lasting(code: Code) -> bool {
     matches!(code.exit_code(), 1 | 3..=6) && !matches!(code, Code::Io)
 }

@@ -1,4 +1,4 @@
-//! Runs cases: by several threads, each case in private copies of its input, told in their order whatever ends first.
+//! Runs cases on several threads, each in private copies of its input. Reports come in the order of the cases.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,10 @@ use crate::{
     system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace},
 };
 
-/// With how many threads the two runs of a case read and parse.
+/// The numbers of threads with which the two runs of a case read and parse.
 const THREADS: (usize, usize) = (1, 8);
 
-/// What a command printed, and how much of it: compilers tell how long they took.
+/// The fields with a command's output and its size, which vary: compilers print their running time.
 const SAID: &[&str] = &["stderr", "stderr_bytes", "stderr_sha256", "stdout", "stdout_bytes", "stdout_sha256"];
 
 /// A case of a loaded script.
@@ -41,9 +41,9 @@ pub struct Loadable<'a> {
     pub case: &'a str,
 }
 
-/// Runs cases with as many threads as the options of the context give, and tells of each in the order given.
+/// Runs cases with as many threads as the options of the context give, and reports each in the given order.
 ///
-/// An error means that everything was to stop; what is wrong with a case is in its report.
+/// An error means that the whole was stopped; the failure of a case is in its report.
 pub fn run(
     context: &Context,
     cases: &[Loadable<'_>],
@@ -56,7 +56,7 @@ pub fn run(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = cases.get(index).filter(|_| context.cancelled().is_none()) else { return };
-            // Nobody who stopped to listen wants to know more.
+            // A receiver that is gone needs no more reports.
             if sender.send((index, report(context, *case, purpose))).is_err() {
                 return;
             }
@@ -109,14 +109,14 @@ struct Trial<'a> {
     purpose: Purpose,
 }
 
-/// What came of a case.
+/// The checks, output and update of a case.
 struct Tried {
     checks: Vec<Check>,
     printed: Vec<String>,
     updated: Update,
 }
 
-/// What a run in a private copy came to.
+/// The result of a run in a private copy.
 struct Ran {
     run: String,
     ended: Ended,
@@ -140,7 +140,7 @@ impl Trial<'_> {
         let first = self.go(&one, &self.case.tapes)?;
         let outcome = self.case.outcome.clone().unwrap_or_default();
         let mut checks = vec![outcome.check(&first.ended)];
-        // What a failed run left says nothing about what it should have made.
+        // The tree of a failed run says nothing about the expected one.
         if checks[0].ok || self.purpose != Purpose::Check {
             checks.push(self.tree_check(&outcome, &first.tree)?);
         }
@@ -155,7 +155,7 @@ impl Trial<'_> {
         Ok(Tried { checks, printed: first.printed, updated })
     }
 
-    /// Asks the models in a run of its own, and takes what they replied for all others. It is kept whatever comes of the case.
+    /// Asks the models in a run of its own, and uses their replies in all others. The replies are kept even if the case fails.
     fn record(&mut self, desk: &Desk, updated: &mut Update) -> Result<(), Error> {
         let place = self.place(desk.copy("r", &self.case.input)?, THREADS.0)?;
         let folder = self.case.folder.child("llm");
@@ -186,7 +186,7 @@ impl Trial<'_> {
     fn go(&self, place: &Context, tapes: &Tapes) -> Result<Ran, Error> {
         let invocation = Invocation {
             args: self.case.args.clone(),
-            // Whoever writes a case has decided: what is asked is answered with yes.
+            // The author of a case has decided, so every question is answered with yes.
             flags: Flags { yes: true, ..Flags::default() },
             tapes: tapes.clone(),
             ..Invocation::default()
@@ -207,9 +207,9 @@ impl Trial<'_> {
         })
     }
 
-    /// What the tree has to be after a run that ended so; none if nothing says it.
+    /// The tree that is expected after a run with this outcome; none if nothing says it.
     fn expected(&self, outcome: &Outcome) -> Option<&Tree> {
-        // A script that has to fail mostly leaves everything as it was.
+        // A script that has to fail leaves the tree as it was, unless the case says otherwise.
         self.case.expected.as_ref().or(outcome.error.map(|_| &self.case.input))
     }
 
@@ -218,7 +218,7 @@ impl Trial<'_> {
         if let Some(expected) = self.expected(outcome) {
             return Ok(Check::of_trees(NAME, expected.differences(found, Modes::Executable)?));
         }
-        // A folder without files is lost in a repository: where there was no file and is none, none has to be expected.
+        // Git keeps no empty folder, so an empty tree needs no `expected` folder.
         if self.case.input.is_empty() && found.is_empty() {
             return Ok(Check::holds(NAME));
         }
@@ -248,14 +248,14 @@ impl Trial<'_> {
         Ok(if check.ok { check } else { check.after("after the rollback the tree is not the input") })
     }
 
-    /// Adds what makes the case expect what came of it, if everything else holds; those checks hold then.
+    /// Adds the changes that make the case expect the present result, if everything else holds; those checks hold then.
     fn update(&self, checks: &mut [Check], outcome: &Outcome, first: &Ran, updated: &mut Update) -> Result<(), Error> {
         let is_mended = |check: &Check| matches!(check.name, "outcome" | "tree");
         if checks.iter().any(|check| !check.ok && !is_mended(check)) {
             return Ok(());
         }
         let new = outcome.updated(&first.ended);
-        // It ended with what passes by itself.
+        // It ended with a passing failure, such as a lock.
         if new.is_none() && !outcome.check(&first.ended).ok {
             return Ok(());
         }
@@ -325,7 +325,7 @@ fn determinism(one: &Ran, other: &Ran) -> Result<Check, Error> {
     })
 }
 
-/// A result without what is of this run and this folder only.
+/// A result without the id and the folder of its run.
 fn placeless(result: Value, run: &str, place: &Context) -> Value {
     let root = place.workspace.root().display().to_string();
     let text = result.to_string();
@@ -335,7 +335,7 @@ fn placeless(result: Value, run: &str, place: &Context) -> Value {
     serde_json::from_str(&text.replace(run, "<run>").replace(&root, "<root>")).unwrap_or(result)
 }
 
-/// A record without what commands printed.
+/// A record without the output of commands.
 fn without_talk(mut record: Value) -> Value {
     if record["data"]["call"] == "exec.run"
         && let Some(reply) = record["data"].get_mut("reply")
@@ -348,7 +348,7 @@ fn without_talk(mut record: Value) -> Value {
     record
 }
 
-/// Keeps what a script prints, and answers yes.
+/// A sink that keeps a script's output and answers every question with yes.
 #[derive(Default)]
 struct Heard {
     printed: Vec<String>,

@@ -1,6 +1,6 @@
-//! Files as a case has them: contents by path, and in words how two such trees differ.
+//! The files of a case: contents by path, and the differences of two such trees as text.
 //!
-//! Folders are no part of it, as they are none of a git repository: an empty one is lost there.
+//! Folders are no part of a tree, since git keeps no empty folder.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -22,7 +22,7 @@ const EXECUTABLE: u32 = 0o100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree(BTreeMap<RepoPath, Content>);
 
-/// Which bits of a mode are compared.
+/// The bits of a mode that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Modes {
     /// All: both sides were made here.
@@ -31,17 +31,17 @@ pub(super) enum Modes {
     Executable,
 }
 
-/// How two trees differ.
+/// The differences of two trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Differences {
     /// A line for each file.
     pub(super) lines: Vec<String>,
-    /// What texts differ in, as a patch from the first tree to the second.
+    /// The differences of text files, as a patch from the first tree to the second.
     pub(super) patch: Vec<u8>,
 }
 
 impl Tree {
-    /// Reads what lies in a folder of a workspace, or in all of it, without `.git`, `.runs` and what the globs match.
+    /// Reads the files of a folder of a workspace, or of all of it, without `.git`, `.runs` and the files that the globs match.
     pub(super) fn read(
         workspace: &Workspace,
         below: Option<&RepoPath>,
@@ -87,12 +87,12 @@ impl Tree {
         self.0.is_empty()
     }
 
-    /// How many bytes it holds.
+    /// The sum of the sizes in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.0.values().map(|content| content.bytes.len()).sum()
     }
 
-    /// How a tree that was found differs from this one, which is expected; none if it does not.
+    /// The differences of a found tree from this one, which is expected; none if they agree.
     pub(super) fn differences(&self, found: &Tree, modes: Modes) -> Result<Option<Differences>, Error> {
         let mut differences = Differences::default();
         let mut paths: Vec<&RepoPath> = self.0.keys().chain(found.0.keys()).collect();
@@ -115,7 +115,7 @@ impl Differences {
         String::from_utf8_lossy(&self.patch).into_owned()
     }
 
-    /// How many files differ, and how each of them does.
+    /// The number of files that differ, and the difference of each.
     pub(super) fn told(&self) -> String {
         let n = self.lines.len();
         let mut text = if n == 1 { "1 file differs".to_owned() } else { format!("{n} files differ") };
@@ -126,7 +126,7 @@ impl Differences {
     }
 }
 
-/// How a file differs from what is expected; none if it does not.
+/// The difference of a file from the expected one; none if they agree.
 fn difference(path: &RepoPath, sides: (Option<&Content>, Option<&Content>), modes: Modes) -> Option<String> {
     let path = escape(path);
     match sides {
@@ -156,7 +156,7 @@ fn same_mode(expected: u32, found: u32, modes: Modes) -> bool {
     }
 }
 
-/// The mode of a file as an update writes it: what git keeps.
+/// The mode of a file as an update writes it: the bits that git keeps.
 pub(super) fn kept_mode(mode: u32) -> u32 {
     if mode & EXECUTABLE == 0 { 0o644 } else { 0o755 }
 }
@@ -165,7 +165,7 @@ fn is_binary(one: &Content, other: &Content) -> bool {
     [one, other].iter().any(|content| memchr::memchr(0, &content.bytes).is_some())
 }
 
-/// What differs, as far as it is text.
+/// The patch between two contents, as far as they are text.
 fn patch(path: &RepoPath, (expected, found): (Option<&Content>, Option<&Content>)) -> Result<Vec<u8>, Error> {
     match diff::render(path, expected.map(Side::from), found.map(Side::from)) {
         Ok((patch, _)) => Ok(patch),

@@ -1,4 +1,4 @@
-//! What has to be written and removed for a case to expect what came of it.
+//! The changes of a case's folder that make it expect the present result.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Update {
         self.removed.is_empty() && self.written.is_empty()
     }
 
-    /// Makes what lies in `expected` of a case's folder the tree that was found.
+    /// Makes the `expected` folder of a case the tree that was found.
     pub(super) fn tree(&mut self, folder: &RepoPath, expected: &Tree, found: &Tree) {
         let place = |path: &RepoPath| folder.child("expected").child(path);
         let gone = expected.files().filter(|(path, _)| found.get(path).is_none());

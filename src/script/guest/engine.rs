@@ -1,6 +1,6 @@
-//! The engine: what a script may say, and what it may use up.
+//! The engine: its language and its limits.
 //!
-//! Nothing of the engine's own reaches a file, a clock or another module: `eval` is off, time functions are replaced, the
+//! No function of the engine reaches a file, a clock or another module: `eval` is off, time functions are replaced, and the
 //! resolver knows only the sources that came with the request.
 
 use std::{
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// How many operations pass between two looks at the pipe for a cancellation.
+/// The number of operations between two looks at the pipe for a cancellation.
 const OPERATIONS_PER_LOOK: u64 = 1 << 16;
 
 /// Nesting of expressions, at top level and in functions.
@@ -50,7 +50,7 @@ pub(super) fn bare() -> Engine {
     engine.disable_symbol("eval");
     engine.set_strict_variables(true);
     engine.set_fail_on_invalid_map_property(true);
-    // What is checked is what is written, so nothing is folded first.
+    // The checks need the tree as it is written, so nothing is folded.
     engine.set_optimization_level(OptimizationLevel::None);
     engine.set_max_expr_depths(EXPRESSION_DEPTH.0, EXPRESSION_DEPTH.1);
     engine.set_module_resolver(rhai::module_resolvers::DummyModuleResolver::new());
@@ -84,8 +84,8 @@ pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engi
 
 /// Makes `nrv` and `args` visible wherever a script runs; the parser knows them from [`names`].
 ///
-/// Values in the scope would not reach functions, and values in a global module are not found by a closure in a function:
-/// the engine looks for what a closure captures in the function's scope only, unless this hook knows it.
+/// Values in the scope would not reach functions, and a closure in a function does not find values in a global module: the
+/// engine looks for captured variables in the function's scope only, unless this hook knows them.
 #[expect(
     deprecated,
     reason = "the engine marks the hook as volatile, not as going away; no other way reaches closures"
@@ -104,7 +104,7 @@ fn show_names(engine: &mut Engine, nrv: Dynamic, args: Dynamic) {
 
 fn limit(engine: &mut Engine, limits: &Limits, host: &Host) {
     engine.set_max_call_levels(limits.call_depth);
-    // Any of these makes pushes quadratic, so only what was asked for.
+    // Any of these makes pushes quadratic, so only the requested ones are set.
     if let Some(bytes) = limits.string {
         engine.set_max_string_size(bytes);
     }
@@ -134,7 +134,7 @@ pub(super) fn limit_error(name: &str, message: String) -> Error {
         .hint(format!("`script.limits.{name}` in `nrv.toml` bounds it"))
 }
 
-/// Replaces what would read a clock, wait, or end a script from within.
+/// Replaces the functions that read a clock, wait, or end a script from within.
 fn without_time(engine: &mut Engine) {
     fn refuse(message: &str) -> Result<Dynamic, Box<EvalAltResult>> {
         Err(EvalAltResult::ErrorRuntime(message.into(), Position::NONE).into())
@@ -149,7 +149,7 @@ fn without_time(engine: &mut Engine) {
     engine.register_fn("exit", |_: Dynamic| refuse(EXIT));
 }
 
-/// The modules that can be imported, and those that were.
+/// The modules that can be imported, and the imported ones.
 #[derive(Clone, Default)]
 pub(super) struct Modules(Arc<Mutex<Known>>);
 
@@ -161,7 +161,7 @@ struct Known {
 }
 
 impl Modules {
-    /// Adds sources and what their imports mean. If one is not what it was, all are evaluated again when they are next imported.
+    /// Adds sources and the targets of their imports. If one has changed, all are evaluated again at their next import.
     pub(super) fn add(&self, sources: &BTreeMap<String, String>, imports: &BTreeMap<String, BTreeMap<String, String>>) {
         let mut known = self.known();
         let is_other = |(path, text): (&String, &String)| known.sources.get(path).is_some_and(|old| old != text);
@@ -216,7 +216,7 @@ impl ModuleResolver for Resolver {
         let ast = match source::parse(engine, &names(), &path, &text) {
             (Some(ast), errors) if errors.is_empty() => ast,
             (_, errors) => {
-                // The host inspected the sources before; that they do not pass now ends the script.
+                // The host inspected the sources before, so an error now ends the script.
                 let error = errors.into_iter().next();
                 let none = || Error::new(Code::ScriptSyntax, format!("`{path}` can't be imported"));
                 self.host.end(error.unwrap_or_else(none));
@@ -224,7 +224,7 @@ impl ModuleResolver for Resolver {
             }
         };
         let module = Module::eval_ast_as_new(names(), &ast, engine).map_err(|error| {
-            // A wrapped error could be caught, and what ends a script can't.
+            // A wrapped error could be caught, but the end of a script can't.
             if error.is_catchable() {
                 EvalAltResult::ErrorInModule(path.clone(), error, position).into()
             } else {

@@ -1,6 +1,6 @@
-//! What went wrong in a script, as one of the host's errors: code, sentence, place, hint.
+//! Failures of a script as errors of the host: code, sentence, place, hint.
 //!
-//! What the host said keeps its code; a script can't make up a code that the host has not used in this run.
+//! An error of the host keeps its code. A script can't make up a code that the host has not used in this run.
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Map, Position};
 use serde_json::Value;
@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// Why a value may be `()` where another one was meant.
+/// The hint for a value that is `()` where another one was meant.
 const NOTHING: &str =
     "some methods, such as `trim`, change the value and give nothing: call them in a statement of their own";
 
-/// What an explanation looks things up in.
+/// The sources of an explanation.
 pub(super) struct Context<'a> {
     /// The host's side.
     pub(super) host: &'a Host,
@@ -49,15 +49,16 @@ pub(super) fn thrown(error: &Error) -> Dynamic {
     .into()
 }
 
-/// Why a script ended without a result.
+/// The error of a script that ended without a result.
 pub(super) fn explain(error: EvalAltResult, ctx: &Context<'_>) -> Error {
     let main = ctx.ast.and_then(AST::source).unwrap_or_default().to_owned();
     let (inner, path) = innermost(error, main);
     explain_at(inner, &path, ctx)
 }
 
-/// What a script may catch of an error: the value if one was thrown, and why, in either case. An error that it may not catch is given
-/// back as it is.
+/// The parts of an error that a script may catch: the value if one was thrown, and the explanation.
+///
+/// An error that it may not catch is returned as it is.
 pub(super) fn catch(
     error: EvalAltResult,
     main: &str,
@@ -86,7 +87,7 @@ fn explain_at(inner: EvalAltResult, path: &str, ctx: &Context<'_>) -> Error {
     }
 }
 
-/// The engine's message as a sentence of ours: it begins small and has no final period.
+/// The engine's message in the form of the host's: it begins in lower case and has no final period.
 pub(super) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let second_is_small = text.chars().nth(1).is_none_or(|second| !second.is_uppercase());
@@ -97,7 +98,7 @@ pub(super) fn sentence(text: &str) -> String {
     text.trim_end_matches('.').to_owned()
 }
 
-/// Unwraps the calls around an error; gives it and the source that it happened in.
+/// Unwraps the calls around an error; returns it with the source that it happened in.
 fn innermost(mut error: EvalAltResult, mut path: String) -> (EvalAltResult, String) {
     loop {
         let (source, inner) = match error {
@@ -170,7 +171,7 @@ fn no_property(text: &str) -> Error {
     }
 }
 
-/// What a script threw and did not catch.
+/// The error of a thrown value that the script did not catch.
 fn uncaught(value: &Dynamic, host: &Host) -> Error {
     if let Ok(text) = value.as_immutable_string_ref() {
         return Error::new(Code::ScriptFailed, text.as_str());
@@ -200,7 +201,7 @@ fn uncaught(value: &Dynamic, host: &Host) -> Error {
 fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let (name, types) = signature.split_once('(').unwrap_or((signature, ""));
     if types.is_empty() && name.trim().contains(' ') {
-        // The engine has no signature then, but a sentence: what is to be sorted can't be compared.
+        // The engine has no signature then, but a sentence: the items to sort can't be compared.
         return Error::new(Code::ScriptFailed, sentence(signature))
             .hint("say which comes first: `list.sort(|a, b| …)`, or give all elements one type before");
     }
@@ -211,7 +212,7 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let given: Vec<_> = types.split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
     let receiver = types.split(", ").next().unwrap_or_default();
     let named = || bindings::calls().filter(|call| call.name == name);
-    // The first type is what the method was called on.
+    // The first type is that of the value before the dot.
     if let Some(call) = named().find(|call| call.receiver == receiver).or_else(|| named().next()) {
         let given = list(given.get(1..).unwrap_or_default());
         return Error::new(Code::ScriptFailed, format!("`{}` can't be called with {given}", call.path()))

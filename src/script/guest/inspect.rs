@@ -1,4 +1,4 @@
-//! What a source holds, found in its syntax tree without running it.
+//! The parts of a source, found in its syntax tree without running it.
 
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
@@ -10,13 +10,13 @@ use crate::{
     script::guest::{engine, lint, source, value},
 };
 
-/// How a header is written.
+/// The form of a header, for hints.
 const FORM: &str = "write `const WORKFLOW = #{ … };`";
 
 /// The constant that is a script's header.
 pub(super) const HEADER: &str = "WORKFLOW";
 
-/// Parses a source and says what is in it.
+/// Parses a source and lists its parts.
 pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     let mut found = Inspection { path: path.to_owned(), ..Inspection::default() };
     let engine = engine::bare();
@@ -41,7 +41,7 @@ pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     found
 }
 
-/// Puts everything in the order of the text. What stands for several cases of a `switch` was seen several times.
+/// Sorts everything by its place in the text. A block that several cases of a `switch` share was seen several times.
 fn sort(found: &mut Inspection) {
     let place = |at: &Location| (at.line, at.column);
     for list in [&mut found.errors, &mut found.warnings] {
@@ -54,7 +54,7 @@ fn sort(found: &mut Inspection) {
     found.module_calls.dedup();
 }
 
-/// True for a statement that makes nothing happen.
+/// True for a statement without effects.
 fn only_defines(statement: &Stmt) -> bool {
     match statement {
         Stmt::Noop(_) | Stmt::Import(..) | Stmt::Export(..) => true,
@@ -109,7 +109,7 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
     }
 }
 
-/// Where the first value of a map stands that is no literal.
+/// The place of the first value of a map that is no literal.
 fn computed(expression: &Expr) -> Option<Position> {
     let Expr::Map(entries, _) = expression else { return None };
     entries.0.iter().find_map(|(_, value)| match value {
@@ -118,7 +118,7 @@ fn computed(expression: &Expr) -> Option<Position> {
     })
 }
 
-/// Notes where the keys of a literal map stand.
+/// Notes the places of the keys of a literal map.
 fn places(expression: &Expr, within: &str, found: &mut Inspection) {
     let Expr::Map(entries, _) = expression else { return };
     for (name, value) in &entries.0 {
@@ -130,7 +130,7 @@ fn places(expression: &Expr, within: &str, found: &mut Inspection) {
     }
 }
 
-/// Refuses a `WORKFLOW` in a block or a function: nobody would read it.
+/// Refuses a `WORKFLOW` in a block or a function, where it would have no effect.
 fn inner_headers(ast: &AST, found: &mut Inspection) {
     let outer: Vec<_> = ast.statements().iter().map(Stmt::position).collect();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {

@@ -1,4 +1,4 @@
-//! How bindings reach the host: a trait with one implementation over pipes, and one in tests.
+//! The way of bindings to the host: a trait with one implementation over pipes, and one in tests.
 
 use std::{
     io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write},
@@ -18,7 +18,7 @@ use crate::base::{
     frame::{Evaluated, FromWorker, Outcome, ToWorker, is_modest},
 };
 
-/// A frame of that many bytes is always sent: what is said of an error has to be.
+/// The size of a frame in bytes that is always sent: an error has to reach the host.
 const LEAST: u64 = 1 << 16;
 
 /// The host, seen from a script.
@@ -26,7 +26,7 @@ pub(super) trait Link: Send {
     /// Makes a call and waits for its answer.
     fn call(&mut self, at: Option<Location>, call: Call) -> Result<Value, Error>;
 
-    /// Begins a stream; its number.
+    /// Begins a stream and returns its number.
     fn open(&mut self, at: Option<Location>, call: Call) -> Result<u64, Error>;
 
     /// All events of a stream that are there, at least one unless it has ended: they wait for it.
@@ -38,7 +38,7 @@ pub(super) trait Link: Send {
     /// Hands over a printed line.
     fn print(&mut self, text: &str);
 
-    /// Why the script is to stop, if the host said so since it was last asked; never waits.
+    /// The reason to stop, if the host has sent one since the last call; never waits.
     fn interrupted(&mut self) -> Option<Error>;
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Wire {
     reader: BufReader<End>,
     writer: End,
     last_call: u64,
-    /// Bytes that a frame of this side may have.
+    /// The most bytes of a frame of this side.
     most: u64,
 }
 
@@ -107,12 +107,12 @@ impl Wire {
         }
     }
 
-    /// Lets go of the pipes: whoever still holds the wire hears nothing any more.
+    /// Drops the pipes: other holders of the wire receive nothing any more.
     pub(super) fn close(&mut self) {
         (self.reader, self.writer) = (BufReader::new(End::Closed), End::Closed);
     }
 
-    /// The next frame; none if the host is gone or sent something that is no frame.
+    /// The next frame; none if the host is gone or its bytes are no frame.
     pub(super) fn receive(&mut self) -> Option<ToWorker> {
         let mut line = Vec::new();
         self.reader.read_until(b'\n', &mut line).ok()?;
@@ -136,7 +136,7 @@ impl Wire {
 
     /// Sends a frame. A host that is gone is noticed when its next frame is read.
     ///
-    /// In place of one that is larger than the host takes goes an error.
+    /// An error replaces a frame that is larger than the host takes.
     pub(super) fn send(&mut self, frame: &FromWorker) {
         let instead = match self.try_send(frame) {
             Ok(()) => return,
@@ -150,7 +150,7 @@ impl Wire {
     fn try_send(&mut self, frame: &FromWorker) -> Result<(), Error> {
         let Ok(mut line) = serde_json::to_vec(frame) else { return Ok(()) };
         line.push(b'\n');
-        // What is said of a source has no limit of its own.
+        // The answers about a source have no limit of their own.
         let is_bounded = !matches!(frame, FromWorker::Inspected(_) | FromWorker::Parsed(_) | FromWorker::Completed(_));
         let size = line.len() as u64;
         if is_bounded && size > self.most.max(LEAST) || !is_modest(&line, self.most) {
@@ -235,7 +235,7 @@ fn astray() -> Error {
     Error::new(Code::Internal, "the host sent a reply that does not belong here")
 }
 
-/// Why a script stops when this comes in place of an answer.
+/// The error that stops a script when this frame comes in place of an answer.
 fn stop(frame: Option<&ToWorker>) -> Error {
     match frame {
         Some(ToWorker::Cancel {}) => Error::new(Code::Cancelled, "the run was cancelled"),

@@ -1,7 +1,7 @@
-//! What runs inside a script's process: the engine, its limits, the `nrv.*` bindings, and the other end of the pipes.
+//! The inside of a script's process: the engine, its limits, the `nrv.*` bindings, and the other end of the pipes.
 //!
 //! Nothing here touches a file, the network or a clock: the process could not if it tried. A binding turns its arguments
-//! into a [`crate::base::call::Call`] and the reply into a value; what is pure runs here.
+//! into a [`crate::base::call::Call`] and the reply into a value; pure functions run here.
 
 pub mod bindings;
 mod engine;
@@ -33,7 +33,7 @@ use crate::{
 /// The stack of the script's thread: 64 nested calls need a few MiB, nested closures more.
 const STACK: usize = 64 << 20;
 
-/// What a script's process has and a thread has not.
+/// The protections of a script's process that a thread lacks.
 const GIVEN_UP: &[&str] = &[
     "the script runs on a thread of the host's process: a memory limit does not hold, and a script that overflows its \
      stack or uses up all memory ends the program",
@@ -59,7 +59,7 @@ pub fn main(lockdown: Lockdown) -> ExitCode {
         if let Some((started, signal, limits)) = thread.take() {
             let body = move || script_thread(&started, &signal, &limits);
             script = Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body).ok();
-            // Memory is measured next: the thread must have all that it starts with.
+            // Memory is measured next, so the thread must have made its first allocations.
             let _ = running.recv();
         }
     });
@@ -72,8 +72,9 @@ pub fn main(lockdown: Lockdown) -> ExitCode {
     }
 }
 
-/// Serves frames on a pair of pipes from a thread of this process, which has the stack of a script's process and nothing else
-/// of it: see what it tells the host.
+/// Serves frames on a pair of pipes from a thread of this process.
+///
+/// The thread has the stack of a script's process and no other of its protections; its isolation tells the host which.
 pub fn on_thread(reader: PipeReader, writer: PipeWriter) -> io::Result<JoinHandle<()>> {
     let body = move || {
         let mut wire = Wire::pipes(reader, writer);

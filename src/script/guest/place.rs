@@ -2,7 +2,7 @@
 
 use rhai::Position;
 
-/// The last place of a word before a position: functions and parameters come without a place of their own.
+/// The last place of a word before a position: functions and parameters have no place of their own.
 pub(super) fn before(text: &str, position: Position, word: &str) -> Position {
     let (Some(line), Some(column)) = (position.line(), position.position()) else { return position };
     let upper = line.saturating_sub(8);

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Runs a request; the value of the last expression, or why there is none, with the place. The engine is the caller's to drop.
+/// Runs a request; returns the value of the last expression or an error with its place. The caller drops the engine.
 pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> (Result<Value, Error>, Engine) {
     let host = Host::new(request, limits, link);
     let (engine, _) = engine::build(request, limits, &host);
@@ -38,7 +38,7 @@ fn evaluate(request: &RunRequest, limits: &Limits, host: &Host, engine: &Engine)
     // Values of the script are not dropped, and streams among them would stay open.
     host.close_all();
     let result = match outcome {
-        // A native function may have swallowed what ended the script.
+        // A native function may have swallowed the error that ended the script.
         Ok(_) if host.has_ended() => Err(host.ending().unwrap_or_else(|| Error::new(Code::Internal, "ended"))),
         Ok(value) => {
             let json = value::to_json(&value).map_err(|error| in_result(&error));

@@ -1,4 +1,4 @@
-//! From text to a syntax tree that was checked: the only place that parses.
+//! Makes a checked syntax tree from a text: the only place that parses.
 
 use rhai::{AST, Engine, Position, Scope};
 
@@ -26,7 +26,7 @@ pub(super) fn compile(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str
     }
 }
 
-/// Parses a source and checks what it asks of the host; nothing runs. The tree comes even if it has errors, unless it can't be parsed.
+/// Parses a source and checks its calls of the host; nothing runs. A tree comes even with errors, unless the text can't be parsed.
 pub(super) fn parse(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str) -> (Option<AST>, Vec<Error>) {
     match compile(engine, scope, path, text) {
         Ok(ast) => {
@@ -37,7 +37,7 @@ pub(super) fn parse(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str) 
     }
 }
 
-/// The limit that the engine means when it says that something is too large.
+/// The name of the limit in an engine's error about size.
 pub(super) fn limit_name(what: &str) -> &'static str {
     match what {
         "Length of string" => "string",

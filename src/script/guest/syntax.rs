@@ -1,6 +1,6 @@
-//! What the parser says, in words that a newcomer can act on: the sentence, and what to write instead.
+//! The parser's errors in words that a newcomer can act on: a sentence, and the form to write instead.
 //!
-//! The parser stops at the first error and knows the place; what is meant is guessed from the text around it.
+//! The parser stops at the first error and knows the place; the author's intent is guessed from the text around it.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Words of other languages, and what is written here.
+/// Words of other languages, and the form in this one.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("#", "a comment begins with `//`"),
     ("False", "write `false`"),
@@ -38,7 +38,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("void", "the empty value is `()`"),
 ];
 
-/// Operators of other languages, and what is written here.
+/// Operators of other languages, and the form in this one.
 const OPERATORS: &[(&str, &str)] = &[
     ("!==", "write `!=`"),
     ("++", "write `+= 1`"),
@@ -49,14 +49,14 @@ const OPERATORS: &[(&str, &str)] = &[
     ("?", "write `if a { b } else { c }`, which has a value"),
 ];
 
-/// What a sentence and its hint are made of.
+/// A sentence and its hint.
 struct Said {
     rule: &'static str,
     message: String,
     hint: Option<String>,
 }
 
-/// The error of a source that can't be parsed. Without the text, what is meant is not guessed.
+/// The error of a source that can't be parsed. Without the text the author's intent is not guessed.
 pub(super) fn explain(kind: &ParseErrorType, position: Position, path: &str, text: &str) -> Error {
     if let ParseErrorType::LiteralTooLarge(what, most) = kind {
         let name = source::limit_name(what);
@@ -113,7 +113,7 @@ fn say(kind: &ParseErrorType, around: &Around<'_>) -> Said {
     }
 }
 
-/// What may not stand where it stands.
+/// The explanation of a misplaced word or sign.
 fn misplaced(kind: &ParseErrorType, around: &Around<'_>) -> Said {
     let (message, hint) = match kind {
         ParseErrorType::UnexpectedEOF => (
@@ -290,7 +290,7 @@ impl<'a> Around<'a> {
         Around { before, after }
     }
 
-    /// Where a missing token would have stood: what is never closed at the end, or the end of the line before.
+    /// The place of a missing token: the innermost open bracket at the end of the text, or the end of the line before.
     fn place_of_missing(&self, token: &str) -> Option<Position> {
         if self.here().is_none() {
             return self.open().map(|(at, _)| place(self.before, at));
@@ -301,8 +301,7 @@ impl<'a> Around<'a> {
         (token == ";" && is_earlier).then(|| place(self.before, written.len()))
     }
 
-    /// The innermost bracket before the place that is not closed there, and where it is. What stands in strings and comments counts
-    /// as far as they are simple.
+    /// The place and the sign of the innermost open bracket before the place. Brackets in simple strings and comments do not count.
     fn open(&self) -> Option<(usize, char)> {
         let mut open: Vec<(usize, char)> = Vec::new();
         let mut chars = self.before.char_indices().peekable();

@@ -1,6 +1,6 @@
 //! Values of the language as JSON and back, without silent loss.
 //!
-//! What has no JSON form is an error that names it: functions, host objects, blobs, ranges, numbers that are not finite.
+//! A value without a JSON form is an error that names it: functions, host objects, blobs, ranges, numbers that are not finite.
 //! Integers that a script can't hold become strings.
 
 use rhai::{Array, Dynamic, Map};
@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use crate::base::error::{Code, Error};
 
-/// How deep a value may nest. Both ends of the pipe refuse 128 levels; a frame has some of its own.
+/// The deepest nesting of a value. Both ends of the pipe refuse 128 levels, and a frame has some of its own.
 pub(super) const MAX_DEPTH: usize = 96;
 
 /// A script's value as JSON.
@@ -30,7 +30,7 @@ pub(super) fn from_json(value: Value) -> Dynamic {
     }
 }
 
-/// What a script calls the type of a value, for messages.
+/// The name of a value's type in messages.
 pub(super) fn type_word(value: &Dynamic) -> &'static str {
     if value.is_fnptr() {
         return "a function";
@@ -76,7 +76,7 @@ fn from_number(number: &Number) -> Dynamic {
     }
 }
 
-/// A type's name in the engine's messages, as people say it.
+/// The plain name of a type that the engine's messages name.
 pub(super) fn type_name_word(name: &str) -> &'static str {
     const WORDS: &[(&str, &str)] = &[
         ("&str | ImmutableString | String", "a string"),

@@ -1,4 +1,4 @@
-//! The door of a session's texts, and whom a session asks.
+//! The door of a session's texts, and the answers to its questions.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(super) fn placed(place: &Location, texts: &[(String, usize)]) -> Option<Loca
     Some(Location { path: name.clone(), line: place.line - after, column: place.column })
 }
 
-/// The door, with a note of what was asked, and with places in the texts.
+/// The door, with a note of the permissions that calls used, and with places in the texts.
 pub(super) struct Watched<'a, 'h> {
     pub(super) inner: HostDoor<'a, 'h>,
     pub(super) places: &'a [(String, usize)],
@@ -67,7 +67,7 @@ impl Door for Watched<'_, '_> {
     }
 }
 
-/// Where nobody can be asked the answer is no: a session can't wait for it.
+/// A sink that answers no where there is no person to ask: a session can't wait for an answer.
 pub(super) struct OrNo<'a>(pub(super) &'a mut dyn Sink);
 
 impl Sink for OrNo<'_> {

@@ -1,7 +1,7 @@
 //! A session: texts that a person gives one after another, in one worker, at the one door, with one record.
 //!
-//! It is dry unless it was started otherwise: changes are proposed, later texts see them, and [`Interactive::apply`] makes exactly
-//! what is proposed, as a run of its own.
+//! It is a dry run unless it was started otherwise: changes are proposed, and later texts see them. [`Interactive::apply`] makes
+//! exactly the proposed changes, as a run of its own.
 
 mod door;
 mod saved;
@@ -38,37 +38,37 @@ use crate::{
     system::clock::Stopwatch,
 };
 
-/// What a session is called, in its record and in its worker.
+/// The name of a session, in its record and in its worker.
 const NAME: &str = "session";
 
-/// What follows from the death of a worker.
+/// The hint after the death of a worker.
 const LOST: &str = "its variables and functions are gone; the next text begins without them";
 
-/// How a session is started.
+/// The options of a new session.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// Make changes at once; without it they are only proposed.
     pub apply: bool,
-    /// The seed of everything that is chosen by chance.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Answer the confirmations that policy lets a flag answer.
     pub yes: bool,
     /// Apply although files have uncommitted changes.
     pub allow_dirty: bool,
-    /// What is done with recorded replies of language models; those of the policy are looked for in `session.llm`.
+    /// The source of recorded replies of language models; those of the policy are in `session.llm`.
     pub tapes: Tapes,
 }
 
-/// What is known of a text before it is evaluated.
+/// The state of a text before it is evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parsed {
-    /// False if more text could make it whole: a bracket or a string is open, or an operand is missing.
+    /// False if more text could complete it: a bracket or a string is open, or an operand is missing.
     pub complete: bool,
-    /// What is wrong with it, if it is whole.
+    /// Its errors, if it is complete.
     pub errors: Vec<Error>,
 }
 
-/// What came of a text.
+/// The result of a text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluated {
     /// Counts from 1; the text is `input-N` in places of errors.
@@ -76,13 +76,13 @@ pub struct Evaluated {
     /// The value of its last expression; none after an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// Why there is none.
+    /// The error, if there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
     /// True if the worker died, now or since the last text, and all variables and functions of earlier texts with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
-    /// All that errors may point into, by name, as [`super::diagnostic::render`] takes it; empty without an error.
+    /// The sources of the error's place, by name, as [`super::diagnostic::render`] takes them; empty without an error.
     #[serde(skip)]
     pub sources: BTreeMap<String, String>,
 }
@@ -91,16 +91,16 @@ pub struct Evaluated {
 pub struct Interactive<'a> {
     context: &'a Context,
     start: Start,
-    /// The run that goes on; none if the last one could not be followed by another.
+    /// The present run; none if no other could follow the last one.
     host: Option<Host<'a>>,
-    /// None until it is needed, and when it has died.
+    /// The worker; none until it is needed, and after it has died.
     worker: Option<Worker>,
-    /// True if one died that knew texts, and nobody was told.
+    /// True if a worker that knew texts has died and the user was not told.
     lost: bool,
     positions: Positions,
     /// Every text so far.
     texts: Vec<Text>,
-    /// The first of them that the worker knows, and the lines that it knows.
+    /// The index of the first text that the worker knows.
     known: usize,
     lines: usize,
     /// The modules that were imported, by name.
@@ -108,7 +108,7 @@ pub struct Interactive<'a> {
     used: Used,
     /// The runs that were applied and not rolled back.
     applied: Vec<String>,
-    /// Since when nothing is to be done.
+    /// The watch of the idle time.
     rested: Option<Stopwatch>,
 }
 
@@ -116,7 +116,7 @@ pub struct Interactive<'a> {
 struct Text {
     name: String,
     text: String,
-    /// The file in whose folder it stands.
+    /// The file whose folder its imports start from.
     place: String,
     /// The lines before it.
     after: usize,
@@ -147,7 +147,7 @@ impl<'a> Interactive<'a> {
         Ok(session)
     }
 
-    /// Says whether a text is whole and what is wrong with it; nothing runs.
+    /// Checks if a text is complete, and finds its errors; nothing runs.
     pub fn parse(&mut self, text: &str) -> Result<Parsed, Error> {
         let frame::Parsed { complete, errors, .. } = self.ask(|worker| worker.parse(text, &|| None))?;
         let name = self.next_name();
@@ -155,9 +155,9 @@ impl<'a> Interactive<'a> {
         Ok(Parsed { complete, errors })
     }
 
-    /// Evaluates a text. What goes wrong in it is in [`Evaluated`]; an error means that the session can't go on.
+    /// Evaluates a text. Its errors are in [`Evaluated`]; an `Err` means that the session can't go on.
     ///
-    /// The `cancel` flag of the context's options stops the text only, and is taken back then.
+    /// The `cancel` flag of the context's options stops the text only, and is cleared then.
     pub fn evaluate(&mut self, text: &str, sink: &mut dyn Sink) -> Result<Evaluated, Error> {
         self.evaluate_as((self.next_name(), NAME), text, sink)
     }
@@ -176,24 +176,24 @@ impl<'a> Interactive<'a> {
         }
     }
 
-    /// What could stand at a place of a text, in bytes. With an empty text and place 0 it lists all variables.
+    /// The candidates at a place of a text, in bytes. With an empty text and place 0 it lists all variables.
     pub fn complete(&mut self, text: &str, cursor: usize) -> Result<Completion, Error> {
         self.ask(|worker| worker.complete(text, cursor, &|| None))
     }
 
-    /// The patch of what is proposed, or in a session that applies of what was changed, without secrets; empty if there is nothing.
+    /// The patch of the proposed changes, or of those made in a session that applies; without secrets, and empty without changes.
     pub fn diff(&mut self) -> Result<Vec<u8>, Error> {
         self.host()?.patch_so_far()
     }
 
-    /// How many files are proposed, or were changed in a session that applies.
+    /// The number of files with proposed changes, or of changed files in a session that applies.
     pub fn files(&self) -> usize {
         self.host.as_ref().map_or(0, Host::files_so_far)
     }
 
-    /// Makes exactly the change that is proposed, as a run of its own. If it was made, nothing is proposed any more.
+    /// Makes exactly the proposed change, as a run of its own. After success nothing is proposed any more.
     ///
-    /// An error means that it did not start; how it ended then is in [`Finished`].
+    /// An error means that the run did not start; [`Finished`] has the outcome of a started one.
     pub fn apply(&mut self, sink: &mut dyn Sink) -> Result<Finished, Error> {
         let finished = self.apply_now(&mut OrNo(sink));
         self.take_back_cancel();
@@ -240,14 +240,14 @@ impl<'a> Interactive<'a> {
         Ok(rolled)
     }
 
-    /// What was used of each budget and what is left, as `nrv.run.budget()` gives it.
+    /// The used and remaining amounts of each budget, as `nrv.run.budget()` returns them.
     pub fn budget(&self) -> Result<Value, Error> {
         self.host.as_ref().map(Host::describe_budget).ok_or_else(no_run)
     }
 
-    /// A script with what was evaluated well, in its order, and a header with the permissions that its calls used.
+    /// A script of the texts that succeeded, in their order, and a header with the permissions that their calls used.
     ///
-    /// It is to stand at that path: imports lead from there to what they led to here.
+    /// Its imports are rewritten so that they lead to the same modules from that path.
     pub fn script(&self, path: &RepoPath) -> String {
         let well = self.texts.iter().filter(|text| text.went_well);
         let pieces: Vec<Piece<'_>> =
@@ -255,12 +255,12 @@ impl<'a> Interactive<'a> {
         saved::script(path.as_str(), &pieces, &self.used)
     }
 
-    /// The id of the run that goes on.
+    /// The id of the present run.
     pub fn run(&self) -> &str {
         self.host.as_ref().map_or("", Host::run_id)
     }
 
-    /// Begins again: no variables, no functions, nothing proposed, nothing to be saved.
+    /// Starts anew: no variables, no functions, nothing proposed, nothing to save.
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.host.is_some() {
             self.end_run(&mut Silent)?;
@@ -347,7 +347,7 @@ impl<'a> Interactive<'a> {
         Ok(shown)
     }
 
-    /// What the text imports, with everything that this imports.
+    /// Loads the modules that a parsed text imports, with their own imports.
     fn imported(&self, place: &str, parsed: &frame::Parsed) -> Result<Imported, Error> {
         if parsed.imports.is_empty() {
             return Ok(Imported::default());
@@ -374,7 +374,7 @@ impl<'a> Interactive<'a> {
         }
     }
 
-    /// Asks the worker something, which is started if there is none; one that does not answer is of no use.
+    /// Asks the worker, which is started if there is none. A worker that does not answer is dropped.
     fn ask<T>(&mut self, question: impl FnOnce(&mut Worker) -> Result<T, Error>) -> Result<T, Error> {
         self.ready()?;
         let worker = self.worker.as_mut().ok_or_else(no_worker)?;
@@ -386,7 +386,7 @@ impl<'a> Interactive<'a> {
         answer
     }
 
-    /// Makes sure of a worker that lives; true if one died that knew texts, and nobody was told.
+    /// Makes sure that the worker is alive; true if one that knew texts died and the user was not told.
     fn revive(&mut self) -> Result<bool, Error> {
         if self.ask(|worker| worker.parse("", &|| None)).is_err() {
             self.ready()?;
@@ -417,7 +417,7 @@ impl<'a> Interactive<'a> {
         Ok(())
     }
 
-    /// Lets go of the worker: what it knew is gone.
+    /// Drops the worker with everything that it knew.
     fn forget(&mut self) {
         self.worker = None;
         (self.known, self.lines) = (self.texts.len(), 0);
@@ -455,7 +455,7 @@ impl<'a> Interactive<'a> {
         self.host.take().ok_or_else(no_run)?.finish(Ok(Value::Null), sink)
     }
 
-    /// Ends the dry run whose changes were made, and begins the next. What goes wrong is told, since the changes are made.
+    /// Ends the dry run whose changes were made, and begins the next. An error is only a notice, since the changes are made.
     fn renew(&mut self, sink: &mut dyn Sink) {
         let ended = self.end_run(&mut Silent).map(drop);
         if let Err(error) = ended.and_then(|()| self.begin_run(sink)) {
@@ -473,7 +473,7 @@ impl<'a> Interactive<'a> {
         format!("input-{}", self.texts.len() + 1)
     }
 
-    /// The error of a text, with its place in that text and with what became of the session.
+    /// The error of a text, with its place in that text and a hint about the state of the session.
     fn told(&mut self, error: Error, lost: bool) -> Error {
         let error = match self.texts.last() {
             Some(text) => self.placed_in(error, &text.name, text.after),
@@ -499,7 +499,7 @@ impl<'a> Interactive<'a> {
         }
     }
 
-    /// The error with its place in the text that it is about; what is beyond all others is the text of that name.
+    /// The error with its place in the text that it is about; a place beyond all others is in the text of that name.
     fn placed_in(&self, error: Error, name: &str, after: usize) -> Error {
         let known = self.texts[self.known..].iter().map(|text| (text.name.clone(), text.after));
         let places: Vec<_> = known.chain([(name.to_owned(), after)]).collect();
@@ -509,7 +509,7 @@ impl<'a> Interactive<'a> {
         }
     }
 
-    /// All that errors may point into.
+    /// The sources that errors may point into.
     fn sources(&self) -> BTreeMap<String, String> {
         let texts = self.texts.iter().map(|text| (text.name.clone(), text.text.clone()));
         texts.chain(self.modules.clone()).collect()

@@ -1,4 +1,4 @@
-//! A script made of the texts of a session: those that went well, in their order, under a header with what they needed.
+//! A script made of the texts of a session that succeeded, in their order, under a header with the permissions that they need.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use crate::{
     },
 };
 
-/// A text that went well.
+/// A text that succeeded.
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
-    /// The file in whose folder it stands.
+    /// The file whose folder its imports start from.
     pub(super) place: &'a str,
     /// The lines before it.
     pub(super) after: usize,
     pub(super) parsed: &'a Parsed,
 }
 
-/// A part of a text that gives way to another.
+/// A replacement of a part of a text.
 type Edit = (usize, usize, String);
 
-/// The script that is to stand at that path.
+/// The script for that path.
 pub(super) fn script(path: &str, pieces: &[Piece<'_>], used: &Used) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(stem, _)| stem).replace('_', "-");
@@ -55,7 +55,7 @@ pub(super) fn script(path: &str, pieces: &[Piece<'_>], used: &Used) -> String {
     script
 }
 
-/// The texts without what a script can't hold twice, each with the end of a last statement that needs a `;`.
+/// The texts without the parts that a script can't hold twice, each with the end of a last statement that needs a `;`.
 fn bodies(path: &str, pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
     let mut later = BTreeSet::new();
     let mut bodies = Vec::new();
@@ -75,7 +75,7 @@ fn bodies(path: &str, pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
         edits.sort_unstable();
         let (mut kept, mut from) = (String::new(), 0);
         for (start, to, text_there) in edits {
-            // What stands in a part that is cut goes with it.
+            // A part within a removed one is removed with it.
             let Some(between) = text.get(from..start) else { continue };
             kept.push_str(between);
             kept.push_str(&text_there);
@@ -93,7 +93,7 @@ fn bodies(path: &str, pieces: &[Piece<'_>]) -> Vec<(String, Option<usize>)> {
     bodies
 }
 
-/// The literal of an import, as it has to be written in the script of that path to lead to the same module.
+/// The edit of an import's literal that makes it lead to the same module from the script of that path.
 fn led_from(path: &str, piece: &Piece<'_>, import: &Import) -> Option<Edit> {
     let Ok(Target::File(module)) = library::resolve(piece.place, &import.literal) else { return None };
     let (line, column) = (import.at.line.checked_sub(piece.after + 1)?, import.at.column.checked_sub(1)?);
@@ -106,7 +106,7 @@ fn led_from(path: &str, piece: &Piece<'_>, import: &Import) -> Option<Edit> {
     is_there.then(|| (start, start + written.len(), quoted(&literal)))
 }
 
-/// How a file imports a module.
+/// The literal by which a file imports a module.
 fn relative(path: &str, module: &str) -> String {
     let bare = module.strip_suffix(EXTENSION).unwrap_or(module);
     let (folders, mut parts): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), bare.split('/').collect());
@@ -114,7 +114,7 @@ fn relative(path: &str, module: &str) -> String {
     let common = folders.iter().zip(&parts[..most]).take_while(|(a, b)| a == b).count();
     parts.drain(..common);
     let first = parts.first().copied().unwrap_or_default();
-    // What is shipped is looked for first.
+    // Shipped modules are looked for first.
     let up =
         if common == folders.len() && first == "std" { "./".to_owned() } else { "../".repeat(folders.len() - common) };
     format!("{up}{}", parts.join("/"))

@@ -1,4 +1,4 @@
-//! Which permissions the calls of a text used: what a script made of it has to ask for.
+//! The permissions that the calls of a text used, and that a script made of it has to ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::base::call::Call;
 
-/// More files of one folder than these are written as a glob.
+/// The most files of one folder that are listed; more become a glob.
 const MOST_FILES: usize = 8;
 
 /// Permissions by their names in a header.
@@ -18,7 +18,7 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// Notes what a call that was answered needed.
+    /// Notes the permissions of an answered call.
     pub(super) fn note(&mut self, call: &Call) {
         let diffs = |plan: &Value| {
             let diffs = plan["diffs"].as_array().cloned().unwrap_or_default();
@@ -52,7 +52,7 @@ impl Used {
         }
     }
 
-    /// Takes in what another text needed.
+    /// Adds the permissions of another text.
     pub(super) fn take(&mut self, other: Used) {
         for (name, values) in other.lists {
             self.lists.entry(name).or_default().extend(values);
@@ -109,7 +109,7 @@ fn gathered(paths: &BTreeSet<String>) -> Vec<String> {
         let folder = folder(path);
         if counts.get(&folder).is_some_and(|count| *count > MOST_FILES) { format!("{folder}*") } else { path.clone() }
     };
-    // What is excluded has to come last.
+    // Exclusions have to come last.
     let mut named: Vec<String> = paths.iter().map(name).collect::<BTreeSet<_>>().into_iter().collect();
     named.sort_by_key(|path| path.starts_with('!'));
     named

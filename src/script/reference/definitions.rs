@@ -1,6 +1,6 @@
 //! Definition files for editors, in the form that Rhai's language server reads, and a JSON file for all others.
 //!
-//! A method is a function whose first parameter is what it is called on; a map's fields stand in its type.
+//! A method is a function whose first parameter is the value before the dot; a map's fields stand in its type.
 
 use super::{Entry, Reference};
 use crate::script::guest::{
@@ -8,7 +8,7 @@ use crate::script::guest::{
     bindings::{Call, Field, NAMESPACES, Namespace},
 };
 
-/// The type of each receiver, and of what is no plain value.
+/// The type of an adapter's handle.
 const ADAPTER: &str = "Adapter";
 const STREAM: &str = "EventStream";
 
@@ -53,7 +53,7 @@ fn host() -> String {
     text
 }
 
-/// What is read of a receiver without parentheses.
+/// The properties of a receiver, which are read without parentheses.
 fn properties(namespace: &Namespace) -> String {
     let inner = NAMESPACES.iter().filter_map(|one| {
         let name = one.receiver.strip_prefix(namespace.receiver)?.strip_prefix('.')?;
@@ -91,7 +91,7 @@ fn type_of(namespace: &Namespace) -> String {
     parts.collect()
 }
 
-/// A type of the registry as a type of definitions.
+/// A type of the registry in the form of definitions.
 fn kind(kind: &str, fields: &[Field]) -> String {
     let map = || match fields {
         [] => "Map".to_owned(),
@@ -122,7 +122,7 @@ fn quoted(name: &str) -> String {
     if super::RESERVED.contains(&name) { format!("\"{name}\"") } else { name.to_owned() }
 }
 
-/// Words as doc lines.
+/// A text as doc lines.
 fn comment(doc: &str) -> String {
     let line = |line: &str| format!("/// {}", line.strip_prefix(' ').unwrap_or(line)).trim_end().to_owned() + "\n";
     doc.lines().map(line).collect()

@@ -1,9 +1,9 @@
-//! One thing that can be looked up, as Markdown and as a text for terminals.
+//! One entry of the reference, as Markdown and as a text for terminals.
 
 use super::{Function, language::Topic, module::Module};
 use crate::script::guest::bindings::{Call, Field, Namespace};
 
-/// Something that the reference has words on.
+/// An entry of the reference.
 #[derive(Clone, Copy)]
 pub enum Entry<'a> {
     /// A part of the host's interface.
@@ -21,7 +21,7 @@ pub enum Entry<'a> {
 /// True for the entries of a group.
 type IsOf = fn(&Entry<'_>) -> bool;
 
-/// What an overview lists under which title.
+/// The titles of the overview and the entries under each.
 pub(super) const GROUPS: &[(&str, IsOf)] = &[
     ("Calls of the host:", |entry| matches!(entry, Entry::Call(_))),
     ("Modules of the standard library:", |entry| matches!(entry, Entry::Module(_) | Entry::Function(..))),
@@ -58,7 +58,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// How it is written.
+    /// Its title: a call with its parameters, or the name.
     pub fn title(&self) -> String {
         match self {
             Entry::Call(call) => call.signature(),
@@ -81,7 +81,7 @@ impl<'a> Entry<'a> {
         line.find(". ").map_or(line, |at| &line[..=at])
     }
 
-    /// Title, words, fields and example as Markdown; the title is a heading with that many `#`.
+    /// Title, text, fields and example as Markdown; the title is a heading of that level.
     pub fn markdown(&self, level: usize) -> String {
         let hashes = "#".repeat(level);
         match self {
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The words of a doc comment, and the fences at its end.
+/// The text of a doc comment, and the fences at its end.
 fn parted(doc: &str) -> (String, String) {
     let doc: Vec<&str> = doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     let at = doc.iter().position(|line| line.starts_with("```")).unwrap_or(doc.len());

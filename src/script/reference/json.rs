@@ -6,7 +6,7 @@ use super::{Entry, Function, Reference, module::Module};
 use crate::script::guest::bindings::{Call, Field, NAMESPACES, Namespace};
 
 impl Reference {
-    /// Everything: `namespaces`, `modules`, `language`, and the `reserved` words.
+    /// The whole reference: `namespaces`, `modules`, `language`, and the `reserved` words.
     pub fn json(&self) -> Value {
         json!({
             "namespaces": NAMESPACES.iter().map(namespace).collect::<Vec<_>>(),
@@ -18,7 +18,7 @@ impl Reference {
 }
 
 impl Entry<'_> {
-    /// What is known of it, as in [`Reference::json`].
+    /// This entry, as in [`Reference::json`].
     pub fn json(&self) -> Value {
         match self {
             Entry::Namespace(one) => namespace(one),

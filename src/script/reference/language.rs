@@ -2,7 +2,7 @@
 
 use crate::base::error::Code;
 
-/// The words that can't be names, sorted.
+/// The reserved words, which can't be names, sorted.
 pub const RESERVED: &[&str] = &[
     "Fn",
     "as",
@@ -77,7 +77,7 @@ pub struct Topic {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// What is said of it, as Markdown.
+    /// Its text as Markdown.
     pub text: String,
 }
 

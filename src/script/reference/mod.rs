@@ -1,5 +1,7 @@
-//! The reference of the interface of scripts: made from the words beside the bindings, from the shipped modules' comments and
-//! from a page on the language. It gives texts, and runs and writes nothing.
+//! The reference of the interface of scripts.
+//!
+//! Its texts come from the doc comments of the bindings and of the shipped modules, and from a page on the language. It runs and
+//! writes nothing.
 
 mod definitions;
 mod entry;
@@ -19,7 +21,7 @@ use crate::{
     script::guest::bindings::{self, Call, NAMESPACES},
 };
 
-/// Other words that people look for, and the name of what tells of it.
+/// Other words that people look for, and the entry that explains them.
 const ALSO: &[(&str, &str)] = &[
     ("args", "header"),
     ("arguments", "header"),
@@ -28,7 +30,7 @@ const ALSO: &[(&str, &str)] = &[
     ("workflow", "header"),
 ];
 
-/// Everything that can be looked up.
+/// The whole reference.
 #[derive(Debug)]
 pub struct Reference {
     modules: Vec<Module>,
@@ -42,10 +44,10 @@ impl Reference {
         Reference { modules, topics: language::topics() }
     }
 
-    /// What a name stands for.
+    /// Finds the entry of a name.
     ///
-    /// It is a call (`nrv.files.read`, `files.read`, or `read` if that is the only one), a namespace (`nrv.files`), a shipped module
-    /// (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`); some
+    /// A name is a call (`nrv.files.read`, `files.read`, or `read` if that is the only one), a namespace (`nrv.files`), a shipped module
+    /// (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`). Some
     /// have other names too (`args`). `not_found` names the nearest.
     pub fn find(&self, name: &str) -> Result<Entry<'_>, Error> {
         let wanted = plain(name);
@@ -89,7 +91,7 @@ impl Reference {
         })
     }
 
-    /// Everything with a name of its own, in the order of the page.
+    /// All entries, in the order of the page.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let namespaces = NAMESPACES
             .iter()
@@ -101,7 +103,7 @@ impl Reference {
         namespaces.chain(modules).chain(self.topics.iter().map(Entry::Topic))
     }
 
-    /// What there is, a line for each.
+    /// The overview: one line for each entry.
     pub fn overview(&self) -> String {
         let mut text = String::new();
         for (title, is_of) in entry::GROUPS {
@@ -125,7 +127,7 @@ pub fn call(path: &str) -> Option<&'static Call> {
     bindings::calls().find(|call| call.path() == path)
 }
 
-/// A name as it is looked for: what stands in parentheses, a handle's name or arguments, says nothing more.
+/// The name in its plain form, without the parts in parentheses: a handle's name or arguments.
 fn plain(name: &str) -> String {
     let mut plain = String::new();
     let mut depth = 0_u32;

@@ -1,4 +1,4 @@
-//! What a shipped module says of itself: the comments of its own text, which this repository holds.
+//! The documentation of a shipped module: the comments in its text, which this repository holds.
 
 /// A shipped module.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Module {
 }
 
 impl Function {
-    /// How it is written behind the module's name, such as `summary(output)`.
+    /// The call without the module's name, such as `summary(output)`.
     pub fn signature(&self) -> String {
         format!("{}({})", self.name, self.params.join(", "))
     }

@@ -8,11 +8,11 @@ use super::{
 const HEAD: &str = "\
 # Script API
 
-What a script sees: the language, the host `nrv` with all its calls, and the standard library. The page is made from the sources of nrv, and \
-every example in it is run by the tests. `nrv docs nrv.files.read` shows a part of it in the terminal. `nrv definitions DIR` writes the same for \
-editors: files `.d.rhai` for Rhai's language server, and `nrv.json` for all others.
+The reference for scripts: the language, the host `nrv` with all its calls, and the standard library. The page is generated from the sources of nrv, and \
+the tests run every example in it. `nrv docs nrv.files.read` shows one entry in the terminal. `nrv definitions DIR` writes the same for \
+editors: `.d.rhai` files for Rhai's language server, and `nrv.json` for all others.
 
-Types: `any` is a value that JSON can hold; of a map its fields are listed, of an array those of the maps in it. A field that is \"optional\" may be left \
+Types: `any` is a value that JSON can hold. A map is listed with its fields, and an array with those of its maps. An \"optional\" field may be left \
 out; one that \"may be missing\" is read by `get`.
 ";
 

@@ -1,7 +1,7 @@
 //! The host's side of the conversation with a script's process, over any pair of pipes.
 //!
-//! It knows frames and nothing else: not how the process is started or ended, not what a call means. Whatever the other side
-//! sends, this side answers with a value: a frame that is none ends the conversation.
+//! It knows frames and nothing else: neither the start and end of the process nor the meaning of a call. It returns a value
+//! whatever the other side sends: an invalid frame ends the conversation.
 
 mod queue;
 
@@ -34,23 +34,23 @@ use crate::{
 /// The largest frame until limits are known.
 const MAX_FRAME: u64 = 256 << 20;
 
-/// What a frame may have beside a call.
+/// The bytes that a frame may have beside a call.
 const SLACK: u64 = 1 << 20;
 
-/// The largest frame is never smaller: an inspection has no limit of its own.
+/// The least bound of a frame's size: an inspection has no limit of its own.
 const LEAST_FRAME: u64 = 16 << 20;
 
-/// How often a wish to stop is looked for while nothing arrives.
+/// The interval of checks for a reason to stop while nothing arrives.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How often is looked for a frame before the thread goes to sleep: a script that calls often has the next one ready in no time,
-/// and to be woken takes longer than that.
+/// The number of looks for a frame before the thread goes to sleep. A script that calls often sends the next frame at once,
+/// and waking the thread would take longer.
 const LOOKS: u32 = 1 << 10;
 
-/// How long a script that was asked to stop may take.
+/// The time that a script has to end after it was asked to stop.
 pub const GRACE: Duration = Duration::from_millis(300);
 
-/// Says why to stop, once there is a reason.
+/// Returns the reason to stop, once there is one.
 pub type Stop<'a> = &'a dyn Fn() -> Option<Error>;
 
 /// A conversation with a script's process.
@@ -61,16 +61,16 @@ pub struct Session {
     most: Arc<AtomicU64>,
 }
 
-/// What the script does, one after another.
+/// An event of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// It asks for something, and waits for [`Session::reply`].
+    /// It makes a call, and waits for [`Session::reply`].
     Call {
         /// The call's id.
         id: u64,
         /// Where in the script.
         at: Option<Location>,
-        /// What it asks.
+        /// The call.
         call: Call,
     },
     /// It asks for a stream, and waits for [`Session::reply`] with its number.
@@ -79,7 +79,7 @@ pub enum Event {
         id: u64,
         /// Where in the script.
         at: Option<Location>,
-        /// What it asks.
+        /// The call.
         call: Call,
     },
     /// It waits for [`Session::reply`] with events of a stream.
@@ -108,16 +108,16 @@ pub enum Event {
     Failed(Error),
 }
 
-/// Why there is no event any more.
+/// The end of the events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
-    /// The process closed its pipe: it is dead or dying, and how it died says why.
+    /// The process closed its pipe: it is dead or dying, and its exit status says why.
     Closed,
-    /// What it sent is not a frame that belongs here; the text says what.
+    /// It sent no valid frame, or one that does not belong here; the text describes it.
     Malformed(String),
     /// It was asked to stop for this reason; it may still run.
     Stopped(Box<Error>),
-    /// It was asked to stop for this reason and did so; it is a session, which waits for the next text.
+    /// It was asked to stop for this reason and did so. It is a session, which waits for the next text.
     Paused(Box<Error>),
 }
 
@@ -131,7 +131,7 @@ impl Session {
         Ok(Session { frames, writer: Box::new(writer), most })
     }
 
-    /// Tells the worker its limits and hears what confines it.
+    /// Sends the worker its limits and receives its isolation.
     pub fn hello(&mut self, limits: &Limits, stop: Stop<'_>) -> Result<Isolation, Ended> {
         let most = limits.reply_bytes.saturating_add(SLACK).clamp(LEAST_FRAME, u64::MAX - 1);
         self.most.store(most, Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    /// Asks what a source holds; nothing runs.
+    /// Asks for the parts of a source; nothing runs.
     pub fn inspect(&mut self, path: &str, source: &str, main: bool, stop: Stop<'_>) -> Result<Inspection, Ended> {
         self.send(&ToWorker::Inspect { path: path.to_owned(), source: source.to_owned(), main })?;
         match self.frame(stop)? {
@@ -151,7 +151,7 @@ impl Session {
         }
     }
 
-    /// Starts a script; [`Session::event`] then says what it does.
+    /// Starts a script; [`Session::event`] then returns its events.
     pub fn run(&mut self, request: RunRequest) -> Result<(), Ended> {
         self.send(&ToWorker::Run(request))
     }
@@ -161,7 +161,7 @@ impl Session {
         self.send(&ToWorker::Interact(request))
     }
 
-    /// Asks what a text holds that would be the next of the session; nothing runs.
+    /// Asks for the parts of the session's next text; nothing runs.
     pub fn parse(&mut self, text: &str, stop: Stop<'_>) -> Result<Parsed, Ended> {
         self.send(&ToWorker::Parse { text: text.to_owned() })?;
         match self.frame(stop)? {
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Asks what could stand at a place of such a text.
+    /// Asks for the candidates at a place of such a text.
     pub fn complete(&mut self, text: &str, cursor: usize, stop: Stop<'_>) -> Result<Completion, Ended> {
         self.send(&ToWorker::Complete { text: text.to_owned(), cursor })?;
         match self.frame(stop)? {
@@ -179,15 +179,15 @@ impl Session {
         }
     }
 
-    /// Evaluates the next text of the session; [`Session::event`] then says what it does, until it is evaluated.
+    /// Evaluates the next text of the session; [`Session::event`] then returns its events, until it is evaluated.
     pub fn evaluate(&mut self, input: Input) -> Result<(), Ended> {
         self.send(&ToWorker::Evaluate(input))
     }
 
     /// Waits for the script's next event.
     ///
-    /// When `stop` gives a reason, the script is asked to stop and given [`GRACE`]; the end is [`Ended::Stopped`] then,
-    /// whatever the script said meanwhile, or [`Ended::Paused`] if it is a session's.
+    /// When `stop` returns a reason, the script is asked to stop and has [`GRACE`] to do so. The end is [`Ended::Stopped`] then,
+    /// whatever the script sent meanwhile, or [`Ended::Paused`] in a session.
     pub fn event(&mut self, stop: Stop<'_>) -> Result<Event, Ended> {
         match self.frame(stop)? {
             FromWorker::Call { id, at, call } => Ok(Event::Call { id, at, call }),
@@ -260,7 +260,7 @@ impl Session {
     fn stop(&mut self, reason: Error) -> Ended {
         let watch = Stopwatch::start();
         if self.send(&ToWorker::Cancel {}).is_ok() {
-            // What still arrives is dropped: the script is stopped, whatever it says.
+            // Later frames are dropped: the script is stopped, whatever it sends.
             while let Some(left) = GRACE.checked_sub(watch.elapsed()) {
                 match self.frames.recv_timeout(left).map(|incoming| incoming.frame(MAX_FRAME)) {
                     Ok(Ok(FromWorker::Evaluated(_))) => return Ended::Paused(Box::new(reason)),
@@ -274,7 +274,7 @@ impl Session {
 }
 
 impl Ended {
-    /// The end as an error, for when nothing is known of how the process died.
+    /// The end as an error, for a process of unknown status.
     pub fn into_error(self) -> Error {
         match self {
             Ended::Closed => Error::new(Code::ScriptCrashed, "the script's process ended without a result"),
@@ -304,11 +304,11 @@ fn unexpected(frame: &FromWorker) -> Ended {
     Ended::Malformed(format!("a `{name}` frame came where it has no meaning"))
 }
 
-/// Reads frames until the pipe ends, one is too large, or nobody listens.
+/// Reads frames until the pipe ends, one is too large, or the receiver is gone.
 fn receive(mut reader: impl BufRead, queue: &Queue, most: &AtomicU64) {
     loop {
         let mut line = Vec::new();
-        // A frame may only begin once the limit is known that holds for it: the worker waits for it.
+        // A frame may begin only once its limit is known: the worker waits for that.
         let Ok([_, ..]) = reader.fill_buf() else { return };
         let most = most.load(Ordering::Relaxed);
         match (&mut reader).take(most + 1).read_until(b'\n', &mut line) {

@@ -1,6 +1,6 @@
-//! Frames that have arrived and were not taken yet: bounded by bytes, so that a script's output can't fill the host's memory.
+//! The queue of arrived frames, bounded by bytes, so that a script's output can't fill the host's memory.
 //!
-//! It holds them as they came; what they say is looked at when they are taken, since a parsed frame is larger.
+//! It holds frames as they came, and parses them when they are taken, since a parsed frame is larger.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use crossbeam::channel::{Receiver, Sender};
 
 use crate::base::frame::{FromWorker, is_modest};
 
-/// Bytes that may wait to be taken; then the worker is held up by its pipe. A larger frame waits alone.
+/// The most bytes that wait; beyond, the worker blocks on its pipe. A larger frame waits alone.
 const MAX_WAITING: usize = 64 << 20;
 
 /// The end where frames arrive.
@@ -17,10 +17,10 @@ pub(super) struct Queue {
     waiting: Arc<Waiting>,
 }
 
-/// Something that arrived.
+/// A frame that arrived.
 pub(super) struct Incoming {
     line: Result<Vec<u8>, String>,
-    /// Gives the bytes back, also if the frame is dropped unseen.
+    /// Returns the bytes to the queue, also if the frame is dropped unseen.
     _share: Share,
 }
 
@@ -42,9 +42,9 @@ impl Queue {
         (Queue { sender, waiting: Arc::default() }, receiver)
     }
 
-    /// Adds a line once there is room for it. False if nobody will take it.
+    /// Adds a line once there is room for it. False if the receiver is gone.
     pub(super) fn add(&self, line: Vec<u8>) -> bool {
-        // What a short line costs beside its bytes is counted too, or a flood of empty ones would be free.
+        // The overhead of a line counts too, or a flood of empty ones would be free.
         let bytes = line.capacity() + size_of::<Incoming>();
         let is_full = |waiting: &mut usize| *waiting > 0 && *waiting + bytes > MAX_WAITING;
         let held = self.waiting.fewer.wait_while(self.waiting.bytes(), is_full);
@@ -52,7 +52,7 @@ impl Queue {
         self.send(Ok(line), bytes)
     }
 
-    /// Says why there will be no further frame.
+    /// Tells the receiver why there will be no further frame.
     pub(super) fn refuse(&self, why: String) {
         self.send(Err(why), 0);
     }
@@ -64,7 +64,7 @@ impl Queue {
 }
 
 impl Incoming {
-    /// The frame, which may need as much memory as one of so many bytes, or why it is none.
+    /// Parses the frame if it needs no more memory than one of `most` bytes; an error says why it is no frame.
     pub(super) fn frame(self, most: u64) -> Result<FromWorker, String> {
         let line = self.line?;
         if !is_modest(&line, most) {

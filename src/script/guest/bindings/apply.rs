@@ -24,7 +24,7 @@ const DIFF: &[Field] = fields! {
 
 const STRATEGY: &[Field] = fields! { write_backup: "string" };
 
-/// What `nrv.apply.plan` takes.
+/// The fields of a plan for `nrv.apply.plan`.
 pub(super) const PLAN: &[Field] = fields! {
     diffs: "array" = DIFF_OF_PLAN, post: "map?" = POST, commitments: "array?" = COMMITMENT,
 };
@@ -46,19 +46,19 @@ const HUNK: &[Field] = fields! { header_line: "int", line: "int", offset: "int" 
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.apply",
-    doc: "Changes of text, all or none, within the header's `permissions.write`. A checksum is the hash that a file must have, as `nrv.files.sha256` gives it. Each call gives what came of it. `status` is `applied` or `noop`.",
+    doc: "Changes of text, all or none, within the header's `permissions.write`. A checksum is the hash that a file must have, as `nrv.files.sha256` returns it. Each call returns its outcome, with the `status` `applied` or `noop`.",
     calls: registry! {
         "nrv.apply";
-        /// Makes a file where none is.
+        /// Creates a file; there must be none at the path.
         ///
         /// ```rhai
         /// nrv.apply.create("docs/new.md", "# New\n");
         /// ```
         create(path: "string", text: "string") -> "map" = OUTCOME;
-        /// Applies one unified diff to one file: `#{path, unified_diff, checksum, strategy}`, the last two may be left out.
+        /// Applies one unified diff to one file: `#{path, unified_diff, checksum, strategy}`; the last two may be left out.
         ///
-        /// The diff's headers name the file. With a checksum the hunks apply exactly where they say; without one they may have moved
-        /// if their context is at one place only, which is told in `warnings`. `strategy` is `"dry-run"` if it is left out, `"write"`,
+        /// The diff's headers name the file. With a checksum the hunks apply exactly at their line numbers. Without one a hunk may have
+        /// moved if its context is at one place only; `warnings` says so. `strategy` is `"dry-run"` (the default), `"write"`
         /// or `#{write_backup: ".bak"}`. A diff that is not UTF-8 comes as `unified_diff_b64`.
         ///
         /// ```rhai
@@ -66,10 +66,11 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.apply.diff(#{ path: "notes.txt", unified_diff: diff, strategy: "write" });
         /// ```
         diff(request: "map" = DIFF) -> "map" = OUTCOME;
-        /// Applies the diffs of a plan in their order, all or none; gives a list of outcomes. Several diffs of one file compose.
+        /// Applies the diffs of a plan in their order, all or none, and returns a list of outcomes. Several diffs of one file compose.
         ///
         /// The plan is `#{diffs: [#{path, checksum, unified_diff}], post: #{commands: []}, commitments: []}`; `checksum`, `post` and
-        /// `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those of `diff`; `()` is a dry run.
+        /// `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those
+        /// of `diff`; `()` is a dry run.
         ///
         /// ```rhai
         /// let diff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
@@ -82,13 +83,13 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.apply.remove("notes.txt", nrv.files.sha256("notes.txt"));
         /// ```
         remove(path: "string", checksum: "string") -> "map" = OUTCOME;
-        /// Gives a file another path, where nothing is.
+        /// Renames a file; there must be nothing at the new path.
         ///
         /// ```rhai
         /// nrv.apply.rename("notes.txt", "old/notes.txt", nrv.files.sha256("notes.txt"));
         /// ```
         rename(from: "string", to: "string", checksum: "string") -> "map" = OUTCOME;
-        /// Replaces all of a file's text.
+        /// Replaces the whole text of a file.
         ///
         /// ```rhai
         /// nrv.apply.write("notes.txt", "new\n", nrv.files.sha256("notes.txt"));

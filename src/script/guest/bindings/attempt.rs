@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// Runs a closure; keeps what it changed unless it throws or gives `false`.
+/// Runs a closure; keeps its changes unless it throws or gives `false`.
 ///
-/// What a script can't catch goes through: it ends the script, and the host takes the attempt back. So does a lock that was not to
-/// be had, since the run can go on from there later.
+/// An error that a script can't catch passes through: it ends the script, and the host undoes the attempt. A `lock_timeout`
+/// does the same, since the run can go on from there later.
 pub(super) fn attempt(ctx: &NativeCallContext<'_>, host: &Host, closure: &FnPtr) -> Reply {
     host.ask(ctx, Call::AttemptBegin {})?;
     let outcome = closure.call_within_context::<Dynamic>(ctx, ());
@@ -25,12 +25,12 @@ pub(super) fn attempt(ctx: &NativeCallContext<'_>, host: &Host, closure: &FnPtr)
         Err(error) => (Dynamic::UNIT, caught(ctx, host, *error)?),
     };
     let keep = error.is_unit() && !value.as_bool().is_ok_and(|value| !value);
-    // If it can't be undone nothing may go on as if it were.
+    // If undoing fails, the script must not go on.
     host.ask_finally(ctx, Call::AttemptEnd { keep })?;
     Ok(Map::from([("kept".into(), keep.into()), ("value".into(), value), ("error".into(), error)]).into())
 }
 
-/// What the closure threw: as it was thrown, or the engine's error as a map like the host's.
+/// The value that the closure threw, or the engine's error as a map like the host's.
 fn caught(ctx: &NativeCallContext<'_>, host: &Host, error: EvalAltResult) -> Reply {
     let fault = fault::Context { host, engine: ctx.engine(), ast: None, limits: host.limits() };
     let main = ctx.call_source().unwrap_or_default();

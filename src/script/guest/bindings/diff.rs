@@ -36,24 +36,24 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "Unified diffs as data and as text. Nothing is read or written: `nrv.apply` does that.",
     calls: registry! {
         "nrv.diff";
-        /// What a diff says: `#{files, warnings}`. Text around the diff, wrong counts and the like are `invalid_input`.
+        /// Parses a diff: `#{files, warnings}`. Text around the diff or a wrong count is `invalid_input`.
         ///
-        /// A file is `#{operation, path, line, added, removed, hunks}`, with `from` and `to` in place of `path` for `rename` and `copy`,
-        /// and with `old_mode` and `new_mode` where the diff has them; the other operations are `modify`, `create` and `delete`. A hunk is
-        /// `#{line, old_start, old_count, new_start, new_count, lines}`, and a line of it `#{kind, text}`: `context`, `removed` or `added`.
+        /// A file is `#{operation, path, line, added, removed, hunks}`, with `old_mode` and `new_mode` where the diff has them. The
+        /// operations `rename` and `copy` have `from` and `to` in place of `path`; the others are `modify`, `create` and `delete`. A hunk is
+        /// `#{line, old_start, old_count, new_start, new_count, lines}`. A line is `#{kind, text}`: `context`, `removed` or `added`.
         ///
         /// ```rhai
         /// let patch = nrv.diff.parse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n");
         /// patch.files[0].hunks[0].lines[1].text == "new\n"
         /// ```
         parse(text: "string") -> "map" = PATCH;
-        /// The diff from one text of a file to another, as git writes it; `()` in place of a text that does not exist.
+        /// The diff between two texts of a file, as git writes it; `()` stands for a file that does not exist.
         ///
         /// ```rhai
         /// nrv.diff.render("x", "old\n", "new\n") == "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
         /// ```
         render(path: "string", before: "string | ()", after: "string | ()") -> "string";
-        /// Repairs the form of a diff, such as counts and fences of Markdown: `#{text, repairs}`, a sentence for each repair.
+        /// Repairs the form of a diff, such as counts and Markdown fences: `#{text, repairs}`, with a sentence for each repair.
         ///
         /// ```rhai
         /// nrv.diff.repair("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n").repairs.is_empty()

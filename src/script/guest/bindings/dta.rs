@@ -39,7 +39,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "An approved adapter: it proposes a change, the host applies it and a verifier in another process checks it.",
     calls: registry! {
         HANDLE;
-        /// Applies a proposal as it was returned by `propose`, and verifies it; gives the adapter's output.
+        /// Applies a proposal that `propose` returned, and verifies it; returns the adapter's output.
         ///
         /// If the verifier does not pass, everything is undone and the error is `verification_failed`.
         ///
@@ -56,14 +56,14 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.dta("link_updater").describe().input_schema
         /// ```
         describe() -> "map" = DESCRIPTION;
-        /// Counts and proposes, without a side effect; gives `#{id, baseline, …}`. `nrv dta describe NAME` has the schema of `params`.
+        /// Counts and proposes without side effects; returns `#{id, baseline, …}`. `nrv dta describe NAME` shows the schema of `params`.
         ///
         /// ```rhai
         /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
         /// nrv.dta("link_updater").propose(#{ target: #{ glob: "site/**" }, params: hosts }).files
         /// ```
         propose(input: "map" = INPUT) -> "map" = PROPOSAL;
-        /// All phases in one call, by the input's `mode`; gives the adapter's output.
+        /// Runs all phases in one call, by the input's `mode`; returns the adapter's output.
         ///
         /// ```rhai
         /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
@@ -74,7 +74,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     register,
 };
 
-/// The handle that `nrv.dta(name)` gives.
+/// The handle that `nrv.dta(name)` returns.
 #[derive(Clone)]
 pub(super) struct Adapter {
     host: Host,

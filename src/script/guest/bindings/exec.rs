@@ -40,10 +40,12 @@ const VERIFIED: &[Field] = fields! {
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.exec",
-    doc: "Programs, run without a shell on a view of the tree. A command is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` must be there. `[[exec.allow]]` of the policy and `permissions.exec` of the header have to allow it. It never writes the tree: what it changes in its view below the globs `writes` is judged and made like any other change, and a change anywhere else is an error. `test: true` marks a test, whose failure is told at the end of the run.",
+    doc: "Programs, run without a shell on a view of the tree. A command is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` is required. `[[exec.allow]]` of the policy and `permissions.exec` of the header have to allow it. It never writes the tree itself. Its changes in the view that match the globs `writes` are judged and made like any other change, and a change anywhere else is an error. `test: true` marks a test, whose failure is reported at the end of the run.",
     calls: registry! {
         "nrv.exec";
-        /// Runs a command that has to succeed: as `run`, but a status other than 0 is the error `command_failed`, and nothing of what it changed stays.
+        /// Runs a command that has to succeed.
+        ///
+        /// As `run`, but a status other than 0 is the error `command_failed`, and none of the command's changes are kept.
         ///
         /// ```rhai
         /// nrv.exec.check(#{ program: "cargo", args: ["check"] });
@@ -51,16 +53,16 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         check(command: "map" = COMMAND) -> "map" = OUTCOME;
         /// Runs a command: `#{status, signal, stdout, stderr, truncated, timed_out, changed, duration_ms, cpu_ms, peak_bytes}`.
         ///
-        /// `status` is `()` if a signal ended it, `changed` lists the files that it changed. What it changed is kept whatever its status;
-        /// of a command that was ended by a signal or ran out of time nothing is. Of long output there are the head and the tail.
+        /// `status` is `()` if a signal ended the command, and `changed` lists the files that it changed. Its changes are kept whatever
+        /// its status, unless a signal ended it or it ran out of time. Long output is cut to its head and tail.
         ///
         /// ```rhai
         /// let formatted = nrv.exec.run(#{ program: "cargo", args: ["fmt"], writes: ["**/*.rs"] });
         /// ```
         run(command: "map" = COMMAND) -> "map" = OUTCOME;
-        /// Runs all commands and tells of each: `#{ok, outcomes}`, where `ok` is true if each ended with status 0.
+        /// Runs all commands and reports each: `#{ok, outcomes}`, where `ok` is true if each ended with status 0.
         ///
-        /// An outcome is that of `run` with the `command`; one that could not be run has an `error` and no status.
+        /// An outcome is that of `run`, with the `command`. A command that could not be run has an `error` and no status.
         ///
         /// ```rhai
         /// let verified = nrv.exec.verify([#{ program: "cargo", args: ["check"] }, #{ program: "cargo", args: ["test"], test: true }]);
@@ -103,7 +105,7 @@ impl Exec {
         })
     }
 
-    /// What came of one of several commands; only what ends the script is an error.
+    /// The outcome of one of several commands; only a failure that ends the script is an error.
     fn outcome(&self, ctx: &NativeCallContext<'_>, run: Run) -> Result<Value, Box<rhai::EvalAltResult>> {
         let argv = run.argv();
         let mut outcome = match self.0.try_ask(ctx, Call::ExecRun(Box::new(run)))? {

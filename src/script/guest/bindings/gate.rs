@@ -1,4 +1,4 @@
-//! `nrv.gate`: what the gates say, approvals and policy assertions.
+//! `nrv.gate`: verdicts of the gates, approvals and policy assertions.
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
@@ -23,35 +23,35 @@ const RESULT: &[Field] = fields! {
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.gate",
-    doc: "What the gates say, approvals and policy assertions. What a gate blocks can't be caught.",
+    doc: "Verdicts of the gates, approvals and policy assertions. A block by a gate can't be caught.",
     calls: registry! {
         "nrv.gate";
-        /// Asks for approval of a subject, and of nothing else; without a person or a policy that answers, the run is suspended. Gives `#{subject, by}`.
+        /// Asks for approval of a subject, and of nothing else: `#{subject, by}`. Without an answer of a person or the policy, the run is suspended.
         ///
         /// ```rhai
         /// nrv.gate.confirm("publish the list", #{ files: 3 });
         /// ```
         confirm(label: "string", subject: "any") -> "map" = fields! { subject: "string", by: "string" };
-        /// What the gates say of a command, which nobody starts: `#{decision, results}`.
+        /// Evaluates a command against the gates without running it: `#{decision, results}`.
         ///
-        /// A list is a program and its arguments, a string a line for a shell. `decision` is `allow`, `warn`, `require-confirmation` or
-        /// `block`.
+        /// An array is a program and its arguments; a string is a command line of a shell. `decision` is `allow`, `warn`,
+        /// `require-confirmation` or `block`.
         ///
         /// ```rhai
         /// let said = nrv.gate.evaluate_command(["rm", "-rf", "dist"]);
         /// ```
         evaluate_command(command: "array | string") -> "map" = VERDICT;
-        /// What the gates say of a file's new content, which nobody writes: `#{decision, results}`.
+        /// Evaluates a file's new content against the gates without writing it: `#{decision, results}`.
         ///
-        /// The host counts the changed lines itself; `diff_lines` may only say more.
+        /// The host counts the changed lines itself; `diff_lines` can only raise the count.
         ///
         /// ```rhai
         /// let said = nrv.gate.evaluate_edit("docs/a.md", "# A\n", 1);
         /// ```
         evaluate_edit(path: "string", content: "string", diff_lines: "int") -> "map" = VERDICT;
-        /// What the gates say of the use of a tool, which nobody uses: `#{decision, results}`.
+        /// Evaluates the use of a tool against the gates without using it: `#{decision, results}`.
         ///
-        /// Its name is judged, and the commands, edits and texts in its params.
+        /// The gates judge the tool's name, and the commands, edits and texts in its params.
         ///
         /// ```rhai
         /// let said = nrv.gate.evaluate_tool_use("Bash", #{ command: "git status" });

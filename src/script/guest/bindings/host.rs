@@ -1,4 +1,4 @@
-//! The object `nrv` itself, and what all bindings share: the way to the host, and how its errors reach the script.
+//! The object `nrv` itself, and the parts that all bindings share: the way to the host, and the way of its errors to the script.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// What `nrv.commit` takes.
+/// The fields of a commitment for `nrv.commit`.
 pub(super) const COMMITMENT: &[Field] =
     fields! { description: "string", assertion: "map" = ASSERTION, timeout_ms: "int | ()?" };
 
@@ -42,17 +42,16 @@ const ASSERTION: &[Field] = fields! {
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv",
-    doc: "The host: everything that a script learns from the world or does to it.",
+    doc: "The host: all access of a script to the world.",
     calls: registry! {
         "nrv";
-        /// Runs a closure, and keeps or undoes as one whatever it changes: `#{kept, value, error}`.
+        /// Runs a closure, and keeps or undoes all of its changes together: `#{kept, value, error}`.
         ///
-        /// If the closure throws or gives `false`, everything that it changed is undone, also by adapters. `value` is what it gives, which is
-        /// that of its last statement even with a semicolon; `error` is what it threw, of the host and the language a map with `code` and
-        /// `message`, else `()`. Attempts nest, and one that is kept
-        /// goes with the one around it. In a dry run what is undone is not proposed. Budgets stay spent and confirmations used, and what
-        /// `nrv.custom` did elsewhere is not undone. What can't be caught ends the run here too, as does a lock that is not to be had
-        /// (`lock_timeout`) unless the closure catches it.
+        /// If the closure throws or returns `false`, all of its changes are undone, also those by adapters. `value` is the value of its last
+        /// statement, even with a semicolon. `error` is the thrown value: a map with `code` and `message` for an error of the host or the
+        /// language, and `()` without an error. Attempts nest, and a kept one shares the fate of the one around it. In a dry run an undone
+        /// change is not proposed. Budgets stay spent and confirmations used, and the effects of `nrv.custom` elsewhere are not undone. An
+        /// error that can't be caught ends the run here too, as does `lock_timeout` unless the closure catches it.
         ///
         /// ```rhai
         /// let tried = nrv.attempt(|| {
@@ -62,10 +61,10 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// if !tried.kept { print("it was undone"); }
         /// ```
         attempt(closure: "function") -> "map" = fields! { kept: "bool", value: "any", error: "any" };
-        /// Makes a commitment of the run, `#{description, assertion, timeout_ms}`, and gives its id; the last may be left out.
+        /// Adds a commitment to the run, `#{description, assertion, timeout_ms}`, and returns its id; `timeout_ms` may be left out.
         ///
-        /// The host looks at all commitments by processes of its own when the script has ended, and the run is done only if
-        /// all hold; what a script says changes nothing. An assertion is a map with one key: `file_exists` (a path), `count`
+        /// When the script has ended, the host checks all commitments in processes of its own. The run succeeds only if all of them hold,
+        /// whatever the script prints or returns. An assertion is a map with one key: `file_exists` (a path), `count`
         /// (`#{pattern, glob, equals}`, or `at_least`, `at_most`), `json_valid`, `tree_unchanged` (globs), or `command`
         /// (`#{program, args, cwd, env, status}`).
         ///
@@ -74,16 +73,16 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         ///     assertion: #{ count: #{ pattern: "(?i)draft", glob: "site/**/*.html", equals: 0 } } });
         /// ```
         commit(commitment: "map" = COMMITMENT) -> "string";
-        /// Makes a call that the program which embeds nrv adds, by its name; gives its reply.
+        /// Makes a call that the embedding program adds, by its name; returns its reply.
         ///
-        /// Its params are checked against its schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
-        /// unless the program gives it to everybody. In a dry run it may be refused (`blocked`). `nrv` itself adds none (`not_found`).
+        /// The params are checked against the call's schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
+        /// unless the program permits it to all scripts. In a dry run it may be refused (`blocked`). `nrv` itself adds none (`not_found`).
         ///
         /// ```rhai
         /// let ticket = nrv.custom("tickets.create", #{ title: "a page has no heading" });
         /// ```
         custom(name: "string", params: "map") -> "any";
-        /// An approved adapter, by name; whether it exists is found when it is used.
+        /// The handle of an approved adapter, by name. An unknown name is an error when the handle is first used.
         ///
         /// ```rhai
         /// let links = nrv.dta("link_updater");
@@ -99,13 +98,13 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     register,
 };
 
-/// Bytes of one print that reach the host; the rest is cut off.
+/// The most bytes of one print that reach the host; the rest is cut off.
 const MAX_PRINT: usize = 1 << 20;
 
-/// Bytes that a script may print in all.
+/// The most bytes that a script may print in all.
 const MAX_OUTPUT: usize = 16 << 20;
 
-/// What a native function of ours gives.
+/// The result of a native function.
 pub(super) type Reply = Result<Dynamic, Box<EvalAltResult>>;
 
 /// The object `nrv`.
@@ -265,7 +264,7 @@ impl Host {
         self.raise_at(fault::place_of(ctx), error)
     }
 
-    /// [`Host::raise`] of what goes wrong after the call at this place.
+    /// [`Host::raise`] of an error that comes after the call at this place.
     pub(super) fn raise_at(&self, place: Option<Location>, error: Error) -> Box<EvalAltResult> {
         let error = match place {
             Some(place) => error.at(place),
@@ -279,13 +278,13 @@ impl Host {
         EvalAltResult::ErrorRuntime(fault::thrown(&error), Position::NONE).into()
     }
 
-    /// Ends the script for this reason, unless it has ended for another one. Nothing that it does can change that.
+    /// Ends the script for this reason, unless it has ended for another one. The script can't undo that.
     pub(in crate::script::guest) fn end(&self, error: Error) {
         lock(&self.0.ending).get_or_insert(error);
         self.0.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Begins the next text of a session, whose calls belong to this run: what ended the one before it does not end this one.
+    /// Begins the next text of a session, whose calls belong to this run: the end of the text before it does not end this one.
     pub(in crate::script::guest) fn begin(&self, run: &str) {
         *lock(&self.0.ending) = None;
         self.0.ended.store(false, Ordering::Relaxed);
@@ -294,7 +293,7 @@ impl Host {
         run.clone_into(&mut lock(&self.0.run));
     }
 
-    /// Counts an operation of the engine; how many there were before it.
+    /// Counts an operation of the engine; returns the number before it.
     pub(in crate::script::guest) fn count_operation(&self) -> u64 {
         self.0.operations.fetch_add(1, Ordering::Relaxed)
     }
@@ -304,7 +303,7 @@ impl Host {
         self.0.ended.load(Ordering::Relaxed)
     }
 
-    /// Why the script has to end.
+    /// The error for which the script has to end.
     pub(in crate::script::guest) fn ending(&self) -> Option<Error> {
         lock(&self.0.ending).clone()
     }
@@ -314,7 +313,7 @@ impl Host {
         lock(&self.0.said).contains(&code)
     }
 
-    /// Ends the script if the host wants it to.
+    /// Ends the script if the host asks for that.
     pub(in crate::script::guest) fn look(&self) {
         let interruption = lock(&self.0.link).interrupted();
         if let Some(error) = interruption {
@@ -322,9 +321,9 @@ impl Host {
         }
     }
 
-    /// Hands a printed text to the host: its first [`MAX_PRINT`] bytes, and no more than [`MAX_OUTPUT`] of all prints.
+    /// Hands the first [`MAX_PRINT`] bytes of a printed text to the host, and at most [`MAX_OUTPUT`] bytes of all prints.
     ///
-    /// Beyond, the script ends. Each print counts its line feed, so that empty ones end too.
+    /// More output ends the script. Each print counts its line feed, so that a flood of empty ones ends too.
     pub(in crate::script::guest) fn print(&self, text: &str) {
         if self.has_ended() {
             return;
@@ -343,7 +342,7 @@ impl Host {
         }
     }
 
-    /// The run's stream of chance for scripts.
+    /// The run's random stream for scripts.
     pub(super) fn random(&self) -> MutexGuard<'_, Stream> {
         lock(&self.0.random)
     }
@@ -373,7 +372,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the engine does not let a script catch.
+/// An error that the engine does not let a script catch.
 pub(super) fn terminated() -> Box<EvalAltResult> {
     EvalAltResult::ErrorTerminated(Dynamic::UNIT, Position::NONE).into()
 }

@@ -1,6 +1,6 @@
-//! `nrv.llm`: requests to language models, their streams, and what is made of a reply.
+//! `nrv.llm`: requests to language models, their streams, and the parsers of a reply.
 //!
-//! What a model says is text. Nothing here does what it says.
+//! A model's reply is text. Nothing here executes it.
 
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// How a request is written.
+/// The form of a request, for hints.
 const FORM: &str = "its form is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, \
                     temperature, seed, stop, timeout_ms, retry}`";
 
@@ -56,7 +56,7 @@ const ANSWER: &[Field] = fields! {
     cost_millionths: "int?", from: "string?", label: "string?",
 };
 
-/// Of one that the script cancelled some are missing.
+/// The fields of a streamed reply; one that the script cancelled lacks some.
 const STREAMED: &[Field] = fields! {
     text: "string", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map?" = USAGE,
     provider: "string?", model_requested: "string", model: "string?", request: "string?", ignored: "array?",
@@ -70,12 +70,12 @@ const CAPABILITIES: &[Field] = fields! { provider: "string", dialect: "string", 
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.llm",
-    doc: "Language models. A request is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, temperature, seed, stop, timeout_ms, retry}`; the first two must be there, and what is `()` is as if it were not. The header has to permit the provider by `permissions: #{ llm: [\"local\"] }`, or `\"*\"`. Nothing is added to a request, and nothing is tried again unless it says so: `retry: #{on: [\"overloaded\"], max: 3, wait_ms: 500}`. A message is `#{role, content, tool_calls, tool_call_id}` with the role `system`, `user`, `assistant` or `tool`; a tool is `#{name, description, parameters}`, and nobody calls it: a reply only asks for that. What a model failed to do is `model_unavailable` if it may pass and `model_failed` if not, with `details.kind`.",
+    doc: "Language models. A request is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, temperature, seed, stop, timeout_ms, retry}`; `prompt` or `messages`, and `max_tokens`, are required, and `()` stands for a missing field. The header has to permit the provider by `permissions: #{ llm: [\"local\"] }`, or `\"*\"`. Nothing is added to a request, and it is retried only if it says so: `retry: #{on: [\"overloaded\"], max: 3, wait_ms: 500}`. A message is `#{role, content, tool_calls, tool_call_id}` with the role `system`, `user`, `assistant` or `tool`; a tool is `#{name, description, parameters}`. A reply can only ask for a tool call; nothing runs it. A failure of a model is `model_unavailable` if it may pass and `model_failed` if not, with `details.kind`.",
     calls: registry! {
         "nrv.llm";
-        /// What a provider can do: `#{provider, dialect, model, models: #{NAME: #{context_tokens, max_output_tokens, tools, structured_output, workloads, aliases}}}`.
+        /// The capabilities of a provider: `#{provider, dialect, model, models: #{NAME: #{context_tokens, max_output_tokens, tools, structured_output, workloads, aliases}}}`.
         ///
-        /// Without a name it is the provider that requests go to which name none. What is not known of a model is not there.
+        /// Without a name it is the default provider. Unknown fields of a model are left out.
         ///
         /// ```rhai
         /// for name in nrv.llm.capabilities().models.keys() { print(name); }
@@ -84,9 +84,9 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// Asks a model and waits for its reply, which is checked: `#{text, value, tool_calls, finish, usage, provider, model_requested, model, request, …}`.
         ///
         /// `value` is there if the request has a `schema`, and fits it. `finish` is `stop`, `length`, `tool_calls` or `refusal`. `usage` has
-        /// `input_tokens`, `cached_tokens` and `output_tokens`; `cost_millionths` is there if the policy has prices. A tool that is to be called is
-        /// `#{id, name, arguments}`. `ignored` names what the provider has no word for, `from` is `"cassette"` if no model was asked, and `label`
-        /// is `"authored"` if a person wrote the reply.
+        /// `input_tokens`, `cached_tokens` and `output_tokens`; `cost_millionths` is there if the policy has prices. A tool call is
+        /// `#{id, name, arguments}`. `ignored` names the fields that the provider does not support. `from` is `"cassette"` if the reply was
+        /// recorded, and `label` is `"authored"` if a person wrote it.
         ///
         /// ```rhai
         /// let reply = nrv.llm.complete(#{ prompt: "Name two colours.", max_tokens: 100,
@@ -94,29 +94,29 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// for colour in reply.value { print(colour); }
         /// ```
         complete(request: "map" = REQUEST) -> "map" = ANSWER;
-        /// A reply as a value: JSON and nothing else, which has to fit the schema, or any JSON if that is `()`.
+        /// Parses a reply that is JSON and nothing else; it has to fit the schema, or is any JSON if that is `()`.
         ///
-        /// Pure. What is not JSON is `model_failed` with `details.kind == "malformed_json"`; what does not fit has the kind `schema` and
-        /// `details.violations`, each with a `pointer`, a `message` and the `value` that is there. With `#{allow_fence: true}` one fenced block
-        /// of Markdown may stand around the JSON.
+        /// Pure. Text that is not JSON is `model_failed` with `details.kind == "malformed_json"`. A value that does not fit the schema has the
+        /// kind `schema` and `details.violations`, each with a `pointer`, a `message` and the `value`. With `#{allow_fence: true}` one fenced
+        /// block of Markdown may stand around the JSON.
         ///
         /// ```rhai
         /// nrv.llm.parse("```json\n[1, 2]\n```", #{ type: "array" }, #{ allow_fence: true })[1] == 2
         /// ```
         parse(text: "string", schema: "map | string | ()", options: "map?" = OPTIONS) -> "any";
-        /// A reply as a plan that `nrv.apply.plan` takes: `#{diffs: [#{path, checksum, unified_diff}], post}`; errors and options are those of `parse`.
+        /// Parses a reply as a plan for `nrv.apply.plan`: `#{diffs: [#{path, checksum, unified_diff}], post}`. Errors and options are those of `parse`.
         ///
         /// ```rhai
         /// let plan = nrv.llm.parse_plan(`{"diffs": [{"path": "new.txt", "unified_diff": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"}]}`);
         /// nrv.apply.plan(plan, "dry-run");
         /// ```
         parse_plan(text: "string", options: "map?" = OPTIONS) -> "map" = PLAN;
-        /// Asks a model and gives the events of its reply as they come, to a function or to a loop.
+        /// Asks a model and passes the events of its reply, as they come, to a function or to a loop.
         ///
         /// Events are `#{type: "started", model, attempt, after}`, `#{type: "token", text}`, `#{type: "tool_call", call}`,
         /// `#{type: "metrics", usage, first_token_ms, total_ms}`, and one end: `#{type: "completed", reply}`, with a reply as that of
-        /// `complete`, or `#{type: "error", error}`. With a function the result is the reply, and an error is thrown after its event; if the
-        /// function gives `true` the request is cancelled, and the result is what had come: `#{text, tool_calls, finish: "cancelled", …}`.
+        /// `complete`, or `#{type: "error", error}`. With a function the result is the reply, and an error is thrown after its event. If the
+        /// function returns `true` the request is cancelled, and the result is the reply so far: `#{text, tool_calls, finish: "cancelled", …}`.
         /// A loop only sees events, also that of an error; leaving it cancels the request. Each event comes once.
         ///
         /// ```rhai
@@ -180,7 +180,7 @@ fn register(engine: &mut Engine) {
 impl Llm {
     /// A request as the host takes it.
     fn ask(&self, ctx: &NativeCallContext<'_>, mut request: Map) -> Result<Box<Ask>, Box<EvalAltResult>> {
-        // So that an argument of the script that was not given can be handed on.
+        // A script may hand on an argument that it was not given.
         request.retain(|_, value| !value.is_unit());
         let request = self.0.json(ctx, &request.into())?;
         with_schema(request).and_then(read).map(Box::new).map_err(|error| self.0.raise(ctx, error))
@@ -202,7 +202,7 @@ impl Llm {
     }
 }
 
-/// Reads a request; what is wrong is told by the names of its fields, with the nearest for one that does not exist.
+/// Reads a request. An error names the field, and for an unknown field the nearest name.
 fn read(request: Value) -> Result<Ask, Error> {
     let wrong = |what: &str| Error::new(Code::InvalidInput, format!("the request can't be made: {what}")).hint(FORM);
     Schema::compile(&form())?.check(&request).map_err(|error| {
@@ -220,7 +220,7 @@ fn with_schema(mut request: Value) -> Result<Value, Error> {
     Ok(request)
 }
 
-/// A number such as `5.0` is an integer as schemas have it, and so it is one here.
+/// Makes a number such as `5.0` an integer, which it is in JSON Schema.
 fn whole_numbers(mut request: Value) -> Value {
     let fields = request.as_object_mut().into_iter().flatten();
     for (_, value) in fields.filter(|(_, value)| value.is_f64()) {
@@ -229,7 +229,7 @@ fn whole_numbers(mut request: Value) -> Value {
     request
 }
 
-/// What a request has to fit before it leaves the script: names and types. What they mean is the host's to judge.
+/// The JSON Schema of a request, checked before it leaves the script: names and types. The host judges their meaning.
 fn form() -> Value {
     let (text, count) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
     let list = |items: &Value| json!({"type": "array", "items": items});
@@ -259,7 +259,7 @@ fn form() -> Value {
     )
 }
 
-/// Whether a fenced block is allowed, from the options of `parse`.
+/// The fence that the options of `parse` allow.
 fn fence(options: Map) -> Result<Fence, Error> {
     let wrong = |what: &str| {
         Error::new(Code::InvalidInput, format!("the options of `parse` are wrong: {what}"))

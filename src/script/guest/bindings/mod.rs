@@ -1,4 +1,4 @@
-//! What a script sees as `nrv`: one file per namespace, and the registry that documentation and checks come from.
+//! The interface `nrv` of scripts: one file per namespace, and the registry that documentation and checks come from.
 //!
 //! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
 
@@ -25,9 +25,9 @@ use self::host::Nrv;
 
 /// A part of the host's interface.
 pub struct Namespace {
-    /// How a script writes it, such as `nrv.files`.
+    /// The expression that scripts write, such as `nrv.files`.
     pub receiver: &'static str,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub doc: &'static str,
     /// Its calls, sorted by name.
     pub calls: &'static [Call],
@@ -37,15 +37,15 @@ pub struct Namespace {
 /// A call or a property of the host, as scripts see it.
 #[derive(Debug)]
 pub struct Call {
-    /// What it is called on, such as `nrv.files`.
+    /// The namespace or handle that has the call, such as `nrv.files`.
     pub receiver: &'static str,
     /// Its name, such as `read`.
     pub name: &'static str,
     /// Its parameters; the last may be left out if its type ends with `?`.
     pub params: &'static [Field],
-    /// The type that it gives.
+    /// The type of its result.
     pub returns: &'static str,
-    /// The fields of the map, or of the maps in the array, that it gives; empty if they are not known.
+    /// The fields of the resulting map, or of the maps in the resulting array; empty if they are not known.
     pub gives: &'static [Field],
     /// Its doc comment, with an example in a fence.
     pub doc: &'static str,
@@ -53,21 +53,21 @@ pub struct Call {
     pub property: bool,
 }
 
-/// A parameter of a call, or a field of a map that it takes or gives.
+/// A parameter of a call, or a field of a map in its arguments or result.
 #[derive(Debug)]
 pub struct Field {
     /// Its name.
     pub name: &'static str,
     /// Its type, such as `string | array`; one that ends with `?` may be left out.
     pub kind: &'static str,
-    /// The fields of the map, or of the maps in the array, that it is; empty: any.
+    /// The fields, if it is a map or an array of maps; empty: any.
     pub fields: &'static [Field],
 }
 
 /// The call that takes a closure.
 pub(super) const ATTEMPT: &str = "nrv.attempt";
 
-/// What `nrv.dta(name)` gives, as a receiver.
+/// The receiver of the calls on an adapter's handle.
 pub(super) const HANDLE: &str = "nrv.dta(name)";
 
 /// Every namespace, sorted by receiver.
@@ -105,7 +105,7 @@ impl Call {
         format!("{}.{}", self.receiver, self.name)
     }
 
-    /// How it is written, such as `nrv.files.read(path)`.
+    /// The call with its parameters, such as `nrv.files.read(path)`.
     pub fn signature(&self) -> String {
         if self.property {
             return self.path();
@@ -121,7 +121,7 @@ impl Call {
         !self.property && (required..=self.params.len()).contains(&given)
     }
 
-    /// How it is written, with types, such as `nrv.files.read(path: string)`.
+    /// The call with its parameters and types, such as `nrv.files.read(path: string)`.
     pub fn form(&self) -> String {
         if self.property {
             return self.path();
@@ -137,7 +137,7 @@ impl Call {
         inside.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join("\n")
     }
 
-    /// True if it gives an adapter's handle.
+    /// True if it returns an adapter's handle.
     pub(super) fn gives_handle(&self) -> bool {
         self.signature() == HANDLE
     }
@@ -163,7 +163,7 @@ pub(super) fn object(host: &Host) -> Dynamic {
 }
 
 /// A slice of [`Call`]s: doc comment, name, parameters with types, type of the result; `get` before a property. After a type, `=`
-/// and a slice of [`fields!`] say what is in a map.
+/// and a slice of [`fields!`] list the fields of a map.
 macro_rules! registry {
     (@property) => { false };
     (@property get) => { true };
@@ -185,7 +185,7 @@ macro_rules! registry {
 }
 pub(super) use registry;
 
-/// A slice of [`Field`]s: names with types; `=` and another slice say what is in a map or in the maps of an array.
+/// A slice of [`Field`]s: names with types; `=` and another slice list the fields of a map or of the maps in an array.
 macro_rules! fields {
     (@fields) => { &[] };
     (@fields $fields:expr) => { $fields };

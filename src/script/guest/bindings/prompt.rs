@@ -16,7 +16,7 @@ use crate::{
     system::schema,
 };
 
-/// What parts look like.
+/// The form of the parts, for hints.
 const FORM: &str = "its form is `#{role, goal, constraints, directives, context, prior, schema, provider, model, max_tokens}`; only \
                     `goal` must be there";
 
@@ -37,13 +37,13 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "Prompts for language models. A prompt is made of its parts alone, by code: the same parts and files give the same text.",
     calls: registry! {
         "nrv.prompt";
-        /// Makes a prompt: `#{text, sha256, parts: [#{name, sha256, bytes}], tokens}`.
+        /// Composes a prompt: `#{text, sha256, parts: [#{name, sha256, bytes}], tokens}`.
         ///
-        /// Its parts are `#{role, goal, constraints, directives, context, prior, schema}`, and only `goal` must be there; what is `()` is as if
-        /// it were not. An item of `context` is a path, `#{name, text}` or `#{name, value}`, one of `prior` is `#{reply, errors}` of a former round.
-        /// `"dta"` in `directives` says that changes are made through the approved adapters, `"plan"` that a plan of diffs is to be replied.
-        /// Files stand in the text byte for byte, with their hashes; one that is not UTF-8 is `unreadable`. `tokens` is an estimate: with
-        /// `provider` or `model` a prompt that, with `max_tokens` for the reply, does not fit the model's context is `invalid_input`. Nothing is
+        /// Its parts are `#{role, goal, constraints, directives, context, prior, schema}`. Only `goal` is required, and `()` stands for a
+        /// missing part. An item of `context` is a path, `#{name, text}` or `#{name, value}`; one of `prior` is `#{reply, errors}` of a former
+        /// round. In `directives`, `"dta"` asks for changes through the approved adapters, and `"plan"` asks for a plan of diffs. Files stand in
+        /// the text byte for byte, with their hashes; one that is not UTF-8 is `unreadable`. `tokens` is an estimate. With `provider` or
+        /// `model`, the prompt and `max_tokens` for the reply have to fit the model's context, else the error is `invalid_input`. Nothing is
         /// ever cut off.
         ///
         /// ```rhai
@@ -76,7 +76,7 @@ fn read(mut parts: Value) -> Result<Parts, Error> {
             *schema = schema::of_text(schema.take())?;
         }
     }
-    // A list of the fields' values would be taken for them.
+    // An array would be read as the values of the fields in their order.
     let parts = Value::Object(serde_json::from_value(parts).map_err(|error| wrong(&error.to_string()))?);
     serde_path_to_error::deserialize(parts).map_err(|error| {
         let (field, why) = (error.path().to_string(), error.inner().to_string());

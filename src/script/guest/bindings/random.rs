@@ -1,4 +1,4 @@
-//! `nrv.random`: chance from the run's seed, the same in every run; pure, without a call to the host.
+//! `nrv.random`: random values from the run's seed, the same in every run; pure, without a call to the host.
 
 use rhai::{Array, Engine, NativeCallContext};
 
@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.random",
-    doc: "Chance from the run's seed: the same numbers whenever the script runs with that seed.",
+    doc: "Random values from the run's seed: the same numbers in every run with that seed.",
     calls: registry! {
         "nrv.random";
         /// An integer from `lo` to `hi`, both included, each equally likely.
@@ -22,7 +22,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let die = nrv.random.int(1, 6);
         /// ```
         int(lo: "int", hi: "int") -> "int";
-        /// That many items of an array, each at most once, in random order.
+        /// `n` items of an array, each at most once, in random order.
         ///
         /// ```rhai
         /// let three = nrv.random.sample([1, 2, 3, 4, 5], 3);

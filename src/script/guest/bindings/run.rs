@@ -1,4 +1,4 @@
-//! `nrv.run`: what the script knows of its own run.
+//! `nrv.run`: the properties, budgets and metrics of the script's own run.
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
     doc: "The run that the script belongs to.",
     calls: registry! {
         "nrv.run";
-        /// Budgets, used and left.
+        /// The budgets of the run, used and left.
         ///
         /// ```rhai
         /// let budget = nrv.run.budget();
@@ -70,14 +70,14 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         mode [get] -> "string";
         /// Records a violation that the script found by itself: `#{rule, severity?, message, file?}`. It stops nothing.
         ///
-        /// It is told, stands in the ledger beside the objections of gates, and counts in `violation-rate` and `nrv runs stats`.
+        /// The violation is shown, stands in the ledger beside those of gates, and counts in `violation-rate` and `nrv runs stats`.
         /// `severity` is `warn` (the default), `require-confirmation` or `block`.
         ///
         /// ```rhai
         /// nrv.run.record_violation(#{ rule: "style/no-inline", message: "a style stands in the tag", file: "a.html" });
         /// ```
         record_violation(violation: "map" = VIOLATION) -> "()";
-        /// The run's seed: what `--seed` gave, from 0 to 2^53; 0 without it.
+        /// The run's seed: the number of `--seed`, from 0 to 2^53; 0 without it.
         ///
         /// ```rhai
         /// print(nrv.run.seed);

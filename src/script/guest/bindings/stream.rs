@@ -1,7 +1,7 @@
 //! Streams of events: one event at a time for the script, many at a time from the host.
 //!
-//! No event is kept. The host is told once that a stream needs no more events: when its end was seen, when a loop over it ends,
-//! when nothing in the script holds it any more, or when the script itself ends.
+//! No event is kept. A stream is closed once: when its end was seen, when a loop over it ends, when no value of the script
+//! holds it any more, or when the script itself ends.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -22,22 +22,22 @@ use crate::{
     },
 };
 
-/// What came of the open streams and was not seen yet, by the host's numbers.
+/// The unseen events of the open streams, by the host's numbers.
 pub(super) type Streams = BTreeMap<u64, Waiting>;
 
-/// Events of one stream that nobody has seen.
+/// The unseen events of one stream.
 #[derive(Default)]
 pub(super) struct Waiting {
     events: VecDeque<Value>,
-    /// How many were seen.
+    /// The number of events that were seen.
     taken: u64,
 }
 
-/// A stream, as a script holds it. Whoever reads an event takes it from all that hold the same stream.
+/// A stream, as a script holds it. An event that is read through one copy is gone from all others.
 #[derive(Clone)]
 pub(super) struct EventStream(Arc<Open>);
 
-/// A stream that is closed when nobody holds it any more.
+/// A stream that is closed when its last holder drops it.
 struct Open {
     host: Host,
     number: u64,
@@ -51,11 +51,11 @@ impl Drop for Open {
 }
 
 impl Host {
-    /// Tells the host that a stream needs no more events, unless it knows. After the end of a script it finds that out itself.
+    /// Tells the host that a stream needs no more events, unless it was told. After the end of a script the host closes it by itself.
     fn close(&self, number: u64) {
         let waiting = self.streams().remove(&number);
         if let Some(waiting) = waiting.filter(|_| !self.has_ended()) {
-            // Nobody could catch it here, and what is not recorded must not go on.
+            // No code could catch the error here, and an unrecorded script must not go on.
             let _ = self.close_stream(number, waiting.taken).map_err(|error| self.end(error));
         }
     }
@@ -97,7 +97,7 @@ impl EventStream {
         let kind = event.get("type").and_then(Value::as_str);
         if matches!(kind, Some("completed" | "error")) {
             host.close(*number);
-            // What can't be caught elsewhere can't be passed over here.
+            // An error that can't be caught elsewhere can't be skipped here.
             if let Some(error) = failure(&event).filter(|error| error.code().is_final()) {
                 return Err(host.raise_at(at.clone(), error));
             }
@@ -161,7 +161,7 @@ impl Drop for Events {
     }
 }
 
-/// Gives each event of a stream to a function; the reply at its end, or what had come when the function gave `true`.
+/// Passes each event of a stream to a function; returns the reply, or its parts so far when the function returned `true`.
 pub(super) fn each(ctx: &NativeCallContext<'_>, host: &Host, call: Call, callback: &FnPtr) -> Reply {
     let stream = EventStream::begin(ctx, host, call)?;
     let mut come = Come::default();
@@ -184,7 +184,7 @@ pub(super) fn each(ctx: &NativeCallContext<'_>, host: &Host, call: Call, callbac
     Err(host.raise(ctx, Error::new(Code::Internal, "the host ended a stream without saying how")))
 }
 
-/// What has come of a reply before its end.
+/// The parts of a reply before its end.
 #[derive(Default)]
 struct Come {
     model: Value,

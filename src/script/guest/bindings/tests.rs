@@ -15,10 +15,10 @@ use crate::{
     script::guest::{bindings, link::Link, run},
 };
 
-/// What a script asked for, with places.
+/// The calls of a script, with their places.
 type Asked = Arc<Mutex<Vec<(Option<Location>, call::Call)>>>;
 
-/// A script's result and what it asked for.
+/// A script's result and its calls.
 type Ran = (Result<Value, Error>, Vec<(Option<Location>, call::Call)>);
 
 /// A host that answers from one rule and remembers what it was asked.
@@ -250,7 +250,7 @@ fn a_final_error_can_not_be_caught_or_swallowed() {
     }
 }
 
-/// What a script asked for, by name; of the end of an attempt also whether it is kept.
+/// The names of a script's calls; the end of an attempt also says if it is kept.
 fn names(asked: &[(Option<Location>, call::Call)]) -> Vec<String> {
     let name = |call: &call::Call| match call {
         call::Call::AttemptEnd { keep } => format!("{} {keep}", call.name()),

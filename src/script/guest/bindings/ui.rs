@@ -1,4 +1,4 @@
-//! `nrv.ui`: what a person sees while a script runs.
+//! `nrv.ui`: the output for a person while a script runs.
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
@@ -16,11 +16,11 @@ use crate::{
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.ui",
-    doc: "What a person sees while the script runs. Tables and values go to stdout, as JSON lines where that is no terminal; steps, \
-          progress and what is printed go to stderr. `print(value)` is for notes: a text is cut off after 1 MiB, and a script that prints more than 16 MiB in all is stopped (`script_limit`).",
+    doc: "Output for a person while the script runs. Tables and values go to stdout, as JSON lines where that is no terminal; steps, \
+          progress and prints go to stderr. `print(value)` is for notes: a text is cut off after 1 MiB, and a script that prints more than 16 MiB in all is stopped (`script_limit`).",
     calls: registry! {
         "nrv.ui";
-        /// Starts a progress bar of that many steps.
+        /// Starts a progress bar of `total` steps.
         ///
         /// ```rhai
         /// nrv.ui.progress("pages", 120);
@@ -28,14 +28,14 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         progress(label: "string", total: "int") -> "()";
         /// Shows a value, a proposal, an adapter's output, a file or a model's reply.
         ///
-        /// The path of a file that may be read shows the file: byte for byte, unless it is to a terminal, where control characters are
-        /// escaped, and marked with its hash. So does what `nrv.llm.complete` gave: its text as it was received, marked with the model.
+        /// The path of a readable file shows the file, marked with its hash. A reply of `nrv.llm.complete` shows its text, marked with the
+        /// model. Both are shown byte for byte, but a terminal gets control characters escaped.
         ///
         /// ```rhai
         /// nrv.ui.show(#{ pages: 120 });
         /// ```
         show(value: "any") -> "()";
-        /// Says which step begins.
+        /// Announces the step that begins.
         ///
         /// ```rhai
         /// nrv.ui.step("collect the pages");
@@ -43,7 +43,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         step(label: "string") -> "()";
         /// Shows maps with the same keys as a table.
         ///
-        /// The columns stand in the order of their names.
+        /// The columns are sorted by name.
         ///
         /// ```rhai
         /// nrv.ui.table([#{ page: "a.html", links: 3 }]);
@@ -66,7 +66,7 @@ fn register(engine: &mut Engine) {
     });
     engine.register_fn("show", |ctx: NativeCallContext<'_>, this: &mut Ui, value: Dynamic| {
         let value = this.0.json(&ctx, &value)?;
-        // What it was that the host showed is for the record.
+        // The host's reply is for the record.
         this.0.ask(&ctx, Call::UiShow { value }).map(drop)
     });
     engine.register_fn("step", |ctx: NativeCallContext<'_>, this: &mut Ui, label: &str| {

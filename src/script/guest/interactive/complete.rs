@@ -1,4 +1,4 @@
-//! What could stand at a place of a text: calls of the host, fields of maps, names of the session, words of the language.
+//! Candidates for a place of a text: calls of the host, fields of maps, names of the session, words of the language.
 
 use std::{any::TypeId, collections::BTreeMap};
 
@@ -26,7 +26,7 @@ const KEYWORDS: &[&str] = &[
 /// The longest value that is shown beside a name.
 const MAX_VALUE: usize = 40;
 
-/// What stands before a dot.
+/// The subject of a dot: the thing before it.
 enum Subject {
     /// A part of the host's interface.
     Host(&'static str),
@@ -36,7 +36,7 @@ enum Subject {
     Fields(&'static [Field]),
 }
 
-/// What is to be known of a value. The value itself may be large, and is not copied.
+/// The type and fields of a value. The value itself may be large, and is not copied.
 struct Leaf {
     kind: TypeId,
     /// The fields of a map, each with its type.
@@ -54,7 +54,7 @@ pub(super) fn complete(session: &Session, text: &str, cursor: usize) -> Completi
     let text = &text[..text.floor_char_boundary(cursor)];
     let scan = Scan::of(text);
     let count = scan.tokens.len();
-    // The word that is being written is what candidates replace.
+    // The candidates replace the unfinished word.
     let is_writing = scan.tokens.last().is_some_and(|token| token.kind == Kind::Word && token.to == text.len());
     let end = if is_writing { count - 1 } else { count };
     let start = if is_writing { scan.tokens[end].from } else { text.len() };
@@ -123,7 +123,7 @@ impl Context<'_> {
         find(receiver, name)
     }
 
-    /// What stands before the dot, as far as that is known.
+    /// The subject before the dot, as far as it is known.
     fn subject(&self, dot: usize) -> Option<Subject> {
         let steps = self.steps(dot)?;
         let (first, rest) = steps.split_last()?;
@@ -134,7 +134,7 @@ impl Context<'_> {
         }
     }
 
-    /// What steps lead to from a value, the last first.
+    /// The subject that steps lead to from a value, the last step first.
     fn look(&self, value: &Dynamic, steps: &[Step<'_>]) -> Option<Subject> {
         let kind = self.session.kind(value);
         if let Some(namespace) = NAMESPACES.iter().find(|namespace| namespace.receiver == kind) {
@@ -186,7 +186,7 @@ impl Context<'_> {
         }
     }
 
-    /// What can follow a dot.
+    /// Adds the candidates after a dot.
     fn members(&self, dot: usize, found: &mut Found<'_>) {
         match self.subject(dot) {
             Some(Subject::Host(receiver)) => {
@@ -212,7 +212,7 @@ impl Context<'_> {
         }
     }
 
-    /// Functions of the language and of the session that can be called on a value; on any, if it is not known.
+    /// Adds functions of the language and of the session that can be called on a value; on any, if it is not known.
     fn methods(&self, wanted: Option<TypeId>, found: &mut Found<'_>) {
         let prefix = found.prefix.to_owned();
         let signatures = self.session.engine.collect_fn_metadata(
@@ -235,7 +235,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a module exports.
+    /// Adds the exports of a module.
     fn exports(&self, colons: usize, found: &mut Found<'_>) {
         let Some(alias) = colons.checked_sub(1).map(|at| self.scan.word(at)) else { return };
         let Some(module) = self.session.aliases.get(alias) else { return };
@@ -258,7 +258,7 @@ impl Context<'_> {
         inside.is_some_and(|opener| self.scan.is(opener, "#{") && (opener == at || self.scan.is(at, ",")))
     }
 
-    /// The keys of a literal map that are not there yet.
+    /// Adds the keys that a literal map does not have yet.
     fn keys(&self, at: usize, found: &mut Found<'_>) {
         let Some(opener) = self.scan.open_before(at + 1).last().copied() else { return };
         let Some(fields) = self.fields_at(opener) else { return };
@@ -275,7 +275,7 @@ impl Context<'_> {
         keys.map(|at| self.scan.word(at).trim_matches('"'))
     }
 
-    /// The fields of the map that a token begins, by the call that it is given to.
+    /// The fields of the map that a token begins, by the call that takes the map.
     fn fields_at(&self, at: usize) -> Option<&'static [Field]> {
         let opener = self.scan.open_before(at).last().copied()?;
         let fields = if self.scan.is(opener, "#{") {
@@ -292,7 +292,7 @@ impl Context<'_> {
         Some(fields).filter(|fields| !fields.is_empty())
     }
 
-    /// What can begin an expression or a statement.
+    /// Adds the candidates that can begin an expression or a statement.
     fn names(&self, found: &mut Found<'_>) {
         found.add(HOST, CandidateKind::Variable, || ("host".to_owned(), first_sentence(NAMESPACES[0].doc)));
         found.add(ARGS, CandidateKind::Variable, || ("map".to_owned(), String::new()));
@@ -332,7 +332,7 @@ impl Context<'_> {
     }
 }
 
-/// What a step leads to.
+/// The subject that a step leads to.
 fn follow(subject: Subject, step: &Step<'_>) -> Option<Subject> {
     match (subject, step) {
         (Subject::Host(receiver), Step::Name(name)) => {
@@ -355,7 +355,7 @@ fn follow(subject: Subject, step: &Step<'_>) -> Option<Subject> {
     }
 }
 
-/// What steps lead to, the last first.
+/// The subject that steps lead to, the last step first.
 fn follow_all(subject: Subject, steps: &[Step<'_>]) -> Option<Subject> {
     steps.iter().rev().try_fold(subject, follow)
 }
@@ -364,13 +364,13 @@ fn find(receiver: &str, name: &str) -> Option<&'static Call> {
     bindings::calls().find(|call| call.receiver == receiver && call.name == name)
 }
 
-/// True for what can be written as a name: no operator, getter or closure.
+/// True for a plain name: no operator, getter or closure.
 fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The names of the parameters after the first, on which a method is called.
+/// The names of the parameters after the first, which stands before the dot.
 fn parameters(params: &[rhai::Identifier]) -> String {
     let name = |param: &rhai::Identifier| param.split(':').next().unwrap_or_default().trim().to_owned();
     params.iter().skip(1).map(name).collect::<Vec<_>>().join(", ")

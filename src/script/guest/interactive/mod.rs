@@ -1,7 +1,7 @@
 //! A session: texts that are evaluated one after another in one scope, with the functions and imports of those before.
 //!
-//! To the engine the session is one source that grows: each text begins on the line after the last one, so that a place says
-//! which text it is in, also where a function of an earlier text fails.
+//! To the engine the session is one source that grows, and each text begins on the line after the last one. A place therefore
+//! identifies its text, also where a function of an earlier text fails.
 
 mod complete;
 mod pieces;
@@ -35,7 +35,7 @@ const MAX_LINES: usize = 60_000;
 /// The longest text of a value that JSON can't hold.
 const MAX_TEXT: usize = 16 << 10;
 
-/// What some types are called in a registry of calls.
+/// The names of some types in the registry of calls.
 const KINDS: &[(&str, &str)] = &[("i64", "int"), ("f64", "float"), ("Fn", "function"), ("timestamp", "any")];
 
 /// Answers frames until the host is done; the engine is the caller's to drop.
@@ -50,7 +50,7 @@ pub(super) fn serve(request: &RunRequest, limits: &Limits, wire: &SharedWire) ->
             Some(ToWorker::Inspect { path, source, main }) => {
                 FromWorker::Inspected(inspect::inspect(&path, &source, main))
             }
-            // The text that it was meant for has ended already.
+            // Its text has ended already.
             Some(ToWorker::Cancel {}) => continue,
             Some(
                 ToWorker::Hello { .. }
@@ -103,12 +103,12 @@ impl Session {
         }
     }
 
-    /// A text with the lines of those before it, without their words.
+    /// A text after as many empty lines as the texts before it have.
     fn placed(&self, text: &str) -> String {
         format!("{}{text}", "\n".repeat(self.lines))
     }
 
-    /// The functions so far and a text, and what is wrong with it; no tree if it can't be parsed.
+    /// The functions so far with a text, and its errors; no tree if it can't be parsed.
     fn compile(&self, text: &str) -> (Option<AST>, Vec<Error>) {
         let (ast, errors) = source::parse(&self.engine, &self.scope, &self.name, &self.placed(text));
         (ast.map(|ast| self.functions.merge(&ast)), errors)
@@ -134,7 +134,7 @@ impl Session {
         Parsed { complete, errors: if complete { errors } else { Vec::new() }, ..parsed }
     }
 
-    /// False if more text could make it whole: what is wrong moves when the end does, or the end is within a string or a comment.
+    /// False if more text could complete it: its error moves with the end, or the end is within a string or a comment.
     fn is_complete(&self, text: &str, parses: bool) -> bool {
         let end = scan::Scan::of(text);
         let wrong = |text: &str| match self.engine.compile_with_scope(&self.scope, text) {
@@ -142,7 +142,7 @@ impl Session {
             Err(error) => Some((error.err_type().clone(), error.position())),
         };
         if parses {
-            // A comment that nobody ended hides whatever follows.
+            // An unclosed comment hides any text after it.
             return !(end.in_comment && wrong(&format!("{text}\n)")).is_none());
         }
         if end.in_string {
@@ -178,7 +178,7 @@ impl Session {
 
     fn told(&self, outcome: Result<Dynamic, Box<EvalAltResult>>, ast: &AST) -> Evaluated {
         match outcome {
-            // A native function may have swallowed what ended the text.
+            // A native function may have swallowed the error that ended the text.
             Ok(_) if self.host.has_ended() => {
                 Evaluated::Error(self.host.ending().unwrap_or_else(|| Error::new(Code::Internal, "ended")))
             }
@@ -194,7 +194,7 @@ impl Session {
         }
     }
 
-    /// Keeps what later texts may use, also of a text that failed: what it defined, and what it imported.
+    /// Keeps the definitions and imports of a text for later ones, even if it failed.
     fn keep(&mut self, ast: AST) {
         for statement in ast.statements() {
             let Stmt::Import(import, _) = statement else { continue };
@@ -207,13 +207,13 @@ impl Session {
         self.functions = ast.clone_functions_only();
     }
 
-    /// A value as it is shown.
+    /// The displayed form of a value.
     fn shown(&self, value: &Dynamic) -> Shown {
         let kind = self.kind(value);
         match value::to_json(value) {
             Ok(json) => Shown { kind, value: Some(json), text: None },
             Err(_) => {
-                // Of numbers these are those that are none, and infinite ones.
+                // Of numbers, only NaN and the infinite ones have no JSON.
                 let is_range = value.is::<Range<i64>>() || value.is::<RangeInclusive<i64>>();
                 let has_text = value.is_map() || value.is_array() || value.is_fnptr() || value.is_float() || is_range;
                 let text = match has_text {

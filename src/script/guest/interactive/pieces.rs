@@ -1,11 +1,11 @@
-//! The parts of a text that a script made of several texts can't hold twice, and where its last statement ends.
+//! The parts of a text that a script made of several texts can't hold twice, and the end of its last statement.
 
 use crate::{
     base::frame::{Definition, Parsed},
     script::guest::interactive::scan::{Kind, Scan},
 };
 
-/// Its functions, its header and its end; the rest of the answer is the caller's.
+/// The functions, the header and the end of a text; the caller fills in the rest of the answer.
 pub(super) fn of(text: &str) -> Parsed {
     let scan = Scan::of(text);
     let mut parsed = Parsed::default();
@@ -32,7 +32,7 @@ pub(super) fn of(text: &str) -> Parsed {
     parsed
 }
 
-/// Notes the function that begins there; the token that ends it.
+/// Notes the function that begins at a token; returns the token that ends it.
 fn function(scan: &Scan<'_>, at: usize, parsed: &mut Parsed) -> Option<usize> {
     let opener = (at..scan.tokens.len()).find(|at| scan.is(*at, "("))?;
     let closer = scan.closing(opener)?;
@@ -47,7 +47,7 @@ fn function(scan: &Scan<'_>, at: usize, parsed: &mut Parsed) -> Option<usize> {
     Some(end)
 }
 
-/// The token that ends the statement which begins there.
+/// The token that ends the statement which begins at a token.
 fn statement_end(scan: &Scan<'_>, from: usize) -> usize {
     let mut at = from;
     while at < scan.tokens.len() && !scan.is(at, ";") {

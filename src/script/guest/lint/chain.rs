@@ -14,19 +14,19 @@ use crate::{
     },
 };
 
-/// What is known of a value before anything runs.
+/// The knowledge of a value before anything runs.
 #[derive(Clone, Copy)]
 pub(super) enum Known {
     /// A part of the host, by its receiver.
     Part(&'static str),
-    /// A value of a type of the registry, with what is in it.
+    /// A value of a type of the registry, with its fields.
     Value(&'static str, &'static [Field]),
-    /// It may be anything.
+    /// Nothing: it may be any value.
     Nothing,
 }
 
 impl Lint<'_> {
-    /// What is known of an expression's value.
+    /// The knowledge of an expression's value.
     pub(super) fn known(&self, expression: &Expr) -> Known {
         match expression {
             Expr::Variable(variable, ..) if !variable.2.is_empty() => Known::Nothing,
@@ -96,7 +96,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Refuses what can't be an attempt's closure; whether one takes parameters is found out when all functions are known.
+    /// Refuses an argument that can't be an attempt's closure. Its parameters are checked when all functions are known.
     fn attempt(&mut self, argument: &Expr, position: Position) {
         if let Some(closure) = closure(argument) {
             self.tried.insert(closure, position);
@@ -115,7 +115,7 @@ impl Lint<'_> {
         self.error("unknown_call", position, format!("`{receiver}.{name}` does not exist"), Some(hint));
     }
 
-    /// A field that a map of the host does not have.
+    /// Reports a field that a map of the host does not have.
     fn field_of_result(&mut self, fields: &[Field], name: &str, position: Position) {
         if fields.is_empty() || fields.iter().any(|field| field.name == name) {
             return;
@@ -128,7 +128,7 @@ impl Lint<'_> {
     }
 }
 
-/// Goes along `.b(…).c` from what stands before it: tells each step with what it is made from, gives what the last one comes to.
+/// Follows `.b(…).c` from the value before it: reports each step with its subject, and returns the knowledge of the last one.
 fn follow<'e>(mut from: Known, mut rest: &'e Expr, tell: &mut dyn FnMut(Known, &'e Expr)) -> Known {
     loop {
         let (step, next, is_item) = match rest {
@@ -180,7 +180,7 @@ fn find(receiver: &str, name: &str) -> Option<&'static Call> {
     bindings::calls().find(|call| call.receiver == receiver && call.name == name)
 }
 
-/// True if something is assigned to it, so that a field may be made by it.
+/// True if it is the target of an assignment, which may create a field.
 fn is_target(expression: &Expr, nodes: &[ASTNode<'_>]) -> bool {
     match nodes.len().checked_sub(2).and_then(|at| nodes.get(at)) {
         Some(ASTNode::Stmt(Stmt::Assignment(assignment))) => std::ptr::eq(&raw const assignment.1.lhs, expression),
@@ -188,7 +188,7 @@ fn is_target(expression: &Expr, nodes: &[ASTNode<'_>]) -> bool {
     }
 }
 
-/// The name of a closure that stands there as it is written, with or without captured variables.
+/// The name of a closure that is written in place, with or without captured variables.
 fn closure(expression: &Expr) -> Option<String> {
     match expression {
         Expr::DynamicConstant(value, _) => Some(value.clone().try_cast::<rhai::FnPtr>()?.fn_name().to_owned()),

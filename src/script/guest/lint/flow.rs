@@ -1,4 +1,4 @@
-//! What is never reached, never read, or not what it looks like: warnings, for all of it can run.
+//! Warnings of unreachable code, unread variables and strings that look interpolated: all of it can run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 use super::{Lint, each, is_closure};
 use crate::script::guest::{inspect::HEADER, place::character};
 
-/// What asks for variables by their names.
+/// The function that looks for variables by their names.
 const BY_NAME: &str = "is_def_var";
 
-/// Looks at a source as a whole.
+/// Checks a source as a whole.
 pub(super) fn look(lint: &mut Lint<'_>, ast: &AST, is_module: bool) {
     unreachable(lint, ast);
     let meant = not_interpolated(lint, ast);
@@ -47,7 +47,7 @@ fn unreachable(lint: &mut Lint<'_>, ast: &AST) {
     });
 }
 
-/// Warns of the first statement behind one that ends the block.
+/// Warns of the first statement after one that ends the block.
 fn block<'s>(lint: &mut Lint<'_>, statements: impl Iterator<Item = &'s Stmt>) {
     let mut ended = None;
     for statement in statements.filter(|statement| !statement.is_noop()) {
@@ -60,7 +60,7 @@ fn block<'s>(lint: &mut Lint<'_>, statements: impl Iterator<Item = &'s Stmt>) {
     }
 }
 
-/// What of a statement keeps the next one from being reached.
+/// The part of a statement that keeps the next one from being reached.
 fn ends(statement: &Stmt) -> Option<&'static str> {
     match statement {
         Stmt::Return(_, flags, _) if flags.contains(ASTFlags::BREAK) => Some("`throw`"),
@@ -86,7 +86,7 @@ fn breaks(statement: &Stmt) -> bool {
     })
 }
 
-/// Warns of variables and imports of which nobody says the name again.
+/// Warns of variables and imports whose name is never used again.
 fn unused(lint: &mut Lint<'_>, ast: &AST, is_module: bool, mut read: BTreeSet<String>) {
     let mut aliases = BTreeSet::new();
     let (mut variables, mut imports) = (BTreeMap::new(), BTreeMap::new());
@@ -131,7 +131,7 @@ fn warn_all(lint: &mut Lint<'_>, rule: &str, all: &BTreeMap<String, Position>, s
     }
 }
 
-/// Warns of `"${name}"`, where only backticks would put in the value; gives the names.
+/// Warns of `"${name}"`, since only backticks interpolate; returns the names.
 fn not_interpolated(lint: &mut Lint<'_>, ast: &AST) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = BTreeSet::new();
     for function in ast.iter_fn_def().filter(|function| !is_closure(&function.name)) {

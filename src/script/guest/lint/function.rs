@@ -1,4 +1,4 @@
-//! Functions that nobody defines, or that are called with another number of arguments.
+//! Calls of undefined functions, or with a wrong number of arguments.
 //!
 //! A method may also be a closure in a map: one whose name is a key somewhere in the source is left alone.
 
@@ -18,7 +18,7 @@ use crate::{
     script::guest::{bindings, engine, place::before, source},
 };
 
-/// Names that the engine itself understands, with any number of arguments.
+/// Names that the engine itself handles, with any number of arguments.
 const KEYWORDS: &[&str] =
     &["Fn", "call", "curry", "debug", "eval", "is_def_fn", "is_def_var", "is_shared", "print", "type_of"];
 
@@ -33,11 +33,11 @@ struct Names {
     own: Arities,
     /// Keys of maps, whose values may be called as methods.
     keys: BTreeSet<String>,
-    /// Alias to what it imports; nothing if it imports several things.
+    /// Alias to the imported literal; none if it stands for several.
     imports: BTreeMap<String, Option<String>>,
 }
 
-/// Looks at every call of a function.
+/// Checks every call of a function.
 pub(super) fn look(lint: &mut Lint<'_>, ast: &AST) {
     let names = Names::of(ast);
     lint.found.functions = defined(lint, ast);
@@ -53,7 +53,7 @@ pub(super) fn look(lint: &mut Lint<'_>, ast: &AST) {
                 _ => {}
             }
         }
-        // What the host is asked for was looked at before.
+        // Calls of the host were checked before.
         Some(ASTNode::Expr(Expr::MethodCall(call, position))) if !lint.met.contains(position) => {
             called.extend(lint.within(*position).map(|within| (within, call.name.to_string())));
             names.method(lint, call, *position);
@@ -147,7 +147,7 @@ impl Names {
             return;
         }
         let given = call.args.len();
-        // A function of the script has what it is called on as `this`, one of the language as its first parameter.
+        // A function of the script gets the value before the dot as `this`, one of the language as its first parameter.
         let (own, shipped) = (self.own.get(name), shipped().get(name));
         if own.is_none() && shipped.is_none() {
             let near = nearest(name, self.known());
@@ -171,7 +171,7 @@ impl Names {
         }
     }
 
-    /// Notes a call that can be looked at when the module is known.
+    /// Notes a call that can be checked when the module is known.
     fn of_module(&self, lint: &mut Lint<'_>, call: &FnCallExpr, alias: &str, position: Position) {
         if alias == GLOBAL {
             return;
@@ -194,7 +194,7 @@ impl Names {
     }
 }
 
-/// What the language brings along, by name.
+/// The functions of the language, by name.
 fn shipped() -> &'static Arities {
     static SHIPPED: OnceLock<Arities> = OnceLock::new();
     SHIPPED.get_or_init(|| {
@@ -215,7 +215,7 @@ fn is_word(name: &str) -> bool {
     name.starts_with(|first: char| first.is_alphabetic() || first == '_') && !name.contains('$')
 }
 
-/// How a call of the host is written that somebody calls as a function.
+/// The right form of a host's call that is called as a function.
 fn host_call(name: &str) -> Option<String> {
     bindings::calls().find(|call| call.name == name).map(bindings::Call::signature)
 }
@@ -225,7 +225,7 @@ fn wrong_count(name: &str, given: usize) -> String {
     format!("`{name}` does not take {given} argument{plural}")
 }
 
-/// How the functions of that name are written that the source defines itself.
+/// The forms of the source's own functions of that name.
 fn forms(lint: &Lint<'_>, name: &str) -> Option<String> {
     let own = lint.found.functions.iter().filter(|function| function.name == name);
     let forms: Vec<String> = own.map(|function| format!("`{name}({})`", function.params.join(", "))).collect();

@@ -1,4 +1,4 @@
-//! Literals that are given to a call of the host, held against what it takes: types, and the fields of maps.
+//! Checks literal arguments of the host's calls against the registry: types, and the fields of maps.
 
 use rhai::{Expr, FnPtr, Ident, Position, Stmt};
 
@@ -8,7 +8,7 @@ use crate::{
     script::guest::bindings::{Call, Field},
 };
 
-/// The types of the registry, as a sentence has them.
+/// The types of the registry, in the words of messages.
 const WORDS: &[(&str, &str)] = &[
     ("()", "`()`"),
     ("adapter", "an adapter handle"),
@@ -24,7 +24,7 @@ const WORDS: &[(&str, &str)] = &[
     ("string", "a string"),
 ];
 
-/// What is looked at: an argument of a call, or a field in it, which is at the dotted place.
+/// The place of a check: an argument of a call, or a field in it at the dotted place.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
     call: &'static Call,
@@ -106,7 +106,7 @@ impl Lint<'_> {
         }
     }
 
-    /// What is given, in words, if it can't be what is expected.
+    /// The type of the given value, in words, if it can't be the expected one.
     fn misfit(&self, expected: &Field, given: &Expr, in_map: bool) -> Option<&'static str> {
         let Known::Value(found, _) = self.known(given) else { return None };
         // JSON has neither characters nor whole numbers of their own.
@@ -121,7 +121,7 @@ impl Lint<'_> {
     }
 }
 
-/// True if a type of the registry allows a value of another one; what is not known is allowed.
+/// True if a type of the registry allows a value of another one; an unknown type is allowed.
 pub(super) fn accepts(kind: &str, found: &str) -> bool {
     let is_known = |word: &str| WORDS.iter().any(|(known, _)| *known == word);
     !is_known(found)
@@ -161,7 +161,7 @@ fn hint_of(field: &Field) -> String {
     format!("write `{}: {sample}`", field.name)
 }
 
-/// The type of what stands there as it is written.
+/// The type of a literal.
 pub(super) fn word_of(expression: &Expr) -> Option<&'static str> {
     Some(match expression {
         Expr::Unit(_) => "()",

@@ -1,7 +1,7 @@
-//! What the engine would find out too late or never, found in the syntax tree: nothing runs.
+//! Checks of the syntax tree for errors that the engine would find late or never: nothing runs.
 //!
-//! [`calls`] looks at what a source asks of the host, wherever it is parsed. What takes the whole of a source to know, such as a function
-//! that nobody defines, is looked at in [`whole`] and only when a source is inspected: a line of a session is not the whole of anything.
+//! [`calls`] checks a source's calls of the host, wherever it is parsed. [`whole`] adds the checks that need the whole source, such as
+//! those of undefined functions, and runs only when a source is inspected: a line of a session is no whole source.
 
 mod chain;
 mod flow;
@@ -26,12 +26,12 @@ use crate::{
     script::guest::source,
 };
 
-/// What was found.
+/// The findings in a source.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// What is wrong.
+    /// The errors.
     pub(super) errors: Vec<Error>,
-    /// What is likely not meant so.
+    /// The warnings: code that likely does not do what its author meant.
     pub(super) warnings: Vec<Error>,
     /// Calls that need a permission.
     pub(super) uses: Vec<Use>,
@@ -41,12 +41,12 @@ pub(super) struct Findings {
     pub(super) module_calls: Vec<ModuleCall>,
 }
 
-/// What a source does with the names and calls of the host.
+/// Checks the uses of the host's names and calls in a source.
 pub(super) fn calls(ast: &AST, path: &str, text: &str) -> Findings {
     Lint::of(ast, path, text, false).found
 }
 
-/// [`calls`], and what is seen in a source as a whole. `is_module` if it only defines what others use.
+/// [`calls`], and the checks of a source as a whole. `is_module` is true if it only defines functions for others.
 pub(super) fn whole(ast: &AST, path: &str, text: &str, is_module: bool) -> Findings {
     let mut lint = Lint::of(ast, path, text, true);
     function::look(&mut lint, ast);
@@ -54,30 +54,29 @@ pub(super) fn whole(ast: &AST, path: &str, text: &str, is_module: bool) -> Findi
     lint.found
 }
 
-/// Methods that give a map other fields.
+/// Methods that change the fields of a map.
 const GROWS: &[&str] = &["fill_with", "mixin", "set"];
 
 struct Lint<'a> {
     path: &'a str,
     text: &'a str,
-    /// True if the source is looked at as a whole, before it runs: what it gives to the host is checked as well, which the host checks
-    /// again.
+    /// True if the source is checked as a whole, before it runs: literal arguments are checked as well, which the host checks again.
     whole: bool,
     found: Findings,
-    /// How many of a closure's parameters are captured variables; they come first.
+    /// The number of a closure's parameters that are captured variables; they come first.
     captured: BTreeMap<String, usize>,
     /// The closures that are given to an attempt, which calls them without arguments.
     tried: BTreeMap<String, Position>,
-    /// What variables hold, by name; a name that may stand for several things holds nothing that is known.
+    /// The knowledge of variables, by name; a name that may stand for several things is not known.
     variables: BTreeMap<String, Known>,
-    /// Calls of methods on what is known to be the host's.
+    /// Calls of methods that are known to be the host's.
     met: BTreeSet<Position>,
-    /// Where the functions begin and end.
+    /// The starts and ends of the functions.
     bodies: Vec<(String, Position, Position)>,
 }
 
 impl<'a> Lint<'a> {
-    /// Looks at what a source does with the host.
+    /// Checks the uses of the host in a source.
     fn of(ast: &AST, path: &'a str, text: &'a str, whole: bool) -> Self {
         let mut lint = Lint {
             path,
@@ -100,13 +99,13 @@ impl<'a> Lint<'a> {
         lint
     }
 
-    /// An error with the rule that it breaks.
+    /// Adds an error with the rule that it breaks.
     fn error(&mut self, rule: &str, position: Position, message: String, hint: Option<String>) {
         let error = self.finding(rule, position, message, hint);
         self.found.errors.push(error);
     }
 
-    /// A warning with the rule that it is about.
+    /// Adds a warning with its rule.
     fn warn(&mut self, rule: &str, position: Position, message: String, hint: &str) {
         let warning = self.finding(rule, position, message, Some(hint.to_owned()));
         self.found.warnings.push(warning);
@@ -120,7 +119,7 @@ impl<'a> Lint<'a> {
         }
     }
 
-    /// Notes what variables hold and what closures capture.
+    /// Notes the values of variables and the captures of closures.
     fn learn(&mut self, ast: &AST) {
         each(ast, &mut |nodes| match nodes.last() {
             Some(ASTNode::Stmt(Stmt::FnCall(call, _)) | ASTNode::Expr(Expr::FnCall(call, _))) => self.closure(call),
@@ -174,7 +173,7 @@ impl<'a> Lint<'a> {
         self.variables.insert(name.to_owned(), known);
     }
 
-    /// Notes how many variables a closure captures: the engine writes `curry(closure, variable, …)`.
+    /// Notes the number of variables that a closure captures: the engine writes `curry(closure, variable, …)`.
     fn closure(&mut self, call: &FnCallExpr) {
         if let Some(Expr::DynamicConstant(value, _)) = call.args.first()
             && call.name == "curry"
@@ -190,7 +189,7 @@ impl<'a> Lint<'a> {
         around.next().map(|(name, ..)| name.clone())
     }
 
-    /// How many of a function's parameters are variables that a closure captures.
+    /// The number of a function's parameters that are variables captured by a closure.
     fn captures(&self, function: &str) -> usize {
         self.captured.get(function).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The host's names: nothing else may have them, and no function may be called in place of a host's method.
+//! The host's names: no other thing may have them, and no function may be called in place of a host's method.
 
 use rhai::{AST, Expr, Position, Stmt};
 
@@ -10,7 +10,7 @@ use crate::script::guest::{
 };
 
 impl Lint<'_> {
-    /// Refuses to give the host's names to something else.
+    /// Refuses one of the host's names for anything else.
     fn name(&mut self, name: &str, position: Position) {
         if name == HOST || name == ARGS {
             let hint = "choose another name: a reader must be able to rely on it".to_owned();
@@ -44,7 +44,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Functions that would be called in place of a host's method, and parameters that hide the host.
+    /// Refuses functions that would be called in place of a host's method, and parameters that hide the host.
     pub(super) fn functions(&mut self, ast: &AST) {
         for function in ast.iter_fn_def() {
             let body = function.body.start_position();
@@ -56,7 +56,7 @@ impl Lint<'_> {
                 let message = format!("the closure of `{ATTEMPT}` takes no parameters");
                 self.error("attempt_closure", position, message, hint);
             }
-            // To look for a place takes time.
+            // Looking for a place takes time.
             let own = |name: &&rhai::ImmutableString| *name == HOST || *name == ARGS;
             for parameter in function.params.iter().skip(captured).filter(own) {
                 self.name(parameter, before(self.text, body, parameter));

@@ -1,4 +1,4 @@
-//! Calls that need a permission of the header, and for what, as far as it is written there.
+//! Calls that need a permission of the header, and its value, as far as a literal says it.
 
 use rhai::{Expr, FnCallExpr, Position};
 
@@ -11,18 +11,18 @@ use crate::{
     },
 };
 
-/// Where the path, program, provider or name stands.
+/// The place of the path, program, provider or name in a call.
 #[derive(Clone, Copy)]
 enum Place {
     /// In no argument.
     Nowhere,
-    /// It is the argument of that number.
+    /// The argument of that number.
     Argument(usize),
-    /// In the argument of that number: a field of the map, or of each map in the array.
+    /// A field in the argument of that number: of the map, or of each map in the array.
     Field(usize, &'static str),
 }
 
-/// A call, the permission that it needs, where to see for what, and whether that is certain.
+/// A call, the permission that it needs, the place of its value, and true if the need is certain.
 struct Need(&'static str, &'static str, Place, bool);
 
 const NEEDS: &[Need] = &[
@@ -54,7 +54,7 @@ const NEEDS: &[Need] = &[
 const COMMANDS: &str = "nrv.exec";
 
 impl Lint<'_> {
-    /// Notes what a call needs.
+    /// Notes the permissions that a call needs.
     pub(super) fn uses(&mut self, call: &Call, given: &[Expr], position: Position) {
         let path = call.path();
         for Need(_, permission, place, certain) in NEEDS.iter().filter(|need| need.0 == path) {
@@ -67,7 +67,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Notes what a method may need that is called on what nobody knows: it may be the host's.
+    /// Notes the permissions that a method on an unknown value may need: the value may be the host's.
     pub(super) fn possible_use(&mut self, call: &FnCallExpr, position: Position) {
         let named = bindings::calls().filter(|one| one.name == call.name && one.takes(call.args.len()));
         for found in named {
@@ -81,7 +81,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Notes the files that a command says it changes.
+    /// Notes the files that a command declares to change.
     fn written(&mut self, given: Option<&Expr>, path: &str, position: Position) {
         let globs = |entries: &rhai::Expr| match entries {
             Expr::Map(entries, _) => {
@@ -115,7 +115,7 @@ impl Lint<'_> {
     }
 }
 
-/// What stands at the place; nothing that is known stands for all that it may be.
+/// The literals at the place; none stands for any value.
 fn values(place: Place, given: &[Expr]) -> Vec<Option<String>> {
     let literal = |expression: Option<&Expr>| match expression {
         Some(Expr::StringConstant(text, _)) => Some(text.to_string()),

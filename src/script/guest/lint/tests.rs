@@ -1,4 +1,4 @@
-//! Tests of the checks on what a source asks of the host.
+//! Tests of the checks of a source's calls of the host.
 
 use crate::script::guest::inspect::inspect;
 

@@ -1,4 +1,4 @@
-//! Requests and streams against a host that says what it was told, and when.
+//! Requests and streams against a host that remembers its calls and their order.
 
 use std::{
     collections::BTreeMap,
