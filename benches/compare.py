@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs nrv and its peers side by side and prints their figures as a table of Markdown.
 
-usage: benches/compare.py [--nrv PATH] [--cache DIR] [--rounds N] [SUITE…]
+usage: benches/compare.py [--nrv PATH] [--before PATH] [--cache DIR] [--rounds N] [SUITE…]
 
 The commands of a suite take turns, so that a drift of the machine hits all of them alike; figures are medians. A command
 that changes its tree gets a copy of its own each time: all copies are made first, and nothing is deleted until the end,
 because ext4 takes longer to make files while others were deleted a moment ago. A peer that is not installed is left out.
-Ratios are to the row that is marked 1.00.
+Ratios are to the row that is marked 1.00. With `--before`, each command of nrv is timed with that program too, and the suite
+`releases`, which needs no cache, has the common commands.
 """
 
 import argparse
@@ -35,6 +36,14 @@ class Row:
         self.name, self.command, self.tree, self.changes = name, command, tree, changes
         self.needs, self.reference, self.figure, self.before = needs, reference, figure, before
         self.walls, self.cpus, self.peaks, self.figures = [], [], [], []
+        self.nrv = self.twin = None
+
+    def of(self, nrv):
+        """The same command with another program."""
+        name = f"{self.name}, before"
+        other = Row(name, self.command, self.tree, self.changes, self.needs, False, self.figure, self.before)
+        other.nrv, self.twin = nrv, other
+        return other
 
 
 def measure(command, folder):
@@ -171,11 +180,51 @@ def prepare(tree, copy):
     shutil.copytree(tree, copy, symlinks=True)
     (copy / "scripts").mkdir()
     (copy / "nrv.toml").write_text(
-        "[adapters.link_updater]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n")
+        "[adapters.link_updater]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
+        "[[exec.allow]]\nprefix = [\"/bin/true\"]\n")
     for name in SCRIPTS:
         text = (SITE / "scripts" / name).read_text()
         larger = text.replace("files: 5000, diff_lines: 50000", "files: 100000, diff_lines: 10000000")
         (copy / "scripts" / name).write_text(larger)
+
+
+def releases(work):
+    """What people and programs do most, on small trees and on 2,000 pages."""
+    pages, few = work / "pages", work / "few"
+    for folder, count in ((pages, 2000), (few, 20)):
+        for n in range(count):
+            path = folder / f"d{n % 40}" / f"page{n}.html"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            links = "".join(f'<p><a href="https://{MANY}/{n}/{at}">link</a> and text</p>\n' for at in range(40))
+            path.write_text(f"<!doctype html><title>{n}</title>\n{links}")
+    for folder in (pages, few):
+        (folder / "empty.rhai").write_text("()\n")
+        (folder / "true.rhai").write_text("const WORKFLOW = #{ name: \"t\", permissions: #{ exec: [\"*\"] } };\n"
+                                          "for n in 0..100 { nrv.exec.run(#{ program: \"/bin/true\", args: [], timeout_ms: 10000 }); }\n")
+    move = arguments(work, "releases", MANY, ["**/*.html"])
+    run = f"{{nrv}} run scripts/migrate_links.rhai --args {move}"
+    rows = lambda tree, named: [Row(name, command, tree, changes) for name, command, changes in named]
+    return {
+        "releases-start": [
+            Row("nrv --version", "{nrv} --version"),
+            Row("nrv gate command -- ls", "{nrv} gate command -- ls"),
+            Row("nrv run, an empty script", "{nrv} run empty.rhai", few, True),
+            Row("nrv run, 100 × /bin/true", "{nrv} run true.rhai", few, True),
+        ],
+        "releases-move": rows(pages, [
+            ("nrv run --dry-run, 2,000 files", f"{run} --dry-run", True),
+            ("nrv run --yes, 2,000 files", f"{run} --yes", True),
+        ]) + rows(few, [
+            ("nrv run --dry-run, 20 files", f"{run} --dry-run", True),
+            ("nrv run --yes, 20 files", f"{run} --yes", True),
+        ]),
+        "releases-records": [
+            Row("nrv runs report", "{nrv} runs report last", pages, True, before=f"{run} --yes"),
+            Row("nrv runs verify", "{nrv} runs verify last", pages, True, before=f"{run} --yes"),
+            Row("nrv replay", "{nrv} replay last", pages, True, before=f"{run} --yes"),
+            Row("nrv rollback", "{nrv} rollback last", pages, True, before=f"{run} --yes"),
+        ],
+    }
 
 
 def suites(work, cache):
@@ -222,10 +271,16 @@ def suites(work, cache):
         ],
         **apply_suites(work),
         **gate_suites(work),
+        **releases(work),
     }
 
 
 def run_suite(name, rows, options, work):
+    if options.before:
+        beside = lambda row: [row.of(options.before), row] if "{nrv}" in row.command else [row]
+        rows = [one for row in rows for one in beside(row)]
+        if not any(row.reference for row in rows):
+            rows[0].reference = True
     rows = [row for row in rows if all(shutil.which(need, path=PATHS) for need in row.needs)]
     rows = [row for row in rows if row.tree is None or row.tree == "empty" or Path(row.tree).is_dir()]
     if not any(row.reference for row in rows):
@@ -251,16 +306,16 @@ def run_suite(name, rows, options, work):
                     prepare(row.tree, copy)
         row.trees = shared[key] if row.changes else shared[key] * options.rounds
         for tree in row.trees if row.before else ():
-            measure(row.before.replace("{nrv}", options.nrv), tree)
+            measure(row.before.replace("{nrv}", row.nrv or options.nrv), tree)
     os.sync()
     if any(row.changes for row in rows) and base == work:
         time.sleep(options.settle)
     for row in rows:
         if not row.changes:
-            measure(row.command.replace("{nrv}", options.nrv), row.trees[0])
+            measure(row.command.replace("{nrv}", row.nrv or options.nrv), row.trees[0])
     for n in range(options.rounds):
         for row in rows:
-            wall, cpu, peak = measure(row.command.replace("{nrv}", options.nrv), row.trees[n])
+            wall, cpu, peak = measure(row.command.replace("{nrv}", row.nrv or options.nrv), row.trees[n])
             row.walls.append(wall)
             row.cpus.append(cpu)
             row.peaks.append(peak)
@@ -271,10 +326,11 @@ def run_suite(name, rows, options, work):
 
 
 def report(name, rows):
-    one = statistics.median(next(row for row in rows if row.reference).walls)
+    first = statistics.median(next(row for row in rows if row.reference).walls)
     print(f"\n## {name}\n\n| | wall, s | least | CPU, s | MB | ratio |\n|---|---|---|---|---|---|")
     for row in rows:
         wall = statistics.median(row.walls)
+        one = statistics.median(row.twin.walls) if row.twin else first
         print(f"| {row.name} | {wall:.3f} | {min(row.walls):.3f} | {statistics.median(row.cpus):.3f} "
               f"| {statistics.median(row.peaks):.0f} | {wall / one:.2f} |")
         if row.figures:
@@ -286,12 +342,15 @@ def report(name, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nrv", default=str(SITE / "target/release/nrv"))
+    parser.add_argument("--before", help="a program of an earlier release, timed beside the other")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache/nrv-bench")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--settle", type=int, default=45, help="seconds to wait after copies were made")
     parser.add_argument("suites", nargs="*")
     options = parser.parse_args()
     os.environ["PATH"] = PATHS
+    os.environ["NRV_TRUSTED_PATHS"] = "/"
+    options.cache.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="nrv-bench-", dir=options.cache))
     known = suites(work, options.cache)
     for name in options.suites or known:
