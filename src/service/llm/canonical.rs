@@ -1,6 +1,6 @@
-//! A request as one value, the same for every dialect and server, and the key that it is recorded under.
+//! The canonical value of a request, the same for every dialect and server, and its key in records.
 //!
-//! Where it is sent, whether the reply is streamed, how long it may take and how often it is tried stay out.
+//! The destination, streaming, time limits and retries are not part of it.
 
 use std::{fmt, str::FromStr};
 
@@ -13,12 +13,12 @@ use crate::base::{
     json,
 };
 
-/// Which request it is, and the how-many-th of its kind: `HASH`, `HASH-2`, `HASH-3`.
+/// The key of a request: its hash, and the number of its occurrence: `HASH`, `HASH-2`, `HASH-3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The hash of the canonical request.
     pub request: Sha256,
-    /// The how-many-th identical request, from 1.
+    /// The number of this occurrence among identical requests, from 1.
     pub occurrence: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What a provider can do: what its server reports, merged with what is configured.
+//! The capabilities of a provider: the server's report, merged with the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a model is asked for.
+/// The kind of a request to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
@@ -33,7 +33,7 @@ pub struct Capabilities {
     models: BTreeMap<String, Model>,
 }
 
-/// What is known of a model; what is not known is none, and nothing is checked against it.
+/// The known facts of a model; an unknown one is none, and nothing is checked against it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -46,13 +46,13 @@ pub struct Model {
     /// Tokens of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// What it may be asked for.
+    /// Its workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workloads: Option<BTreeSet<Workload>>,
-    /// Whether it calls tools.
+    /// True if it supports tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
-    /// Whether its server makes replies fit a schema.
+    /// True if its server enforces a schema of replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<bool>,
 }
@@ -73,7 +73,7 @@ impl Capabilities {
         self.models.get(name).or_else(|| self.models.values().find(|model| model.aliases.contains(name)))
     }
 
-    /// Both together; where both know something, what stands in `self` holds.
+    /// The union of both; where they differ, `self` holds.
     pub fn or(mut self, others: Capabilities) -> Self {
         for (name, other) in others.models {
             let known = self.models.remove(&name).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Capabilities {
 }
 
 impl Model {
-    /// Both together; where both know something, what stands in `self` holds.
+    /// The union of both; where they differ, `self` holds.
     pub fn or(self, other: Model) -> Self {
         Model {
             aliases: self.aliases.into_iter().chain(other.aliases).collect(),
@@ -96,12 +96,12 @@ impl Model {
         }
     }
 
-    /// True if it may be asked for this, as far as is known.
+    /// True if it supports the workload, as far as is known.
     pub fn does(&self, workload: Workload) -> bool {
         self.workloads.as_ref().is_none_or(|workloads| workloads.contains(&workload))
     }
 
-    /// What a list of words such as `completion`, `tools`, `embedding` says.
+    /// The capabilities from a list of words such as `completion`, `tools`, `embedding`.
     pub(super) fn of_words(words: Option<&Value>) -> Self {
         let Some(words) = words.and_then(Value::as_array) else { return Model::default() };
         let has = |word: &str| words.iter().any(|one| one == word);

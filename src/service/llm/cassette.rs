@@ -1,7 +1,7 @@
-//! Replies from a record: one JSON file for each request, to be read, reviewed and kept beside a script.
+//! Recorded replies: one JSON file for each request, to be read, reviewed and kept beside a script.
 //!
-//! Files are neither read nor written here. They come in as texts by their names, and those that are new go out the same
-//! way. Only replies are recorded; an error is answered anew.
+//! This code neither reads nor writes files. They come in as texts by their names, and new ones go out the same way. Only
+//! replies are recorded; a request that failed is sent again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,36 +33,36 @@ use crate::{
 /// The version of the files.
 const VERSION: u64 = 1;
 
-/// How many differences the message of a miss tells; `details.differences` has more.
+/// The number of differences in the message of a miss; `details.differences` has more.
 const IN_MESSAGE: usize = 3;
 
-/// How many differences an error carries at most.
+/// The largest number of differences that an error carries.
 const IN_DETAILS: usize = 20;
 
-/// The detail of an error that says that a reply was told as far as it is recorded.
+/// The detail of an error after the recorded part of an incomplete reply.
 const CUT_SHORT: &str = "closed";
 
-/// True for the end of a reply that was recorded only as far as it was read: what it has was told.
+/// True for the end of a reply whose record stops where its reader stopped: the recorded part was delivered.
 pub fn is_cut_short(error: &Error) -> bool {
     error.details().contains_key(CUT_SHORT)
 }
 
-/// What answers.
+/// The source of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// The provider; nothing is recorded.
     #[default]
     Off,
-    /// The provider; its replies are recorded, in place of those that were.
+    /// The provider; its replies are recorded, and replace former ones.
     Record,
-    /// The record; what is not in it is an error.
+    /// The record; a missing reply is an error.
     Replay,
-    /// The record, and where it has nothing the provider, whose replies are recorded.
+    /// The record, and for a missing reply the provider, whose replies are recorded.
     Auto,
 }
 
-/// Takes out of a text what must not be recorded.
+/// Removes secrets from a text before it is recorded.
 pub type Redact = dyn Fn(&str) -> String + Send + Sync;
 
 /// Answers from a record, or records answers.
@@ -76,7 +76,7 @@ pub struct Cassettes {
 #[derive(Default)]
 struct State {
     cassettes: BTreeMap<Key, Cassette>,
-    /// How many times each request was made.
+    /// The number of times that each request was made.
     counts: BTreeMap<Sha256, u64>,
     fresh: BTreeSet<Key>,
 }
@@ -87,26 +87,26 @@ struct State {
 struct Cassette {
     version: u64,
     key: String,
-    /// Where the reply comes from, if not from a model: `authored`.
+    /// The origin of a reply that is not a model's: `authored`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// True if something was taken out: the hash of what stands here is not the key.
+    /// True if a part was redacted: the hash of the stored request is not the key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     redacted: bool,
     request: Value,
-    /// True if whoever asked wanted no more than this: what would have followed is not known.
+    /// True if the caller stopped reading here: the rest is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     closed: bool,
-    /// The lengths of the pieces in which the text came, in bytes; one piece if there are none.
+    /// The lengths of the pieces of the text, in bytes; one piece if there are none.
     #[serde(default, skip_serializing_if = "Pieces::is_empty")]
     pieces: Pieces,
     reply: Reply,
 }
 
 impl Cassettes {
-    /// Takes a record: texts by the names of their files, `KEY.json`. Whatever is recorded goes through `redact`.
+    /// Takes a record: texts by the names of their files, `KEY.json`. Recordings go through `redact`.
     ///
-    /// A file that is no cassette, or not the one that its name says, is `invalid_input`.
+    /// A file that is not a cassette, or whose name is not its key, is `invalid_input`.
     pub fn new(mode: Mode, files: &BTreeMap<String, String>, redact: Box<Redact>) -> Result<Self, Error> {
         let mut cassettes = BTreeMap::new();
         for (name, text) in files {
@@ -118,21 +118,21 @@ impl Cassettes {
         Ok(Cassettes { inner: None, mode, redact, state })
     }
 
-    /// The same before a provider.
+    /// The same in front of a provider.
     #[must_use]
     pub fn before(mut self, inner: impl Orchestrator + 'static) -> Self {
         self.inner = Some(Box::new(inner));
         self
     }
 
-    /// What was recorded: texts by the names of their files.
+    /// The new recordings: texts by the names of their files.
     pub fn recorded(&self) -> Result<BTreeMap<String, String>, Error> {
         let state = self.lock();
         let fresh = state.fresh.iter().filter_map(|key| state.cassettes.get(key));
         fresh.map(|cassette| Ok((format!("{}.json", cassette.key), write(cassette)?))).collect()
     }
 
-    /// The label of the reply that a request was recorded with, such as `authored`.
+    /// The label of a request's recorded reply, such as `authored`.
     pub fn label(&self, key: &Key) -> Option<String> {
         self.lock().cassettes.get(key)?.label.clone()
     }
@@ -141,7 +141,7 @@ impl Cassettes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key of a request that is made now.
+    /// The key of the next occurrence of a request.
     fn next_key(&self, request: &LlmRequest) -> Key {
         let mut state = self.lock();
         let count = state.counts.entry(request.key(1).request).or_default();
@@ -154,7 +154,7 @@ impl Cassettes {
         matches!(self.mode, Mode::Replay | Mode::Auto) && self.lock().cassettes.contains_key(key)
     }
 
-    /// The models that there are replies of.
+    /// The models with recorded replies.
     pub fn models(&self) -> Capabilities {
         let state = self.lock();
         let models = state.cassettes.values().map(|cassette| cassette.reply.model_requested.clone());
@@ -178,7 +178,7 @@ impl Cassettes {
         }
     }
 
-    /// Records the beginning of a reply that nobody wanted to hear to its end, as the pieces of its text.
+    /// Records the beginning of a reply whose reader stopped, as the pieces of its text.
     pub fn record_closed(&self, key: Key, request: &LlmRequest, pieces: &[String]) {
         if !matches!(self.mode, Mode::Record | Mode::Auto) || self.answers(&key) {
             return;
@@ -224,7 +224,7 @@ impl Cassettes {
         let kept: Reply = serde_json::from_value(text).map_err(|error| {
             Error::new(Code::Internal, format!("a reply can't be read again without its secrets: {error}"))
         })?;
-        // Where something was taken out, the pieces are others.
+        // A redaction changes the pieces.
         let pieces = if redacted || pieces.0.len() < 2 { Pieces::default() } else { pieces };
         let cassette = Cassette {
             version: VERSION,
@@ -283,7 +283,7 @@ impl Cassettes {
 }
 
 impl Orchestrator for Cassettes {
-    /// What the provider can do; where there is none, or only the record answers, the models that it has replies of.
+    /// The provider's capabilities; without one, or if only the record answers, the models with recorded replies.
     fn capabilities(&self) -> Result<Capabilities, Error> {
         if let (Some(inner), Mode::Off | Mode::Record | Mode::Auto) = (&self.inner, self.mode) {
             return inner.capabilities();
@@ -366,7 +366,7 @@ fn write(cassette: &Cassette) -> Result<String, Error> {
 mod tests {
     use super::*;
 
-    /// Says the prompt back, letter by letter, and how often it was asked.
+    /// Echoes the prompt, letter by letter, with the number of requests.
     struct Echo(Mutex<u32>);
 
     impl Orchestrator for Echo {

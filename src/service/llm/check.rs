@@ -1,4 +1,4 @@
-//! Checks a reply against its request, whoever gave it: that a server said 200 proves nothing.
+//! Checks a reply against its request, whoever gave it: a server's status 200 proves nothing.
 
 use super::{
     error::{Kind, lasting, quoted},
@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{base::error::Error, system::schema::Schema};
 
-/// How many characters of a reply that is refused are told.
+/// The number of characters of a refused reply that are reported.
 const MOST_TOLD: usize = 1 << 16;
 
-/// The reply with its value, if it is what was asked for.
+/// The reply with its value, if it fulfils the request.
 pub(super) fn checked(request: &LlmRequest, mut reply: Reply) -> Result<Reply, Error> {
     let told = |error: Error, reply: &Reply| match reply.text.is_empty() {
         true => error,
-        // Whoever asks again may want to say what was wrong with it.
+        // A retry may need to quote its error.
         false => error.detail("reply", reply.text.chars().take(MOST_TOLD).collect::<String>()),
     };
     let value = tools(request, &reply).and_then(|()| value(request, &reply)).map_err(|error| told(error, &reply))?;
@@ -65,7 +65,7 @@ fn value(request: &LlmRequest, reply: &Reply) -> Result<Option<serde_json::Value
         return Err(cut(request));
     }
     let parsed = schema.parse(&reply.text);
-    // Some servers say that they were done when they were cut off.
+    // Some servers report a normal end after a cut-off.
     let spent = request.sampling().max_tokens.is_some_and(|max| reply.usage.output_tokens >= Some(max));
     match parsed {
         Err(error) if spent && super::error::kind(&error) == Some(Kind::MalformedJson) => Err(cut(request)),
@@ -157,7 +157,7 @@ mod tests {
         let cut = |finish| Reply { finish, ..Reply::of_text("m", "{\"diffs\":[{\"path\":\"R") };
         refused(&request, cut(Finish::Length), Kind::Truncated);
         refused(&request, cut(Finish::Stop), Kind::MalformedJson);
-        // A server that says `completed` when its tokens were spent.
+        // A server that reports `completed` when its tokens were spent.
         let usage = Usage { output_tokens: Some(300), ..Usage::default() };
         refused(&request, Reply { usage, ..cut(Finish::Stop) }, Kind::Truncated);
         let plain = super::tests::request(None, None);

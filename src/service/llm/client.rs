@@ -1,7 +1,7 @@
-//! Takes requests, lets an orchestrator answer them, and gives their events to whoever reads them.
+//! Accepts requests, has an orchestrator answer them, and delivers their events to the reader.
 //!
-//! Every request has a thread of its own until it is answered; who asks decides how many there are at once. Whatever an
-//! orchestrator does, its events come in one order with one end, and its reply has been checked.
+//! Every request has a thread of its own until it is answered; the caller limits their number. Under any orchestrator, the
+//! events have one order with one end, and the reply is checked.
 
 use std::{
     collections::VecDeque,
@@ -36,15 +36,15 @@ use crate::{
 
 /// Answers requests.
 pub trait Orchestrator: Send + Sync {
-    /// What it can do.
+    /// Its capabilities.
     fn capabilities(&self) -> Result<Capabilities, Error>;
 
-    /// Answers a request. The pieces of the text are passed on as they come; together they are the reply's text. It has to
-    /// stop when it is cancelled.
+    /// Answers a request. It passes the pieces of the text on as they arrive; together they are the reply's text. It must stop
+    /// when cancelled.
     fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error>;
 }
 
-/// What a client consists of.
+/// The configuration of a client.
 #[derive(Clone)]
 pub struct LlmClientConfig {
     orchestrator: Arc<dyn Orchestrator>,
@@ -56,7 +56,7 @@ impl LlmClientConfig {
         LlmClientConfig { orchestrator: Arc::new(orchestrator) }
     }
 
-    /// A client of an orchestrator that others use too.
+    /// A client of a shared orchestrator.
     pub fn shared(orchestrator: Arc<dyn Orchestrator>) -> Self {
         LlmClientConfig { orchestrator }
     }
@@ -67,24 +67,24 @@ pub fn client(config: LlmClientConfig) -> Result<LlmClient, Error> {
     Ok(LlmClient { orchestrator: config.orchestrator })
 }
 
-/// Takes requests.
+/// Accepts requests.
 #[derive(Clone)]
 pub struct LlmClient {
     orchestrator: Arc<dyn Orchestrator>,
 }
 
-/// A request that was taken. Dropped together with its stream, the request is cancelled.
+/// An accepted request. Dropped together with its stream, the request is cancelled.
 #[derive(Debug)]
 pub struct LlmHandle(Arc<Job>);
 
-/// The events of a request, as they come: `Ok` until the end, which is [`LlmStreamEvent::Completed`] or an `Err`.
+/// The events of a request, as they arrive: `Ok` until the end, which is [`LlmStreamEvent::Completed`] or an `Err`.
 #[derive(Debug)]
 pub struct LlmStream {
     job: Arc<Job>,
     batch: VecDeque<LlmStreamEvent>,
 }
 
-/// What a thread works at, and somebody waits for.
+/// The work of a thread, shared with the reader.
 #[derive(Debug)]
 struct Job {
     queue: Arc<Queue>,
@@ -101,12 +101,12 @@ impl Drop for Job {
 }
 
 impl LlmClient {
-    /// What may be asked for.
+    /// The orchestrator's capabilities.
     pub fn capabilities(&self) -> Result<Capabilities, Error> {
         self.orchestrator.capabilities()
     }
 
-    /// Takes a request, which begins at once.
+    /// Accepts a request and starts it at once.
     pub fn enqueue(&self, request: LlmRequest) -> Result<LlmHandle, Error> {
         let (queue, cancel) = (Arc::new(Queue::default()), Cancel::default());
         let ended = Arc::clone(&queue);
@@ -136,7 +136,7 @@ impl LlmClient {
         handle.0.cancel.cancel();
     }
 
-    /// Asks, and waits for the reply.
+    /// Sends a request, and waits for the reply.
     pub fn complete(&self, request: LlmRequest) -> Result<Reply, Error> {
         let handle = self.enqueue(request)?;
         for event in self.stream(&handle)? {
@@ -149,7 +149,7 @@ impl LlmClient {
 }
 
 impl LlmStream {
-    /// All events that are there, at least one; none after the end. An error is the last of them.
+    /// All available events, at least one; none after the end. An error is the last of them.
     pub fn next_batch(&mut self) -> Option<Vec<LlmStreamEvent>> {
         if self.batch.is_empty() {
             self.batch = self.job.queue.take();
@@ -160,7 +160,7 @@ impl LlmStream {
 }
 
 impl LlmStream {
-    /// All events that are there, at least one; an empty list if none has come in time, none after the end.
+    /// All available events, at least one; an empty list if none has come in time, none after the end.
     pub fn next_batch_within(&mut self, patience: Duration) -> Option<Vec<LlmStreamEvent>> {
         if self.batch.is_empty() {
             let Some(batch) = self.job.queue.take_within(patience) else { return Some(Vec::new()) };
@@ -186,7 +186,7 @@ impl Iterator for LlmStream {
 }
 
 impl Drop for LlmStream {
-    /// Who stops reading stops the server.
+    /// A reader that stops reading stops the server.
     fn drop(&mut self) {
         self.job.cancel.cancel();
     }
@@ -212,7 +212,7 @@ struct Work {
     cancel: Cancel,
 }
 
-/// What came of one try, and whether any of it was passed on.
+/// The result of one try, and true if a part of it was passed on.
 struct Tried {
     result: Result<Reply, Error>,
     is_seen: bool,
@@ -220,7 +220,7 @@ struct Tried {
 
 impl Work {
     fn run(self) {
-        // Whoever reads would wait for ever if an orchestrator's panic went with the thread.
+        // The reader would wait for ever if an orchestrator's panic ended the thread.
         let result = catch_unwind(AssertUnwindSafe(|| self.tries())).unwrap_or_else(|panic| {
             let what = text::escape(text::of_panic(&*panic));
             Err(Error::new(Code::Internal, format!("the orchestrator broke: {what}")))
@@ -240,7 +240,7 @@ impl Work {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error.detail("attempts", attempt),
             };
-            // What somebody has seen can't be taken back.
+            // Delivered events can't be taken back.
             let Some(wait) = self.wait(&error, attempt).filter(|_| !tried.is_seen) else { return Err(error) };
             if !self.cancel.sleep(wait) {
                 return Err(cancelled());
@@ -250,12 +250,12 @@ impl Work {
         }
     }
 
-    /// How long to wait before trying again; none if the caller did not ask for it.
+    /// The pause before the next try; none if the caller did not ask for it.
     fn wait(&self, error: &Error, attempt: u32) -> Option<Duration> {
         let retry = self.request.retry();
         let asked = kind(error).is_some_and(|kind| retry.on.contains(&kind)) && attempt <= retry.max;
         let ms = retry_after_ms(error).unwrap_or(retry.wait_ms);
-        // A server that wants to be left alone for longer than a try may take is not worth waiting for.
+        // A requested pause that is longer than a try may take is not worth waiting for.
         let is_short = ms <= self.request.timeouts().total_ms;
         (asked && is_short && is_retriable(error)).then(|| Duration::from_millis(ms))
     }
@@ -306,7 +306,7 @@ mod tests {
 
     type Answer = dyn Fn(&Cancel, &mut dyn FnMut(&str), u32) -> Result<Reply, Error> + Send + Sync;
 
-    /// Answers as it is told, by the number of the try.
+    /// Answers by the number of the try.
     struct Stub(Box<Answer>, Mutex<u32>);
 
     impl Orchestrator for Stub {
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(stream.next().unwrap().unwrap_err().code(), Code::Cancelled);
         assert!(stream.next().is_none() && stopped.recv().unwrap());
         assert!(client.stream(&handle).is_err(), "events are read once");
-        // Who stops reading stops it too.
+        // A reader that stops reading stops it too.
         let handle = client.enqueue(request(&client, Retry::default())).unwrap();
         for event in client.stream(&handle).unwrap() {
             if matches!(event, Ok(LlmStreamEvent::Token { .. })) {

@@ -1,8 +1,8 @@
 //! A program as an orchestrator: it reads one request from stdin and writes its reply to stdout, a JSON document a line.
 //!
-//! It gets `{"version": 1, "key", "request", "wire_schema"?}`; `request` is the canonical one. It writes any number of
-//! `{"token": TEXT}`, and as the end `{"reply": {"text"?, "tool_calls"?, "finish"?, "usage"?, "model"?}}` or
-//! `{"error": {"kind", "message", "retriable"?, "retry_after_ms"?}}`. After that it is ended, with everything that it started.
+//! The request is `{"version": 1, "key", "request", "wire_schema"?}`; `request` is the canonical one. The program writes any
+//! number of `{"token": TEXT}`, and as the end `{"reply": {"text"?, "tool_calls"?, "finish"?, "usage"?, "model"?}}` or
+//! `{"error": {"kind", "message", "retriable"?, "retry_after_ms"?}}`. After that it is killed with all its processes.
 
 use std::{
     collections::BTreeMap,
@@ -39,19 +39,19 @@ use crate::{
     },
 };
 
-/// The version of what programs are told.
+/// The version of the protocol.
 const VERSION: u64 = 1;
 
-/// Milliseconds that a program has to end when it was told to.
+/// Milliseconds that a program has to end after a request to stop.
 const GRACE_MS: u64 = 500;
 
-/// Bytes of the head, and of the tail, of what a program writes to stderr.
+/// Bytes of the head, and of the tail, of a program's stderr.
 const STDERR_ENDS: usize = 16 << 10;
 
-/// Characters of the end of it that an error shows.
+/// Characters of the tail that an error shows.
 const STDERR_SHOWN: usize = 400;
 
-/// The longest text that is taken.
+/// The longest reply.
 const MAX_REPLY: usize = 64 << 20;
 
 /// A program.
@@ -60,7 +60,7 @@ pub struct Command {
     options: CommandOptions,
 }
 
-/// What is configured of a program.
+/// The configuration of a program.
 #[derive(Clone)]
 pub struct CommandOptions {
     /// Its absolute path.
@@ -69,17 +69,17 @@ pub struct CommandOptions {
     pub name: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its whole environment, but for the key.
+    /// Its whole environment, except the key.
     pub environment: BTreeMap<String, String>,
-    /// The key, and the variable that it gets it in.
+    /// The key, and the variable for it.
     pub key: Option<(String, Secret)>,
-    /// What supervises it.
+    /// The program that supervises it.
     pub supervisor: Program,
-    /// The models that it has.
+    /// Its models.
     pub models: Capabilities,
 }
 
-/// Of the environment only the names are shown.
+/// Shows only the names of the environment.
 impl fmt::Debug for CommandOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.environment.keys().collect();
@@ -93,7 +93,7 @@ impl fmt::Debug for CommandOptions {
 }
 
 impl Command {
-    /// A program that is started anew for each request.
+    /// A program that is started for each request.
     pub fn new(options: CommandOptions) -> Self {
         Command { options }
     }
@@ -146,7 +146,7 @@ impl Command {
             program: program.clone(),
             name: name.clone(),
             args: args.clone(),
-            // Nothing that a program finds by a relative name is meant.
+            // A relative name must find nothing.
             cwd: folder.clone(),
             env,
             stdin: Some(input),
@@ -163,7 +163,7 @@ impl Command {
 
     fn not_started(&self, refused: NotStarted) -> Error {
         match refused {
-            // What was heard of it was wrong.
+            // The error concerns its output.
             NotStarted::Failed(error) if super::error::kind(&error).is_some() => error,
             NotStarted::Failed(error) => error.within(format_args!("`{}`", self.options.name)),
             NotStarted::NoStage(why) => Error::new(Code::Internal, why),
@@ -171,7 +171,7 @@ impl Command {
         }
     }
 
-    /// The error of a program that is gone and has said neither what it replies nor what went wrong.
+    /// The error of a program that ended with neither a reply nor an error.
     fn without_end(&self, ended: &Ended) -> Error {
         let name = &self.options.name;
         let error = match (ended.timed_out, ended.status, ended.signal) {
@@ -201,7 +201,7 @@ impl Orchestrator for Command {
     }
 }
 
-/// What a program is told of a request.
+/// The message to a program for a request.
 fn told(request: &LlmRequest) -> Value {
     let mut told =
         json!({"version": VERSION, "key": request.key(1).request.to_string(), "request": request.canonical()});
@@ -211,7 +211,7 @@ fn told(request: &LlmRequest) -> Value {
     told
 }
 
-/// One line that a program writes.
+/// One line of a program's output.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum Line {
@@ -220,7 +220,7 @@ enum Line {
     Error(ToldError),
 }
 
-/// How it ended.
+/// The end of its output.
 enum End {
     Reply(ToldReply),
     Error(ToldError),
@@ -259,7 +259,7 @@ impl ToldError {
     }
 }
 
-/// Takes what a program writes.
+/// Reads the output of a program.
 struct Lines<'a> {
     name: &'a str,
     key: Option<&'a Secret>,
@@ -276,7 +276,7 @@ impl Lines<'_> {
         frames.into_iter().try_for_each(|frame| self.line(&frame.data))
     }
 
-    /// Takes a last line whose end was forgotten.
+    /// Takes a last line without its line feed.
     fn finish(&mut self) -> Result<(), Error> {
         self.take(b"\n")
     }

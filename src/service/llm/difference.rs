@@ -1,9 +1,9 @@
-//! Where two values differ, and which of several is nearest to one.
+//! The differences between two values, and the nearest of several values.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// How many characters of a value are told.
+/// The number of characters of a value that are shown.
 const SHOWN: usize = 80;
 
 /// One place where two values differ.
@@ -11,13 +11,13 @@ const SHOWN: usize = 80;
 pub(super) struct Difference {
     /// JSON Pointer to the place.
     pub(super) pointer: String,
-    /// What was recorded; none if nothing was.
+    /// The recorded value; none if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) recorded: Option<String>,
-    /// What there is now; none if there is nothing.
+    /// The present value; none if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<String>,
-    /// How many bytes of the longer of both are not in the other, at most: without what both begin and end with.
+    /// An upper bound of the bytes of the longer value that are not in the other: without the common beginning and end.
     #[serde(skip)]
     unlike: usize,
 }
@@ -48,7 +48,7 @@ fn walk(recorded: Option<&Value>, asked: Option<&Value>, pointer: &mut String, f
         }
         (Some(Value::String(one)), Some(Value::String(other))) => {
             let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-            // A little of what is the same before it, so that the place can be found.
+            // A little of the common text before it, so that the place can be found.
             let from = same.saturating_sub(SHOWN / 4);
             let cut = |text: &str| Some(shown(&text.chars().skip(from).collect::<String>()));
             let unlike = unlike(one.as_bytes(), other.as_bytes());
@@ -78,7 +78,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The value that differs in the fewest places, of those that differ in as few the one whose texts are most alike, and the places.
+/// The value that differs in the fewest places, of equals the one whose texts are most alike, with the places.
 pub(super) fn nearest<'a, T>(
     asked: &Value,
     recorded: impl IntoIterator<Item = (T, &'a Value)>,

@@ -1,4 +1,4 @@
-//! Asks servers what they can do, each in the way that it knows.
+//! Asks servers for their capabilities, each in its own protocol.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// How many models are asked for one by one.
+/// The number of models that are queried one by one.
 const ASKED: usize = 64;
 
 /// `/v1/models`, and `/props` of llama.cpp's server.
@@ -21,7 +21,7 @@ pub(super) fn openai(ask: &Ask<'_>) -> Result<Capabilities, Error> {
         let known = capabilities.models().keys().cloned().map(|name| (name, of_props(&props)));
         capabilities = Capabilities::new(known.collect::<Vec<_>>()).or(capabilities);
     }
-    // The same server lists the same models once more, with words for what they do.
+    // The same server lists the same models once more, with words for their capabilities.
     let named = list["models"].as_array().into_iter().flatten().filter_map(|model| {
         let name = model["name"].as_str().filter(|name| capabilities.models().contains_key(*name))?;
         Some((name.to_owned(), Model::of_words(model.get("capabilities"))))
@@ -30,12 +30,12 @@ pub(super) fn openai(ask: &Ask<'_>) -> Result<Capabilities, Error> {
     Ok(capabilities.or(named))
 }
 
-/// What is known of a model of a list.
+/// The known facts of a model of a list.
 fn listed(model: &Value) -> Option<(String, Model)> {
     let name = model["id"].as_str()?.to_owned();
     let aliases = model["aliases"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let aliases = aliases.filter(|alias| *alias != name).map(str::to_owned).collect();
-    // llama.cpp's server and vLLM tell how much context there is, each in its own word.
+    // llama.cpp's server and vLLM report the length of the context, each in its own word.
     let context = model["meta"]["n_ctx"].as_u64().or_else(|| model["max_model_len"].as_u64());
     Some((name, Model { aliases, context_tokens: context, ..Model::default() }))
 }
@@ -79,7 +79,7 @@ fn of_show(shown: &Value) -> Model {
     let info = shown["model_info"].as_object();
     let context = info.into_iter().flatten().find(|(name, _)| name.ends_with(".context_length"));
     let told = Model::of_words(shown.get("capabilities"));
-    // Where it lists what a model does, what it does not list, the model does not do.
+    // A list of a model's capabilities is complete.
     let tools = shown.get("capabilities").and(told.tools.or(Some(false)));
     let context_tokens = context.and_then(|(_, length)| length.as_u64());
     Model { context_tokens, tools, structured_output: Some(true), ..told }
@@ -92,7 +92,7 @@ mod tests {
     use super::{super::capabilities::Workload, *};
     use crate::base::error::Code;
 
-    /// A server that answers by path, and what it was asked.
+    /// A server that answers by path, and the requests to it.
     #[track_caller]
     fn asked(
         discover: fn(&Ask<'_>) -> Result<Capabilities, Error>,

@@ -1,6 +1,6 @@
-//! What goes wrong with a model, as errors: a kind, whether it is worth trying again, and after what time.
+//! Failures of models, as errors: a kind, retriability, and the time to wait.
 //!
-//! Errors quote servers, but never at length, and never a key: who holds the key takes it out.
+//! Errors quote servers, but never at length, and never a key: the holder of the key removes it.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,22 @@ use crate::{
     system::{clock, net::Failure},
 };
 
-/// True if trying again may help.
+/// True if a retry may help.
 pub(super) fn is_retriable(error: &Error) -> bool {
     error.details().get("retriable") == Some(&Value::Bool(true))
 }
 
-/// How long the server wants to be left alone.
+/// The pause that the server demands.
 pub(super) fn retry_after_ms(error: &Error) -> Option<u64> {
     error.details().get("retry_after_ms")?.as_u64()
 }
 
-/// What went wrong with a model, for adapters of a program's own: `model_unavailable` if it may pass, else `model_failed`.
+/// The failure of a model, for adapters of a program's own: `model_unavailable` if it may pass, else `model_failed`.
 pub fn failed(kind: Kind, may_pass: bool, message: impl Into<String>) -> Error {
     of_kind(kind, may_pass, message)
 }
 
-/// A reply of which only the beginning is known, since whoever read it died.
+/// A reply whose end is unknown, since its reader died.
 pub fn broken_off() -> Error {
     lasting(Kind::Truncated, "the run died while the model was answering, and the rest of the reply is lost")
         .hint("ask again")
@@ -42,7 +42,7 @@ pub(super) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "the request was cancelled")
 }
 
-/// What came of a connection.
+/// The failure of a connection.
 pub(super) fn of_failure(failure: &Failure) -> Error {
     match failure {
         Failure::Cancelled => cancelled(),
@@ -62,10 +62,10 @@ pub(super) fn of_failure(failure: &Failure) -> Error {
     }
 }
 
-/// The longest time that a server is believed to want to be left alone: a year.
+/// The longest pause that a server may plausibly demand: a year.
 const LONGEST_WAIT_MS: u64 = 366 * 86_400_000;
 
-/// What a server says of an error, in whichever form it does.
+/// A server's description of an error, in any of the known forms.
 struct Told {
     names: Vec<String>,
     message: String,
@@ -119,7 +119,7 @@ fn redirect(headers: &BTreeMap<String, String>) -> String {
 fn judged(status: u16, waits: bool, told: &Told) -> (Kind, bool) {
     match status {
         401 | 403 => (Kind::Authentication, false),
-        // Without a time to wait it may be a spending limit, and trying again would go on for ever.
+        // Without a pause it may be a spending limit, and retries would go on for ever.
         429 => (Kind::RateLimit, waits && !told.is(&["insufficient_quota", "billing_error"])),
         408 | 504 => (Kind::Timeout, true),
         503 | 529 => (Kind::Overloaded, true),
@@ -131,15 +131,15 @@ fn judged(status: u16, waits: bool, told: &Told) -> (Kind, bool) {
     }
 }
 
-/// The time to wait that the headers give in seconds, in milliseconds or as a date, which is measured from the server's own.
+/// The pause that the headers give in seconds, in milliseconds or as a date, which is measured from the server's own.
 fn wait_ms(headers: &BTreeMap<String, String>) -> Option<u64> {
     let number = |name: &str| headers.get(name)?.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     let date = |name: &str| clock::parse_http(headers.get(name)?);
     let ms = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0));
-    // A float becomes the nearest integer that there is.
+    // A float is converted to the nearest integer in range.
     let ms = ms.map(|ms| ms.ceil() as u64);
     let ms = ms.or_else(|| Some(date("retry-after")?.saturating_sub(date("date")?)));
-    // Whoever says more means never, and records hold no such number.
+    // A longer pause means never, and records hold no such number.
     ms.map(|ms| ms.min(LONGEST_WAIT_MS))
 }
 

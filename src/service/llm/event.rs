@@ -1,4 +1,4 @@
-//! What a model answers: events in their order, and the reply that they come to.
+//! The answer of a model: events in their order, and the resulting reply.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::message::ToolCall;
 use crate::base::error::Error;
 
-/// More tokens than a request or a reply can have.
+/// A bound that no request's or reply's tokens reach.
 const MOST_TOKENS: u64 = 1 << 40;
 
-/// One event of an answer: `started`, any number of `token`, `tool_call`, `metrics`, and one `completed` or `error` as the
-/// end. If the caller asked for retries, there may be several `started` before the first `token`.
+/// One event of an answer: `started`, any number of `token`, `tool_call`, `metrics`, and one `completed` or `error` as the end.
+/// If the caller asked for retries, there may be several `started` before the first `token`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LlmStreamEvent {
     /// The request is on its way.
     Started {
-        /// The model that was asked for.
+        /// The requested model.
         model: String,
-        /// Which try it is, from 1.
+        /// The number of the try, from 1.
         attempt: u32,
-        /// Why the try before failed.
+        /// The error of the try before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Box<Error>>,
     },
@@ -29,12 +29,12 @@ pub enum LlmStreamEvent {
         /// The piece.
         text: String,
     },
-    /// The model wants a tool to be called.
+    /// The model calls a tool.
     ToolCall {
         /// The call.
         call: ToolCall,
     },
-    /// What it took.
+    /// The cost.
     Metrics {
         /// The tokens.
         usage: Usage,
@@ -44,14 +44,14 @@ pub enum LlmStreamEvent {
         /// Milliseconds of this try.
         total_ms: u64,
     },
-    /// It ended well.
+    /// It succeeded.
     Completed {
         /// The reply, checked.
         reply: Box<Reply>,
     },
-    /// It ended badly.
+    /// It failed.
     Error {
-        /// Why.
+        /// The reason.
         error: Box<Error>,
     },
 }
@@ -63,13 +63,13 @@ impl LlmStreamEvent {
     }
 }
 
-/// Why a model stopped.
+/// The reason that a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It was done, or came to a text at which it had to stop.
+    /// It was done, or came to a stop text.
     Stop,
-    /// It had no more tokens.
+    /// It reached the limit of tokens.
     Length,
     /// It waits for tools.
     ToolCalls,
@@ -77,14 +77,14 @@ pub enum Finish {
     Refusal,
 }
 
-/// Tokens, counted alike for every server; none where it does not tell.
+/// Tokens, counted alike for every server; none if it does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
-    /// Of the request, those from a cache among them.
+    /// Of the request, including those from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Of the request, those that the server had in a cache.
+    /// Of the request, from the server's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
     /// Of the reply.
@@ -93,7 +93,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Without numbers that no server has counted: records can't hold them, and sums would overflow.
+    /// Without implausible numbers: records can't hold them, and sums would overflow.
     pub(super) fn plausible(self) -> Self {
         let plausible = |tokens: &u64| *tokens <= MOST_TOKENS;
         Usage {
@@ -108,25 +108,25 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// The model that was asked for.
+    /// The requested model.
     pub model_requested: String,
-    /// The model that answered, as the server says; it may be another.
+    /// The model that answered, by the server's report; it may be another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The text.
     pub text: String,
-    /// The text as a value, if a schema was asked for: it fits the schema.
+    /// The text as a value, if a schema was given: it fits the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// The tools that are to be called.
+    /// The tools to call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// Why the model stopped.
+    /// The reason that the model stopped.
     pub finish: Finish,
-    /// What it took.
+    /// The cost.
     #[serde(default)]
     pub usage: Usage,
-    /// What the request says and the dialect has no word for, such as `seed`.
+    /// Fields of the request for which the dialect has no word, such as `seed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
 }
@@ -146,7 +146,7 @@ impl Reply {
         }
     }
 
-    /// True if another model answered than the one that was asked.
+    /// True if another model answered than the requested one.
     pub fn is_of_another_model(&self) -> bool {
         self.model.as_ref().is_some_and(|model| *model != self.model_requested)
     }

@@ -1,4 +1,4 @@
-//! Reads the events of a stream as they come, from whatever gives bytes.
+//! Reads the events of a stream as they arrive, from any source of bytes.
 
 use std::{collections::VecDeque, io::Read};
 
@@ -13,7 +13,7 @@ use crate::{
     system::net::{Cancel, Failure},
 };
 
-/// How much is read at once at most.
+/// The largest single read.
 const BUFFER: usize = 16 << 10;
 
 /// The events of a stream.
@@ -62,7 +62,7 @@ impl<'a, R: Read> Frames<'a, R> {
                 Parser::Sse(sse) => sse.finish(&mut frames),
                 Parser::Ndjson(ndjson) => ndjson.finish(&mut frames),
             };
-            // Some servers forget the last line end. Anything less than a whole event was cut off, and is none.
+            // Some servers forget the last line end. An incomplete event was cut off, and is dropped.
             frames.retain(|frame| finished.is_ok() && is_whole(&frame.data));
         }
         self.ready.extend(frames);

@@ -1,7 +1,7 @@
-//! A provider without a model: a table of patterns turns what is asked for into requests for tools, or refuses.
+//! A provider without a model: a table of patterns turns a prompt into requests for tools, or refuses.
 //!
-//! It reaches nothing, guesses nothing, and says the same to the same every time. A reply is
-//! `{"tool_requests": [{"id", "tool", "reason", "inputs_ref"}], "inputs": {ID: …}}`; `inputs_ref` points into it.
+//! It uses no network, guesses nothing, and is deterministic. A reply is `{"tool_requests": [{"id", "tool", "reason",
+//! "inputs_ref"}], "inputs": {ID: …}}`; `inputs_ref` points into it.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ const MODEL: &str = "heuristic";
 pub struct Rule {
     /// The name.
     pub name: &'static str,
-    /// What it understands.
+    /// Its purpose.
     pub doc: &'static str,
     /// The tool that it requests.
     pub tool: &'static str,
@@ -59,7 +59,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// Ends that names of files have and hosts seldom do: who writes `a.md` means no host.
+/// Endings of file names that hosts seldom have: `a.md` is rarely a host.
 const FILES: &[&str] =
     &["css", "html", "htm", "js", "json", "md", "py", "rs", "svg", "toml", "ts", "txt", "xml", "yaml", "yml"];
 
@@ -71,7 +71,7 @@ pub struct Heuristic {
     negation: Regex,
 }
 
-/// What a rule found.
+/// The match of a rule.
 struct Found {
     at: usize,
     rule: &'static Rule,
@@ -80,7 +80,7 @@ struct Found {
 }
 
 impl Heuristic {
-    /// May request these tools, and no others.
+    /// The provider with the tools that it may request.
     pub fn new(tools: impl IntoIterator<Item = String>) -> Result<Self, Error> {
         let compile = |pattern: &str| {
             Regex::new(&format!("(?i){pattern}"))
@@ -132,7 +132,7 @@ impl Heuristic {
         Ok(json!({"tool_requests": requests, "inputs": inputs}))
     }
 
-    /// What a match means; none if it is about files, an error if the sentence says that something is not to be done.
+    /// The meaning of a match; none if it is about files, an error if the sentence forbids something.
     fn found(&self, rule: &'static Rule, captures: &Captures<'_>, text: &str) -> Result<Option<Found>, Error> {
         let (Some(whole), Some(from), Some(to)) = (captures.get(0), captures.name("from"), captures.name("to")) else {
             return Ok(None);

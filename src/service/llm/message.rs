@@ -1,15 +1,15 @@
-//! What is said to a model: messages and tools, in no dialect.
+//! Messages and tools of a conversation with a model, in no dialect.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Orders that hold for all that follows.
+    /// Orders for the whole conversation.
     System,
-    /// Who asks.
+    /// The caller.
     User,
     /// The model.
     Assistant,
@@ -33,20 +33,20 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who speaks.
+    /// Its author.
     pub role: Role,
-    /// What is said.
+    /// Its text.
     pub content: String,
     /// The tools that the model called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// Which call this is the result of.
+    /// The call that this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
 
 impl Message {
-    /// A message of somebody.
+    /// A message of an author.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         Message { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
     }
@@ -57,11 +57,11 @@ impl Message {
     }
 }
 
-/// A tool that a model wants to be called.
+/// A model's call of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
-    /// What the result is to refer to.
+    /// The id that the result refers to.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -69,19 +69,19 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// A tool that a model may want to be called. Nothing here calls it.
+/// A tool that a model may call. Nothing here calls it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does.
+    /// Its purpose.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
 }
 
-/// Whether tools are to be called.
+/// The obligation to call tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {

@@ -1,11 +1,12 @@
 //! Language models: a typed request in, ordered events and a checked reply out.
 //!
-//! The room owns the wire and nothing else. It adds nothing to a prompt, repeats nothing that the caller did not ask it to
-//! repeat, decides nothing about what a reply proposes, and reaches no server but the one that it is given. Who sends
-//! requests has to ask gates and budgets first, and keeps the record.
+//! The room owns the wire protocols and nothing else. It adds nothing to a prompt, retries only on request, decides nothing
+//! about the proposals of a reply, and reaches only the given server. The caller asks gates and budgets first, and keeps the
+//! record.
 //!
-//! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Served`] one that a
-//! program describes by a [`Service`], [`Heuristic`] needs no model, [`Command`] is a program, [`Cassettes`] answer from a record. [`client()`] checks what any of them replies.
+//! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Served`] one
+//! that a program describes by a [`Service`], [`Heuristic`] needs no model, [`Command`] is a program, [`Cassettes`] answer from
+//! a record. [`client()`] checks the replies of all of them.
 
 pub mod dialect;
 

@@ -1,4 +1,4 @@
-//! Lines of JSON: bytes in, in whatever pieces, lines out.
+//! Lines of JSON: bytes in, in pieces of any size, lines out.
 
 use memchr::memchr;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// Finds lines.
+/// Splits bytes into lines.
 #[derive(Debug, Default)]
 pub(super) struct Ndjson {
     line: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Ndjson {
 }
 
 impl Ndjson {
-    /// Takes bytes, and gives the lines that they complete. Empty lines keep a connection alive.
+    /// Takes bytes, and returns the lines that they complete. Empty lines keep a connection alive.
     pub(super) fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
         loop {
             let end = memchr(b'\n', bytes);
@@ -38,7 +38,7 @@ impl Ndjson {
         }
     }
 
-    /// Ends the last line, which should have ended itself.
+    /// Ends the last line if it lacks its line feed.
     pub(super) fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
         self.push(b"\n", out)
     }

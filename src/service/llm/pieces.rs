@@ -1,4 +1,4 @@
-//! The lengths of the pieces in which a text came, written so that a file with them can be read: `1x26 3 1x50`.
+//! The lengths of a text's pieces, in a readable notation: `1x26 3 1x50`.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ const MAX: usize = 1 << 24;
 pub(super) struct Pieces(pub(super) Vec<usize>);
 
 impl Pieces {
-    /// True if nothing is known of pieces.
+    /// True if the pieces are unknown.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,7 @@
-//! Events on their way from one thread to another: none is lost, and no more than so many wait.
+//! A bounded queue of events between two threads, which loses none.
 //!
-//! Whoever takes gets all that is there, so that a slow taker takes in batches and a fast one takes each at once. Whoever
-//! gives waits while too much is there.
+//! A reader takes all available events, so that a slow reader gets batches and a fast one each event at once. A full queue
+//! blocks the writer.
 
 use std::{
     collections::VecDeque,
@@ -11,10 +11,10 @@ use std::{
 
 use super::event::LlmStreamEvent;
 
-/// How many events wait at most.
+/// The largest number of waiting events.
 const MAX_EVENTS: usize = 4096;
 
-/// How many bytes of text they have at most, but for the last.
+/// The largest number of bytes of their texts, without the last one.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The events of one request.
@@ -32,7 +32,7 @@ struct State {
 }
 
 impl Queue {
-    /// Gives an event, and waits while there are too many; an end never waits. After an end nothing is taken.
+    /// Adds an event, and waits while there are too many; an end never waits. After an end all events are dropped.
     pub(super) fn push(&self, event: LlmStreamEvent) {
         let size = match &event {
             LlmStreamEvent::Token { text } => text.len(),
@@ -53,13 +53,13 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Takes all that is there, and waits until there is something; nothing comes only after the end was taken.
+    /// Takes all available events, and waits for the first; the result is empty only after the end was taken.
     pub(super) fn take(&self) -> VecDeque<LlmStreamEvent> {
         let waited = self.changed.wait_while(self.lock(), has_nothing);
         self.drain(waited.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same, but waits no longer than that: none if nothing has come yet.
+    /// The same, with a limit of the wait: none if nothing has come yet.
     pub(super) fn take_within(&self, patience: Duration) -> Option<VecDeque<LlmStreamEvent>> {
         let waited = self.changed.wait_timeout_while(self.lock(), patience, has_nothing);
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What is asked of a model, checked against what it can do before anything is sent.
+//! Requests to a model, checked against its capabilities before anything is sent.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{
     system::schema::Schema,
 };
 
-/// A request that may be sent.
+/// A valid request.
 #[derive(Clone, Debug)]
 pub struct LlmRequest {
     parts: Parts,
@@ -50,7 +50,7 @@ struct Parts {
     retry: Retry,
 }
 
-/// How the model chooses its words; what is none is left to the server.
+/// The sampling of a model; each none is left to the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
@@ -60,7 +60,7 @@ pub struct Sampling {
     /// 0 for the most probable words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// For replies that are the same again, as far as a server can do that.
+    /// The seed for repeatable replies, as far as a server supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Texts at which the reply ends.
@@ -68,23 +68,23 @@ pub struct Sampling {
     pub stop: Vec<String>,
 }
 
-/// How long one try may take.
+/// The time limits of one try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Milliseconds in which nothing comes.
+    /// Milliseconds without data.
     pub read_ms: u64,
-    /// Milliseconds of all of it.
+    /// Milliseconds in total.
     pub total_ms: u64,
 }
 
-/// When a request is tried again. Of itself nothing is.
+/// The retries of a request. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retry {
-    /// The kinds of errors after which it is, if they may pass.
+    /// The kinds of errors that are retried, if they may pass.
     pub on: BTreeSet<Kind>,
-    /// How many times at most, beside the first try.
+    /// The largest number of retries.
     pub max: u32,
-    /// Milliseconds to wait where the server says nothing.
+    /// Milliseconds to wait if the server names no pause.
     pub wait_ms: u64,
 }
 
@@ -95,27 +95,27 @@ impl Default for Timeouts {
 }
 
 impl LlmRequest {
-    /// Begins a request to a provider that can do this.
+    /// Begins a request to a provider with these capabilities.
     pub fn builder(capabilities: Capabilities) -> LlmRequestBuilder {
         LlmRequestBuilder { capabilities, parts: Parts::default(), schema: None }
     }
 
-    /// The model that is asked.
+    /// The requested model.
     pub fn model(&self) -> &str {
         &self.parts.model
     }
 
-    /// What it is asked for.
+    /// The workload.
     pub fn workload(&self) -> Workload {
         self.parts.workload
     }
 
-    /// What is said to it.
+    /// The messages.
     pub fn messages(&self) -> &[Message] {
         &self.parts.messages
     }
 
-    /// What the reply has to fit.
+    /// The schema of the reply.
     pub fn schema(&self) -> Option<&ReplySchema> {
         self.parts.schema.as_ref()
     }
@@ -126,56 +126,56 @@ impl LlmRequest {
         (self.known.structured_output != Some(false)).then(|| schema.wire())
     }
 
-    /// The tools that it may want to be called.
+    /// The tools that it may call.
     pub fn tools(&self) -> &[Tool] {
         &self.parts.tools
     }
 
-    /// Whether it has to.
+    /// The obligation to call tools.
     pub fn tool_choice(&self) -> &ToolChoice {
         &self.parts.tool_choice
     }
 
-    /// How it chooses its words.
+    /// The sampling.
     pub fn sampling(&self) -> &Sampling {
         &self.parts.sampling
     }
 
-    /// How long it may take.
+    /// The time limits.
     pub fn timeouts(&self) -> Timeouts {
         self.parts.timeouts
     }
 
-    /// When it is tried again.
+    /// The retries.
     pub fn retry(&self) -> &Retry {
         &self.parts.retry
     }
 
-    /// What is known of the model.
+    /// The known facts of the model.
     pub fn known(&self) -> &Model {
         &self.known
     }
 
-    /// The request as one value, the same for every dialect.
+    /// The canonical value of the request, the same for every dialect.
     pub fn canonical(&self) -> &Value {
         &self.canonical
     }
 
-    /// What the how-many-th request of this kind is recorded under, from 1.
+    /// The record's key for the given occurrence of this request, from 1.
     pub fn key(&self, occurrence: u64) -> Key {
         Key { request: self.sha256, occurrence }
     }
 }
 
 impl LlmRequestBuilder {
-    /// The model that is asked.
+    /// The requested model.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.parts.model = model.into();
         self
     }
 
-    /// What it is asked for; a chat unless this says otherwise.
+    /// The workload; a chat by default.
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
         self.parts.workload = workload;
@@ -195,7 +195,7 @@ impl LlmRequestBuilder {
         self.message(Message::new(Role::User, text))
     }
 
-    /// What the reply has to fit, as a JSON Schema.
+    /// The JSON Schema of the reply.
     #[must_use]
     pub fn schema(mut self, schema: Value) -> Self {
         self.schema = Some(schema);
@@ -209,7 +209,7 @@ impl LlmRequestBuilder {
         self
     }
 
-    /// Whether tools have to be called.
+    /// The obligation to call tools.
     #[must_use]
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.parts.tool_choice = choice;
@@ -230,7 +230,7 @@ impl LlmRequestBuilder {
         self
     }
 
-    /// For replies that are the same again.
+    /// The seed for repeatable replies.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.parts.sampling.seed = Some(seed);
@@ -244,21 +244,21 @@ impl LlmRequestBuilder {
         self
     }
 
-    /// How long one try may take.
+    /// The time limits of one try.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.parts.timeouts = timeouts;
         self
     }
 
-    /// When it is tried again.
+    /// The retries.
     #[must_use]
     pub fn retry(mut self, retry: Retry) -> Self {
         self.parts.retry = retry;
         self
     }
 
-    /// Checks the request; `invalid_input` with `details.field` says what is wrong with it.
+    /// Checks the request; `invalid_input` with `details.field` describes a defect.
     pub fn build(self) -> Result<LlmRequest, Error> {
         let known = self.known()?;
         let LlmRequestBuilder { mut parts, schema, .. } = self;
@@ -274,7 +274,7 @@ impl LlmRequestBuilder {
         Ok(LlmRequest { canonical, sha256, ..request })
     }
 
-    /// The model, if there is one of that name that does what it is asked for.
+    /// The facts of the requested model, if it exists and supports the workload.
     fn known(&self) -> Result<Model, Error> {
         let (name, known) = (self.parts.model.as_str(), self.capabilities.models());
         let names = || known.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -303,7 +303,7 @@ impl LlmRequestBuilder {
     }
 }
 
-/// A request that can't be sent because of one of its fields.
+/// The error about a defective field of a request.
 pub(super) fn wrong(field: &str, message: impl Into<String>) -> Error {
     Error::new(Code::InvalidInput, message).detail("field", field)
 }

@@ -1,9 +1,8 @@
-//! The schema of a reply, in two forms: the author's, which every reply is checked against, and one derived from it, which is
-//! sent.
+//! The schema of a reply, in two forms: the author's, which every reply is checked against, and the wire form derived from it.
 //!
-//! Servers enforce only parts of JSON Schema, and differ in which. In the form that is sent all fields are required,
-//! optional ones may be null, no others are allowed, and limits of length are left out. Nulls that come of it are taken out
-//! again before a reply is checked.
+//! Servers enforce only parts of JSON Schema, and differ in these parts. In the wire form all fields are required, optional
+//! ones may be null, no others are allowed, and limits of length are omitted. The resulting nulls are removed before a reply is
+//! checked.
 
 use std::{fmt, sync::Arc};
 
@@ -17,7 +16,7 @@ use crate::{
     },
 };
 
-/// Keywords that are not sent: limits that only cut, and what says nothing about the form.
+/// Keywords without an equivalent on the wire: limits that only cut, and keywords unrelated to the form.
 const LEFT_OUT: &[&str] = &[
     "$id",
     "$schema",
@@ -32,7 +31,7 @@ const LEFT_OUT: &[&str] = &[
     "uniqueItems",
 ];
 
-/// How many references are followed without coming closer to an end.
+/// The number of references that are followed without progress.
 const DEEPEST: usize = 8;
 
 /// A schema for replies.
@@ -44,7 +43,7 @@ pub struct ReplySchema {
 }
 
 impl ReplySchema {
-    /// Takes the author's schema; `invalid_input` if it is none.
+    /// Takes the author's schema; `invalid_input` if it is not a schema.
     pub fn new(author: &Value) -> Result<Self, Error> {
         let compiled = Arc::new(Schema::compile(author)?);
         let wire = derived(author, true);
@@ -57,17 +56,17 @@ impl ReplySchema {
         self.compiled.document()
     }
 
-    /// The schema as it is sent.
+    /// The schema in its wire form.
     pub fn wire(&self) -> &Value {
         &self.wire
     }
 
-    /// The hash of what is sent.
+    /// The hash of the wire form.
     pub fn wire_sha256(&self) -> &Sha256 {
         &self.wire_sha256
     }
 
-    /// The text of a reply as a value, without the nulls that stand for optional fields; an error if it does not fit.
+    /// The text of a reply as a value, without the nulls of optional fields; an error if it does not fit.
     pub(super) fn parse(&self, text: &str) -> Result<Value, Error> {
         let value = self.without_nulls(reply::parse(text, None, Fence::Refused)?);
         reply::check(&value, &self.compiled)?;
@@ -86,7 +85,7 @@ impl fmt::Debug for ReplySchema {
     }
 }
 
-/// The form that is sent. `closed`: objects allow no other fields; where several schemas hold at once, none may say so.
+/// The wire form. `closed`: objects allow no other fields; where several schemas hold at once, none may forbid them.
 fn derived(schema: &Value, closed: bool) -> Value {
     let Value::Object(map) = schema else { return schema.clone() };
     let closed = closed && !map.contains_key("allOf");
@@ -111,7 +110,7 @@ fn derived(schema: &Value, closed: bool) -> Value {
     Value::Object(wire)
 }
 
-/// Requires every field of an object and allows no others; those that were optional may be null.
+/// Requires every field of an object and allows no others; optional ones may be null.
 fn close(wire: &mut Map<String, Value>, required: Option<&Value>) {
     let Some(Value::Object(properties)) = wire.get_mut("properties") else { return };
     for (_, property) in properties.iter_mut().filter(|(name, _)| !has(required, name)) {

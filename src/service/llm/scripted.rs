@@ -1,4 +1,4 @@
-//! A transport without a network, for tests: it answers what it was told to, and remembers what it was asked.
+//! A transport without a network, for tests: it gives prepared answers, and remembers the requests.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,7 +12,7 @@ use crate::{
     system::net::{Cancel, Failure, Secret},
 };
 
-/// What is answered, in this order.
+/// The answers, in order.
 #[derive(Clone, Default)]
 pub(super) struct Scripted {
     answers: Arc<Mutex<VecDeque<Answer>>>,
@@ -27,7 +27,7 @@ struct Answer {
 }
 
 impl Scripted {
-    /// As one that has a key.
+    /// The transport with a key.
     pub(super) fn with_key(self, key: &str) -> Self {
         Scripted { key: Some(Secret::new(key)), ..self }
     }
@@ -49,7 +49,7 @@ impl Scripted {
         self
     }
 
-    /// The URLs and bodies that it was asked with.
+    /// The URLs and bodies of the requests.
     pub(super) fn asked(&self) -> Vec<(String, String)> {
         self.asked.lock().unwrap().clone()
     }

@@ -1,7 +1,7 @@
-//! A service of a program's own behind the trait [`Orchestrator`]: a request goes over HTTP, and server-sent events come back.
+//! A program's own service behind the trait [`Orchestrator`]: a request goes out over HTTP, and server-sent events come back.
 //!
-//! The program says what is posted and what an event means. Sending, reading, ending, cancelling and keeping a key out of what comes
-//! back are done here, alike for all of them.
+//! The program defines the request and the meaning of an event. This code does the rest for all services: sending, reading,
+//! ending, cancelling, and removing the key from answers.
 
 use std::io::Read;
 
@@ -22,32 +22,32 @@ use crate::{
     system::net::{Cancel, Failure},
 };
 
-/// How many bytes are read at once.
+/// The bytes of one read.
 const PIECE: usize = 16 << 10;
 
-/// How much of an answer that is an error is read.
+/// The bytes of an error's body that are read.
 const MOST_OF_AN_ERROR: u64 = 64 << 10;
 
-/// What a service wants to be asked, and what it says.
+/// The description of a service: its requests and its events.
 pub trait Service: Send + Sync {
-    /// What it can do.
+    /// Its capabilities.
     fn capabilities(&self) -> Result<Capabilities, Error>;
 
-    /// What is posted for a request.
+    /// The HTTP request for a request to the model.
     fn post(&self, request: &LlmRequest) -> Result<Post, Error>;
 
-    /// What an event of the answer means. An error ends the reply; [`failed`](super::failed) makes one.
+    /// The pieces of an event of the answer. An error ends the reply; [`failed`](super::failed) makes one.
     fn read(&self, event: &Frame) -> Result<Vec<Piece>, Error>;
 }
 
-/// A request as it is posted.
+/// An HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Post {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// Names and values of headers, but for the key.
+    /// Names and values of headers, except the key.
     pub headers: Vec<(String, String)>,
-    /// The header that the key goes into, and what stands before the key; without a name it is `authorization` and `Bearer `.
+    /// The header for the key, and the prefix of the key; an empty name means `authorization` and `Bearer `.
     pub auth: Option<(String, String)>,
     /// The body.
     pub body: String,
@@ -58,17 +58,17 @@ pub struct Post {
 pub enum Piece {
     /// Text.
     Text(String),
-    /// A tool that is to be called.
+    /// A tool call.
     Call(ToolCall),
-    /// What it took.
+    /// The cost.
     Usage(Usage),
-    /// The model that answers, if it is another than the one that was asked for.
+    /// The model that answers, if it differs from the requested one.
     Model(String),
-    /// The reply is whole; events after it are not read.
+    /// The reply is complete; events after it are not read.
     End(Finish),
 }
 
-/// A service with the way to it.
+/// A service with its transport.
 #[derive(Debug)]
 pub struct Served<S, T> {
     service: S,
@@ -76,7 +76,7 @@ pub struct Served<S, T> {
 }
 
 impl<S: Service, T: Transport> Served<S, T> {
-    /// Asks the service this way; [`super::Http`] is the usual one.
+    /// The service over this transport; [`super::Http`] is the usual one.
     pub fn new(service: S, transport: T) -> Self {
         Served { service, transport }
     }
@@ -136,7 +136,7 @@ impl<S: Service, T: Transport> Orchestrator for Served<S, T> {
     }
 }
 
-/// A reply as far as it has come.
+/// The reply so far.
 struct Answer {
     reply: Reply,
     ended: bool,

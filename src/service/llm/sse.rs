@@ -1,7 +1,7 @@
-//! Server-sent events (WHATWG): bytes in, in whatever pieces, events out.
+//! Server-sent events (WHATWG): bytes in, in pieces of any size, events out.
 //!
-//! A byte order mark, all three line ends, comments and several lines of data are understood. Where browsers put a
-//! replacement for what is not UTF-8, this is an error: a reply may be a diff.
+//! Byte order marks, all three line ends, comments and several lines of data are supported. Browsers replace invalid UTF-8;
+//! here it is an error, since a reply may be a diff.
 
 use memchr::memchr2;
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// The largest event that is taken.
+/// The largest event.
 pub(super) const MAX_EVENT: usize = 32 << 20;
 
-/// Finds the events in the body of an answer.
+/// Splits the body of an answer into events.
 #[derive(Debug, Default)]
 pub struct Sse {
     line: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Sse {
 }
 
 impl Sse {
-    /// Takes bytes, and adds the events that they complete. A line of more than 32 MiB and what is not UTF-8 are errors.
+    /// Takes bytes, and adds the events that they complete. A line of more than 32 MiB and invalid UTF-8 are errors.
     pub fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
@@ -43,14 +43,14 @@ impl Sse {
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.line);
             self.take_line(&line, out)?;
-            // The buffer is used again.
+            // The buffer is reused.
             self.line = line;
             self.line.clear();
         }
         Ok(())
     }
 
-    /// Ends the last event, which should have ended itself.
+    /// Ends the last event if it lacks its line end.
     pub fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
         self.push(b"\n\n", out)
     }
@@ -78,19 +78,19 @@ impl Sse {
                 self.data.push_str(value);
             }
             "event" => self.event = Some(value.to_owned()),
-            // Comments have no name; what else there is concerns browsers.
+            // Comments have no name; other fields concern browsers.
             _ => {}
         }
         Ok(())
     }
 }
 
-/// An event or line that nobody would send.
+/// The error for an implausibly long event or line.
 pub(super) fn too_long() -> Error {
     passing(Kind::Server, format!("the server sends a line of more than {} MiB", MAX_EVENT >> 20))
 }
 
-/// Bytes that are no text.
+/// The error for bytes that are not text.
 pub(super) fn not_utf8() -> Error {
     passing(Kind::MalformedJson, "the server sends what is not UTF-8")
 }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_not_text_is_an_error() {
         assert!(frames(&[b"data: a\xffb\n\n"]).is_err());
-        // Half of a character is none, if its line ends.
+        // Half of a character is invalid once its line ends.
         assert!(frames(&[b"data: \xc3", b"\n\n"]).is_err());
     }
 

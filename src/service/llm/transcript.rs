@@ -1,4 +1,4 @@
-//! The events of one answer as one value, as records keep it: as long as its text, and the same wherever batches ended.
+//! The events of one answer in their recorded form: proportional to its text, and independent of batches.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,13 +16,13 @@ pub struct Transcript {
     /// The text of all events `token`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     text: String,
-    /// The lengths of theirs, in bytes.
+    /// The lengths of their pieces, in bytes.
     #[serde(default, skip_serializing_if = "Pieces::is_empty")]
     pieces: Pieces,
     /// The events after them, without the text of the reply and without times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rest: Vec<Value>,
-    /// True if whoever asked wanted no more.
+    /// True if the caller stopped reading.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     closed: bool,
     /// Milliseconds to the first piece of text.
@@ -57,7 +57,7 @@ impl Transcript {
         self.rest.push(value);
     }
 
-    /// Takes what a reply came to as its last event.
+    /// Takes a reply's value as its last event.
     pub fn complete(&mut self, mut reply: Value) {
         self.leave_text_out(&mut reply);
         self.rest.push(json!({"type": "completed", "reply": reply}));
@@ -69,7 +69,7 @@ impl Transcript {
         }
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.started.len() + self.pieces.0.len() + self.rest.len()
     }
@@ -79,24 +79,24 @@ impl Transcript {
         self.len() == 0
     }
 
-    /// True if whoever asked wanted no more than this.
+    /// True if the caller stopped reading here.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// The error that it ended with.
+    /// The error at its end.
     pub fn error(&self) -> Option<&Value> {
         let last = self.rest.last()?;
         (last["type"] == "error").then(|| &last["error"])
     }
 
-    /// The reply that it ended with, without its text.
+    /// The reply at its end, without its text.
     pub fn reply(&self) -> Option<&Value> {
         let last = self.rest.last()?;
         (last["type"] == "completed").then(|| &last["reply"])
     }
 
-    /// The first of its events, after which whoever asked wanted no more. Nothing happens if those are all, with an end.
+    /// Keeps the first `taken` events, after which the caller stopped reading. Does nothing if those are all, with an end.
     pub fn close(&mut self, taken: usize) {
         if taken >= self.len() && self.has_end() {
             return;
@@ -116,13 +116,13 @@ impl Transcript {
         let length = self.pieces.0.iter().sum();
         self.text.truncate(length);
         self.rest.truncate(count - self.pieces.0.len());
-        // Times are told with the events that have them.
+        // Times are part of the events that have them.
         if self.rest.is_empty() {
             (self.first_token_ms, self.total_ms) = (None, None);
         }
     }
 
-    /// The part of it from this event on, to be told again after what came before.
+    /// The part from this event on, to be replayed after the events before.
     #[must_use]
     pub fn since(&self, first: usize) -> Transcript {
         let (pieces, from_piece) = (&self.pieces.0, first.saturating_sub(self.started.len()));
@@ -172,12 +172,12 @@ impl Transcript {
         events.filter_map(|event| event["text"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Its events, as they were told.
+    /// Its events in their delivered form.
     pub fn into_events(self) -> Events {
         Events { transcript: self, next: 0, at: 0 }
     }
 
-    /// An event with what was left out of it.
+    /// An event with its omitted parts restored.
     fn told(&self, event: &Value) -> Value {
         let mut event = event.clone();
         if event["type"] == "completed" && event["reply"].get("text").is_none() {
@@ -192,12 +192,12 @@ impl Transcript {
         event
     }
 
-    /// As a value.
+    /// Its value.
     pub fn value(&self) -> Value {
         json!(self)
     }
 
-    /// Of a value that a record has; `record_damaged` if it is none.
+    /// Parses a recorded value; `record_damaged` if it is not a transcript.
     pub fn of(value: &Value) -> Result<Self, Error> {
         let damaged = |why: &str| Error::new(Code::RecordDamaged, format!("a recorded stream can't be read: {why}"));
         let transcript = Transcript::deserialize(value).map_err(|error| damaged(&error.to_string()))?;
@@ -220,12 +220,12 @@ impl Transcript {
 pub struct Events {
     transcript: Transcript,
     next: usize,
-    /// Where in the text the next piece begins.
+    /// The place in the text where the next piece begins.
     at: usize,
 }
 
 impl Events {
-    /// True if whoever asked wanted no more than these.
+    /// True if the caller stopped reading after these.
     pub fn is_closed(&self) -> bool {
         self.transcript.closed
     }

@@ -10,28 +10,28 @@ use crate::{
 
 /// Carries requests.
 pub trait Transport: Send + Sync {
-    /// Sends a request and returns when the head of its answer is there. What can't be sent, and who can't be reached, is an
-    /// error; an answer is none, whatever it says.
+    /// Sends a request and returns when the head of its answer is there. An unsendable request and an unreachable server are
+    /// errors; an answer is not, whatever its status.
     fn send(&self, outgoing: &Outgoing<'_>, cancel: &Cancel) -> Result<Received, Error>;
 
-    /// What must not be in anything that comes back.
+    /// The secret to remove from everything that comes back.
     fn secret(&self) -> Option<&Secret> {
         None
     }
 }
 
-/// A request as it is sent, but for the key.
+/// An outgoing request, except the key.
 #[derive(Debug)]
 pub struct Outgoing<'a> {
-    /// Where to.
+    /// The URL.
     pub url: &'a str,
     /// Names and values of headers.
     pub headers: &'a [(&'a str, String)],
-    /// The header that the key goes into, and what stands before the key.
+    /// The header for the key, and the prefix of the key.
     pub auth: (&'a str, &'a str),
-    /// What is posted; none asks with GET.
+    /// The body of a POST; none makes it a GET.
     pub body: Option<&'a str>,
-    /// How long it may take.
+    /// The time limits.
     pub timeouts: Timeouts,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Received {
     }
 }
 
-/// HTTP, with a key if the server wants one.
+/// HTTP, with a key if the server needs one.
 #[derive(Clone, Debug, Default)]
 pub struct Http {
     sender: Sender,
@@ -59,7 +59,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Sends this way, with this key.
+    /// HTTP by this sender, with this key.
     pub fn new(sender: Sender, key: Option<Secret>) -> Self {
         Http { sender, key }
     }

@@ -1,4 +1,4 @@
-//! From the text of a reply to a type of the program's own.
+//! Parses the text of a reply into a type of the program's own.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// How many characters of an offending value are told.
+/// The number of characters of an offending value that are shown.
 const SHOWN: usize = 200;
 
 /// Parses a reply as a type.
 ///
-/// What is not JSON is `malformed_json`; what is not of the type is `schema`, with one of `details.violations`: the pointer, the
-/// message and the offending value. Of a field that is missing the value is the object that lacks it.
+/// Malformed JSON is `malformed_json`. A value of another type is `schema`, with one of `details.violations`: the pointer, the
+/// message and the offending value. For a missing field the value is the object that lacks it.
 pub fn parse_as<T: DeserializeOwned>(text: &str, fence: Fence) -> Result<T, Error> {
     let value = parse(text, None, fence)?;
     serde_path_to_error::deserialize(&value).map_err(|error| {
@@ -39,7 +39,7 @@ fn pointer(path: &Path) -> String {
     path.iter().map_while(token).flat_map(|token| ["/".to_owned(), token]).collect()
 }
 
-/// The value at a place; of a long one only the beginning, as text.
+/// The value at a place; a long one is cut, and is text.
 fn shown(value: &Value, pointer: &str) -> Value {
     let Some(part) = value.pointer(pointer) else { return Value::Null };
     let text = part.to_string();

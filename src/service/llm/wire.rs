@@ -20,13 +20,13 @@ use crate::{
     system::net::{Cancel, Failure},
 };
 
-/// How much of an answer that is no reply is read.
+/// The bytes of an answer other than a reply that are read.
 const MAX_ERROR: u64 = 64 << 10;
 
-/// How much of an answer that comes as a whole is read.
+/// The bytes of a complete answer that are read.
 const MAX_WHOLE: u64 = 64 << 20;
 
-/// How long a server may take to say what it can do.
+/// The time limits of a query for capabilities.
 const DISCOVERY: Timeouts = Timeouts { read_ms: 10_000, total_ms: 30_000 };
 
 /// A server.
@@ -35,21 +35,21 @@ pub struct Wire {
     transport: Box<dyn Transport>,
 }
 
-/// What is configured of a server.
+/// The configuration of a server.
 #[derive(Clone)]
 pub struct WireOptions {
-    /// How it is spoken to.
+    /// Its protocol.
     pub dialect: &'static dyn Dialect,
-    /// Where it is; what follows is the dialect's.
+    /// Its address; the dialect adds the rest.
     pub base_url: String,
-    /// What is known of its models; holds against what it reports.
+    /// The known facts of its models; they override its own report.
     pub models: Capabilities,
-    /// Whether replies are to come in pieces.
+    /// True if replies are to come in pieces.
     pub stream: bool,
 }
 
 impl Wire {
-    /// A server that is reached this way.
+    /// A server behind this transport.
     pub fn new(options: WireOptions, transport: impl Transport + 'static) -> Self {
         Wire { options, transport: Box::new(transport) }
     }
@@ -75,10 +75,10 @@ impl Wire {
             return Ok(received);
         }
         let Received { status, headers, body } = received;
-        // What is missing of an error's text is no other error.
+        // An incomplete text of an error is no other error.
         let mut text = Vec::new();
         let _ = body.take(MAX_ERROR).read_to_end(&mut text);
-        // Before it is quoted: of a key that is cut, the rest would not be found.
+        // Before it is quoted: the rest of a cut key would not be found.
         let withheld = |text: &str| withheld::from_text(text, self.transport.secret());
         let headers = headers.into_iter().map(|(name, value)| (name, withheld(&value))).collect();
         Err(of_status(status, &headers, &withheld(&String::from_utf8_lossy(&text))))
@@ -126,7 +126,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The JSON that an answer is.
+    /// The JSON of an answer.
     fn whole(&self, received: Received) -> Result<Value, Error> {
         let mut text = Vec::new();
         let length = received.body.take(MAX_WHOLE + 1).read_to_end(&mut text);
@@ -155,7 +155,7 @@ impl Orchestrator for Wire {
         let own = self.options.models.clone();
         match self.options.dialect.discover(&ask) {
             Ok(reported) => Ok(own.or(reported)),
-            // Not every server lists its models, and what is configured may be enough.
+            // Not every server lists its models, and the configuration may suffice.
             Err(error) if !own.models().is_empty() && is_not_there(&error) => Ok(own),
             Err(error) => Err(withheld::from_error(error, self.transport.secret())),
         }
@@ -166,7 +166,7 @@ impl Orchestrator for Wire {
     }
 }
 
-/// True if a server says that it has nothing of that kind.
+/// True if a server reports that it lacks the resource.
 fn is_not_there(error: &Error) -> bool {
     let status = error.details().get("status").and_then(Value::as_u64);
     matches!(status, Some(404 | 405 | 501))
@@ -291,7 +291,7 @@ mod tests {
         let clean = "a [key] b sk-canary";
         assert_eq!((pieces.concat().as_str(), reply.text.as_str()), (clean, clean));
         assert_eq!(reply.model.as_deref(), Some("[key]"));
-        // Word for word: where a server wants no key, a word that stands for it is no secret.
+        // Verbatim: where a server needs no key, a placeholder for it is not a secret.
         let text = chunk("use ollama");
         let (pieces, _) = answer(&Scripted::default().with_key("ollama").stream(vec![Ok(text.as_str()), Ok(END)]));
         assert_eq!(pieces.concat(), "use ollama");
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn an_error_quotes_no_part_of_the_key() {
-        // Where a quotation ends, the key would be cut.
+        // The key would be cut at the end of the quotation.
         for long in 370..400 {
             let padded = format!("{}{KEY}", "x".repeat(long));
             let told = json!({"error": {"message": padded}});

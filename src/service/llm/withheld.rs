@@ -1,4 +1,4 @@
-//! Keeps the key of a provider out of what comes back from it: errors, replies, and the pieces of their texts.
+//! Removes the key of a provider from everything that comes back: errors, replies, and the pieces of their texts.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn from_error(error: Error, key: Option<&Secret>) -> Error {
     }
 }
 
-/// What an answer comes to without the key, in its pieces as in its whole.
+/// The answer without the key, in its pieces and as a whole.
 pub(super) fn from_answer(
     key: Option<&Secret>,
     on_token: &mut dyn FnMut(&str),
@@ -53,7 +53,7 @@ fn clean(value: &mut Value, key: &Secret) {
         Value::String(text) => *text = key.taken_out_of(text),
         Value::Array(items) => items.iter_mut().for_each(|item| clean(item, key)),
         Value::Object(map) => {
-            // Names are what a model makes them, too.
+            // The model chooses names, too.
             for (name, mut value) in std::mem::take(map) {
                 clean(&mut value, key);
                 map.insert(key.taken_out_of(&name), value);
