@@ -1,4 +1,4 @@
-//! Backups: each file that changes is kept beside the new one, as a file of the same change.
+//! Backups: a copy of each changed file beside it, as a file of the same change.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// Checks what stands at the end of the names of backups.
+/// Checks the suffix of the names of backups.
 pub(super) fn check_suffix(suffix: &str) -> Result<(), Error> {
     if suffix.is_empty() || suffix.contains(['/', '\0']) {
         let message = format!("`{}` is no suffix for backups", suffix.escape_debug());
@@ -17,9 +17,9 @@ pub(super) fn check_suffix(suffix: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds a backup of every file that changes or goes; their paths, by the path of the file.
+/// Adds a backup of every changed or removed file; returns the backups' paths, by the path of the file.
 ///
-/// `unwritable` if something stands there already: an older backup may be all that is left of somebody's work.
+/// `unwritable` if a file is there already: an older backup may hold the last copy of somebody's work.
 pub(super) fn make(draft: &mut Draft<'_>, suffix: &str) -> Result<BTreeMap<RepoPath, RepoPath>, Error> {
     let mut backups = BTreeMap::new();
     for (path, content) in draft.replaced() {

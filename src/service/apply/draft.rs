@@ -1,4 +1,4 @@
-//! The tree while a request is carried out: what is there, with what the steps so far made of it.
+//! The tree while a request is carried out: the files, with the changes of the steps so far.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -12,7 +12,7 @@ use crate::{
     system::workspace::{Kind, View},
 };
 
-/// A file that a step looked at: its content, none if there is none.
+/// A file that a step has read: its content, or none if there is no file.
 pub(super) type File = (RepoPath, Option<Content>);
 
 /// The view of a request.
@@ -27,9 +27,9 @@ pub(super) struct Draft<'a> {
 struct Slot {
     first: Option<Content>,
     now: Option<Content>,
-    /// The change as a patch, if the one step that made it knows it.
+    /// The change as a patch, if its only step knows it.
     part: Option<Part>,
-    /// Which patch changed it last, and what it was before that patch.
+    /// The patch that changed it last, and its content before that patch.
     opened: Option<(usize, Option<Content>)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         Draft { view, slots: BTreeMap::new() }
     }
 
-    /// A file or a symbolic link as the steps so far left it; none if there is none.
+    /// A file or a symbolic link after the steps so far; none if there is none.
     pub(super) fn read(&self, path: &RepoPath) -> Result<Option<Content>, Error> {
         if let Some(slot) = self.slots.get(path) {
             return Ok(slot.now.clone());
@@ -56,13 +56,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A file as it was before a patch; none if no step of that patch has changed it yet.
+    /// A file before a patch; none if no step of that patch has changed it yet.
     pub(super) fn opened(&self, path: &RepoPath, patch: usize) -> Option<&Option<Content>> {
         let (by, content) = self.slots.get(path)?.opened.as_ref()?;
         (*by == patch).then_some(content)
     }
 
-    /// Takes in what a step saw and what it made of that; it saw every file that it made. A step of a patch says of which.
+    /// Merges the files that a step has read and those that it has made; it has read every file that it makes. A step of a
+    /// patch names the patch.
     pub(super) fn merge(&mut self, seen: Vec<File>, made: Vec<File>, mut part: Option<Part>, patch: Option<usize>) {
         for (path, content) in seen {
             match self.slots.entry(path) {
@@ -83,7 +84,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The files that were there before all steps and change or go, as they were.
+    /// The original contents of the files that change or go.
     pub(super) fn replaced(&self) -> Vec<(RepoPath, Content)> {
         let changed = self.slots.iter().filter(|(_, slot)| slot.changes());
         changed.filter_map(|(path, slot)| Some((path.clone(), slot.first.clone()?))).collect()
@@ -103,7 +104,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Checks that every new file has a folder to be in: what is a file can't be a folder too, neither before nor after.
+    /// Checks that every new file has a folder: a file can't be a folder too, neither before nor after.
     pub(super) fn check_folders(&self) -> Result<(), Error> {
         let made = self.slots.iter().filter(|(_, slot)| slot.first.is_none() && slot.now.is_some());
         let mut folders = BTreeSet::new();
@@ -111,7 +112,7 @@ impl<'a> Draft<'a> {
             let mut folder = path.parent();
             while let Some(above) = folder {
                 if self.kind(&above)? == Some(Kind::Link) {
-                    // As on the disk, where no path is followed through it.
+                    // As on the disk, no path is followed through it.
                     return Err(Error::new(Code::InvalidPath, format!("`{path}` is or goes through a symbolic link"))
                         .detail("path", path.as_str())
                         .hint("links are not followed; name the file itself"));
@@ -132,7 +133,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// What is to become of the tree.
+    /// The proposed change of the tree.
     pub(super) fn into_proposed(self, outcomes: Vec<ApplyOutcome>) -> Result<Proposed, Error> {
         let (mut changes, mut before, mut parts, mut sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (path, slot) in self.slots {
@@ -145,7 +146,7 @@ impl<'a> Draft<'a> {
                 parts.push(slot.part);
             }
         }
-        // They come sorted and once each, so that the change set keeps their order.
+        // They are sorted and unique, so that the change set keeps their order.
         Ok(Proposed { changes: ChangeSet::new(changes)?, before, parts, sources, outcomes })
     }
 }

@@ -1,7 +1,7 @@
-//! What a person or a model proposes, turned into changes: diffs, plans of diffs, whole files.
+//! Turns proposals of people and models into changes: diffs, plans of diffs, whole files.
 //!
-//! A [`Request`] is taken from a call and checked; [`propose`] carries it out on a private overlay and returns a change set
-//! with an outcome for each step. All steps succeed, or nothing comes of any of them. Nothing is written here.
+//! A [`Request`] is parsed from a call and checked. [`propose`] carries it out on a private overlay and returns a change set
+//! with an outcome for each step. All steps succeed, or none takes effect. Nothing is written here.
 
 mod backup;
 mod draft;
@@ -33,32 +33,32 @@ use crate::{
     system::workspace::{View, parallel_map},
 };
 
-/// What an application works with.
+/// The surroundings of an application.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The tree, read only.
     pub view: View<'a>,
-    /// How many threads it may use; the result does not depend on it.
+    /// The number of threads that it may use; the result does not depend on it.
     pub threads: usize,
-    /// True as soon as it has to stop.
+    /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
 }
 
 /// A file's part of a patch, with its size.
 pub type Part = (Vec<u8>, Stat);
 
-/// What an application would do.
+/// The result of an application before it is written.
 #[derive(Debug)]
 pub struct Proposed {
     /// The change of all steps together.
     pub changes: ChangeSet,
     /// The pre-images of the changes, in their order.
     pub before: Vec<Option<Content>>,
-    /// The changes as parts of a patch, in their order, where that is known already.
+    /// The changes as parts of a patch, in their order, where these are known already.
     pub parts: Vec<Option<Part>>,
-    /// Files that were read and stay as they are, but decide what others become.
+    /// Files that were read and stay as they are, but influence others.
     pub sources: Vec<(RepoPath, Option<Stamp>)>,
-    /// What came of each step, in their order. Nothing counts as written yet.
+    /// The outcome of each step, in their order. Nothing counts as written yet.
     pub outcomes: Vec<ApplyOutcome>,
 }
 
@@ -74,7 +74,7 @@ impl Proposed {
     }
 }
 
-/// Carries a request out on a private overlay. Steps come one after the other: each finds what those before it made.
+/// Carries a request out on a private overlay. Steps run in sequence: each finds the results of those before it.
 ///
 /// An error of one step is an error of all, and names the step.
 pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> {
@@ -108,7 +108,7 @@ pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> 
     draft.into_proposed(outcomes)
 }
 
-/// Steps that may be carried out at once: within a batch, no file is named twice.
+/// Steps that may run in parallel: within a batch, no file occurs twice.
 fn batches(mut steps: &[Step]) -> impl Iterator<Item = &[Step]> {
     std::iter::from_fn(move || {
         let mut named = BTreeSet::new();

@@ -1,20 +1,20 @@
-//! How an application is asked for, and what is said of it. Plain data.
+//! The options of an application, and its outcomes. Plain data.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{call::Strategy, hash::Sha256, path::RepoPath};
 
-/// Whether an application writes.
+/// The mode of an application: a dry run, a write, or a write with backups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApplyStrategy<'a> {
-    /// Nothing is written; what [`ApplyStrategy::Write`] would refuse is refused.
+    /// Nothing is written; the refusals of [`ApplyStrategy::Write`] are reported.
     #[default]
     DryRun,
     /// The files are written.
     Write,
-    /// The files are written, and each that was there before is kept beside the new one. No file of that name may be there.
+    /// The files are written, and each former content is kept beside the new one. No file of that name may exist.
     WriteBackup {
-        /// What stands at the end of the kept file's name, such as `.bak`.
+        /// The suffix of the kept file's name, such as `.bak`.
         backup_suffix: &'a str,
     },
 }
@@ -29,32 +29,32 @@ impl From<ApplyStrategy<'_>> for Strategy {
     }
 }
 
-/// How patches are applied. The default is a dry run that does what git does.
+/// The options of applying patches. The default is a dry run with git's rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOptions<'a> {
-    /// Whether anything is written.
+    /// The mode: a dry run, a write, or a write with backups.
     pub strategy: ApplyStrategy<'a>,
-    /// Every hunk has to apply exactly where it says, and nothing but diffs may stand in a patch.
+    /// True if every hunk must apply exactly at the position in its header, and a patch may hold diffs only.
     pub strict: bool,
-    /// The numbers of lines in hunk headers are counted anew.
+    /// True if the line counts of hunk headers are computed again.
     pub recount: bool,
-    /// The patches are taken back.
+    /// True if the patches are reversed.
     pub reverse: bool,
-    /// How many leading components of paths are taken off; none: `a/` and `b/` where both sides have them.
+    /// The number of leading path components to remove; if none, `a/` and `b/` where both sides have them.
     pub strip: Option<usize>,
 }
 
-/// Whether a step changes anything.
+/// The effect of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApplyStatus {
-    /// It does, or would if it was written.
+    /// It changes the file, or would if written.
     Applied,
-    /// Everything is as it should be already.
+    /// The file has the wanted content already.
     Noop,
 }
 
-/// A hunk in its place.
+/// A placed hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AppliedHunk {
@@ -62,15 +62,15 @@ pub struct AppliedHunk {
     pub header_line: usize,
     /// The line of the file before this step at which it applies, from 1.
     pub line: usize,
-    /// How many lines that is below the line of the header.
+    /// The distance of that line below the one in the header.
     pub offset: i64,
 }
 
-/// What came of one step.
+/// The outcome of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyOutcome {
-    /// The file; of one that gets another path, the new one.
+    /// The file; for a renamed one, the new path.
     pub path: RepoPath,
     /// The file that it is renamed or copied from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct ApplyOutcome {
     /// True if that file stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
-    /// Whether the step changes anything.
+    /// The effect of the step.
     pub status: ApplyStatus,
     /// True if the change is on the disk.
     pub written: bool,
@@ -92,9 +92,9 @@ pub struct ApplyOutcome {
     pub pre_sha256: Option<Sha256>,
     /// The hash of the file after it; null if there is none.
     pub post_sha256: Option<Sha256>,
-    /// Where the file as it was before all steps is kept.
+    /// The path of the backup of the file before all steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<RepoPath>,
-    /// What is to be known, as sentences without final period.
+    /// Warnings, as sentences without final period.
     pub warnings: Vec<String>,
 }

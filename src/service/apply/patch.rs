@@ -1,4 +1,4 @@
-//! Steps that come from diffs: one that somebody wrote, and one that was planned and must come out exactly so.
+//! Steps from diffs: an ordinary diff, and a planned one with a known result.
 
 use super::{
     AppliedHunk,
@@ -13,30 +13,30 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// What a diff says of one file.
+/// One file's part of a diff.
 #[derive(Debug)]
 pub(super) struct DiffStep {
-    /// What messages call the diff, if there are several.
+    /// The name of the diff in messages, if there are several.
     pub(super) label: Option<String>,
     pub(super) file: FilePatch,
-    /// Which of several patches it is from, whose parts git reads as one change; none for a diff of a plan.
+    /// The number of its patch among several, whose parts git reads as one change; none for a diff of a plan.
     pub(super) patch: Option<usize>,
-    /// The hash that the file must have when this step begins.
+    /// The hash that the file must have before this step.
     pub(super) checksum: Option<Sha256>,
     pub(super) placement: Placement,
-    /// True if a file appears only where the diff says so.
+    /// True if the header must announce a new file.
     pub(super) is_explicit: bool,
-    /// What was told when the diff was read.
+    /// The warnings from reading the diff.
     pub(super) warnings: Vec<String>,
 }
 
-/// A file of a plan that was made before.
+/// A file of a former plan.
 #[derive(Debug)]
 pub(super) struct PlannedStep {
     pub(super) path: RepoPath,
     pub(super) before: Option<Stamp>,
     pub(super) after: Option<Stamp>,
-    /// None if only bits of the mode change that git does not keep, two if a file becomes a link or a link a file.
+    /// None if only mode bits change that git does not keep, two if a file becomes a link or a link a file.
     pub(super) parts: Vec<FilePatch>,
 }
 
@@ -67,7 +67,7 @@ impl DiffStep {
         if source.is_none() || from != to {
             must_be_free(draft, to).map_err(|error| self.occupied(error, to))?;
         }
-        // In a patch as git takes it, headers need not say that a file appears.
+        // In a patch that git takes, headers need not announce a new file.
         if self.is_explicit && source.is_some() && before.is_none() {
             return Err(Error::new(Code::PatchRejected, format!("`{from}` does not exist, and the diff changes it"))
                 .detail("path", from.as_str())
@@ -91,8 +91,8 @@ impl DiffStep {
         Ok(effect)
     }
 
-    /// The file that the diff is about. Within a patch, what is renamed or copied is the file as it was before the patch: so
-    /// git reads and writes them, and a copy often stands behind the part that changes its source.
+    /// The file that the diff is about. Within a patch, a rename or copy takes the file as it was before the patch. Git reads
+    /// and writes them so, and a copy often stands behind the part that changes its source.
     fn read(&self, draft: &Draft<'_>, from: &RepoPath, warnings: &mut Vec<String>) -> Result<Option<Content>, Error> {
         let moves = self.file.target().is_some_and(|to| to != from);
         let opened = self.patch.filter(|_| moves).and_then(|patch| draft.opened(from, patch));
@@ -115,7 +115,7 @@ impl DiffStep {
         }
     }
 
-    /// An error about what stands where a file is to appear, for whoever has the diff.
+    /// Adapts an error about an existing file at the place of a new one to the author of the diff.
     fn occupied(&self, error: Error, to: &RepoPath) -> Error {
         if error.code() != Code::StalePreimage {
             return error;
@@ -133,7 +133,7 @@ impl PlannedStep {
         let path = &self.path;
         let stale = || Error::new(Code::StalePreimage, format!("`{path}` changed")).detail("path", path.as_str());
         let before = draft.read(path).map_err(|error| match error.code() {
-            // A folder, a pipe, or a link on the way: none of them was there when the plan was made.
+            // A folder, a pipe, or a link on the way: all newer than the plan.
             Code::InvalidPath | Code::Unreadable | Code::Unwritable => stale(),
             _ => error,
         })?;
@@ -166,13 +166,13 @@ impl PlannedStep {
     }
 }
 
-/// True if a diff that makes one mode may be meant to make the other: git keeps the owner's execute bit, and what no
-/// permission is.
+/// True if a diff that makes one mode may mean the other: git keeps the owner's execute bit, and the bits that are not
+/// permissions.
 fn keeps(made: u32, planned: u32) -> bool {
     made == planned || planned & !0o777 == made & !0o777 && (made ^ planned) & 0o100 == 0
 }
 
-/// Every file of a plan that is not what it was, as one error; none if there is none.
+/// Every changed file of a plan, in one error; none if there is none.
 pub(super) fn stale_files<'e>(errors: impl Iterator<Item = &'e Error>) -> Option<Error> {
     const NAMED: usize = 5;
     let stale = errors.filter(|error| error.code() == Code::StalePreimage);

@@ -1,4 +1,4 @@
-//! From a call to steps: everything that can be refused without looking at the tree is refused here.
+//! Parses calls into steps, and refuses everything that needs no look at the tree.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ use crate::{
     system::policy::Commitment,
 };
 
-/// Steps, and whether they are to be written.
+/// The steps, and the mode.
 #[derive(Debug)]
 pub struct Request {
     steps: Vec<Step>,
@@ -32,16 +32,16 @@ pub struct Request {
     commitments: Vec<Commitment>,
 }
 
-/// How many steps a request has by its nature.
+/// The kinds of requests, by the number of their steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     One,
     Several,
-    /// Files that are not what they were are told all together.
+    /// A plan, which reports all its stale files together.
     Planned,
 }
 
-/// A plan as it is written.
+/// The written form of a plan.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Plan {
@@ -52,7 +52,7 @@ struct Plan {
     commitments: Vec<Keyed<Wanted>>,
 }
 
-/// What has to hold when the plan is applied. How that is seen is not looked at here.
+/// A promise of the plan, with its assertion, which is not parsed here.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -88,7 +88,7 @@ struct Command {
 }
 
 impl Request {
-    /// Takes a request from one of the calls `apply.*`.
+    /// Parses one of the calls `apply.*`.
     pub fn of(call: &Call) -> Result<Self, Error> {
         let write_all = |kind| {
             let (steps, strategy) = (Vec::new(), Strategy::Write);
@@ -127,7 +127,7 @@ impl Request {
         Ok(request)
     }
 
-    /// The same, but every hunk has to apply exactly where it says.
+    /// The same, but every hunk must apply exactly at the position in its header.
     pub fn strictly(mut self) -> Self {
         for step in &mut self.steps {
             if let Step::Diff(diff) = step {
@@ -137,22 +137,22 @@ impl Request {
         self
     }
 
-    /// True if what comes of it is to be written.
+    /// True if the result is to be written.
     pub fn writes(&self) -> bool {
         self.strategy != Strategy::DryRun
     }
 
-    /// True if it is about one file, so that it has one outcome.
+    /// True if it concerns one file, so that it has one outcome.
     pub fn is_single(&self) -> bool {
         self.kind == Kind::One
     }
 
-    /// What has to hold when it is applied.
+    /// The commitments of the plan.
     pub fn commitments(&self) -> &[Commitment] {
         &self.commitments
     }
 
-    /// A sentence that whoever asked has to know.
+    /// A notice for the caller.
     pub fn notice(&self) -> Option<&'static str> {
         self.notice
     }
@@ -165,7 +165,7 @@ impl Request {
         paths
     }
 
-    /// From which file to which other one contents may go: renames, copies and backups.
+    /// The pairs of source and target between which contents may move: renames, copies and backups.
     pub fn moves(&self) -> Result<Vec<(RepoPath, RepoPath)>, Error> {
         let moved = self.steps.iter().filter_map(Step::moves);
         let mut moves: Vec<_> = moved.map(|(from, to)| (from.clone(), to.clone())).collect();
@@ -239,7 +239,7 @@ fn bytes<'a>(path: &str, text: Option<&'a str>, base64: Option<&str>) -> Result<
     }
 }
 
-/// A diff that has to be about one file, and about no other.
+/// A diff that must concern exactly the given file.
 fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -> Result<DiffStep, Error> {
     let path = RepoPath::parse(path)?;
     let checksum = checksum.map(hash).transpose()?;

@@ -1,4 +1,4 @@
-//! One step of a request: what it looks at, and what it makes of that.
+//! One step of a request: the files that it reads, and its results.
 
 use super::{
     ApplyOutcome, ApplyStatus, Part,
@@ -13,7 +13,7 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// The mode of a file that nothing else gives a mode.
+/// The mode of a file that has no other source for one.
 const NEW_FILE: u32 = 0o644;
 
 /// One step.
@@ -27,18 +27,18 @@ pub(super) enum Step {
     Rename { from: RepoPath, to: RepoPath, checksum: Sha256 },
     /// A file gets other bytes.
     Write { path: RepoPath, bytes: Vec<u8>, checksum: Sha256 },
-    /// What a diff says of one file is done.
+    /// One file's part of a diff is applied.
     Diff(DiffStep),
-    /// A file becomes exactly what was planned.
+    /// A file gets its planned content.
     Planned(PlannedStep),
 }
 
-/// What a step saw, what it made of that, and what is said of it.
+/// The files that a step has read and made, and its outcome.
 #[derive(Debug)]
 pub(super) struct Effect {
     pub(super) seen: Vec<File>,
     pub(super) made: Vec<File>,
-    /// The change as a patch, if it is known; of the one file that was made.
+    /// The change of its only file as a patch, if it is known.
     pub(super) part: Option<Part>,
     pub(super) outcome: ApplyOutcome,
 }
@@ -47,21 +47,21 @@ pub(super) struct Effect {
 pub(super) struct Sides<'a> {
     pub(super) from: &'a RepoPath,
     pub(super) before: Option<Content>,
-    /// Another path, if the file is renamed or copied.
+    /// The new path, if the file is renamed or copied.
     pub(super) to: &'a RepoPath,
     pub(super) after: Option<Content>,
-    /// True if the first file stays although the path is another one.
+    /// True if the first file stays although the path differs.
     pub(super) copies: bool,
     pub(super) lines: Lines,
 }
 
 impl Step {
-    /// A step that makes a file of a text.
+    /// A step that creates a file from a text.
     pub(super) fn create(path: RepoPath, text: &str) -> Self {
         Step::Create { path, content: Content::new(text.into(), NEW_FILE) }
     }
 
-    /// Every file that the step looks at or makes.
+    /// Every file that the step reads or makes.
     pub(super) fn paths(&self) -> Vec<&RepoPath> {
         match self {
             Step::Create { path, .. }
@@ -81,7 +81,7 @@ impl Step {
         }
     }
 
-    /// Which of several patches the step is from; none if it is from no patch.
+    /// The number of the step's patch; none if it is not from a patch.
     pub(super) fn patch(&self) -> Option<usize> {
         match self {
             Step::Diff(step) => step.patch,
@@ -91,7 +91,7 @@ impl Step {
         }
     }
 
-    /// From which file to which other one contents go.
+    /// The source and the target, if contents move.
     pub(super) fn moves(&self) -> Option<(&RepoPath, &RepoPath)> {
         match self.paths()[..] {
             [from, to] if from != to => Some((from, to)),
@@ -99,7 +99,7 @@ impl Step {
         }
     }
 
-    /// What becomes of the files that the step is about.
+    /// Carries the step out on the draft.
     pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
         match self {
             Step::Create { path, content } => {
@@ -166,7 +166,7 @@ fn bytes(content: Option<&Content>) -> &[u8] {
     content.map_or(&[], |content| &content.bytes)
 }
 
-/// A file that has to be what the caller took it for.
+/// A file that must have the caller's checksum.
 fn checked(draft: &Draft<'_>, path: &RepoPath, checksum: Sha256) -> Result<Content, Error> {
     let found = draft.read(path)?;
     if found.as_ref().is_some_and(Content::is_link) {
@@ -178,7 +178,7 @@ fn checked(draft: &Draft<'_>, path: &RepoPath, checksum: Sha256) -> Result<Conte
     found.ok_or_else(|| Error::new(Code::Internal, format!("`{path}` was checked and is not there")))
 }
 
-/// Compares a checksum with what is there: before anything else is looked at.
+/// Compares a checksum with the file, before any other check.
 pub(super) fn check(path: &RepoPath, checksum: Sha256, found: Option<&Content>) -> Result<(), Error> {
     let stale = |what: &str| {
         Error::new(Code::StalePreimage, format!("`{path}` {what}"))
@@ -196,7 +196,7 @@ pub(super) fn check(path: &RepoPath, checksum: Sha256, found: Option<&Content>) 
     }
 }
 
-/// An error if something stands where a file is to appear.
+/// An error if the place of a new file is taken.
 pub(super) fn must_be_free(draft: &Draft<'_>, path: &RepoPath) -> Result<(), Error> {
     if !draft.is_taken(path)? {
         return Ok(());

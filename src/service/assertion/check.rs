@@ -1,6 +1,6 @@
-//! The process that sees whether an assertion holds: a request on standard input, a verdict on standard output.
+//! The process that checks an assertion: a request on standard input, a verdict on standard output.
 //!
-//! It knows the tree and the request, nothing of the run that made the commitment, and nothing that anybody says of it.
+//! It knows the tree and the request, but neither the run that made the commitment nor any claim about it.
 
 use std::{
     io::{Read, Write},
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What is to be seen.
+/// A request for a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -28,20 +28,20 @@ pub struct Request {
     pub root: PathBuf,
     /// The run's folder.
     pub run_folder: PathBuf,
-    /// The assertion, as it was made.
+    /// The assertion, as the commitment states it.
     pub assertion: Value,
-    /// Globs of files that are passed over; none: nothing is.
+    /// Globs of files to ignore; if none, nothing is ignored.
     pub hidden: Option<Vec<String>>,
-    /// What `tree_unchanged` compares with.
+    /// The state that `tree_unchanged` compares with.
     pub baseline: Option<Baseline>,
-    /// What a dry run proposes; lies over the tree.
+    /// The proposals of a dry run; they lie over the tree.
     pub overlay: Vec<Proposed>,
-    /// How many threads it may use.
+    /// The number of threads that it may use.
     pub threads: usize,
 }
 
 impl Request {
-    /// What the process has to be able to read: the tree, what is ignored in it, the record.
+    /// The paths that the process must read: the tree, the ignore files above it, the record.
     pub fn readable(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.root.clone(), self.run_folder.clone()];
         paths.extend(workspace::ignore_files_above(&self.root));
@@ -49,9 +49,9 @@ impl Request {
     }
 }
 
-/// Reads one [`Request`], writes one [`Verdict`]. Exit code 0 if it holds, 4 if not, 1 if it can't be told.
+/// Reads one [`Request`], writes one [`Verdict`]. The exit code is 0 if it holds, 4 if not, and 1 if there is no result.
 ///
-/// `confine` is called with the request before anything that it names is opened.
+/// `confine` is called with the request before any path in it is opened.
 pub fn main(mut input: impl Read, mut output: impl Write, confine: impl FnOnce(&Request)) -> ExitCode {
     let mut text = String::new();
     let request = input.read_to_string(&mut text).map_err(|error| error.to_string());

@@ -1,4 +1,4 @@
-//! Measuring: what the tree says to an assertion. Whatever can't be read or told has not been seen, and does not hold.
+//! Measures assertions on the tree. An unreadable or undecidable one does not hold.
 
 use serde::de::IgnoredAny;
 
@@ -12,10 +12,10 @@ use crate::{
     system::workspace::{Globs, Kind, Listing, parallel_map},
 };
 
-/// How many files a sentence names.
+/// The number of files that a sentence names.
 const NAMED: usize = 5;
 
-/// Says whether an assertion on the tree holds. `baseline` is what `tree_unchanged` compares with.
+/// The verdict on an assertion about the tree. `baseline` is the state that `tree_unchanged` compares with.
 pub fn measure(sight: Sight<'_>, assertion: &Assertion, baseline: Option<&Baseline>) -> Verdict {
     let verdict = match assertion {
         Assertion::FileExists(path) => file_exists(sight, path),
@@ -30,7 +30,7 @@ pub fn measure(sight: Sight<'_>, assertion: &Assertion, baseline: Option<&Baseli
     verdict.unwrap_or_else(|error| Verdict::fails(format!("it can't be told: {}", error.message())))
 }
 
-/// The files and links that match as they are.
+/// The present state of the matching files and links.
 pub fn baseline(sight: Sight<'_>, globs: &Globs) -> Result<Baseline, Error> {
     let paths = all_named(sight.list_entries(globs)?)?;
     let prints = parallel_map(sight.threads, &paths, |path| sight.view.stamp_entry(path).map(Print::from));
@@ -107,7 +107,7 @@ fn json_valid(sight: Sight<'_>, globs: &Globs) -> Result<Verdict, Error> {
     })
 }
 
-/// Files of the baseline are looked at by name, so that one does not get out of sight by being ignored.
+/// Files of the baseline are found by name, so that a new ignore rule does not hide one.
 fn tree_unchanged(sight: Sight<'_>, globs: &Globs, baseline: &Baseline) -> Result<Verdict, Error> {
     let mut paths = all_named(sight.list_entries(globs)?)?;
     paths.extend(baseline.keys().cloned());
@@ -117,7 +117,7 @@ fn tree_unchanged(sight: Sight<'_>, globs: &Globs, baseline: &Baseline) -> Resul
         let now = match sight.view.stamp_entry(path) {
             Ok(stamp) => Some(Print::from(stamp)),
             Err(error) if error.code() == Code::NotFound => None,
-            // A folder in its place is not what was there.
+            // A folder in its place is a change.
             Err(error) if matches!(error.code(), Code::InvalidPath | Code::Unreadable) => {
                 return Ok(Some(error.message().to_owned()));
             }
@@ -146,7 +146,7 @@ fn tree_unchanged(sight: Sight<'_>, globs: &Globs, baseline: &Baseline) -> Resul
     })
 }
 
-/// The paths of a listing in which nothing is left out.
+/// The paths of a complete listing.
 fn all_named(listing: Listing) -> Result<Vec<RepoPath>, Error> {
     match listing.unnameable.first() {
         None => Ok(listing.paths),
@@ -157,7 +157,7 @@ fn all_named(listing: Listing) -> Result<Vec<RepoPath>, Error> {
     }
 }
 
-/// The first of several things, and how many more there are.
+/// The first of several things, and the number of the others.
 fn named(things: impl ExactSizeIterator<Item = String>) -> String {
     let n = things.len();
     let mut text = things.take(NAMED).collect::<Vec<_>>().join(", ");

@@ -1,6 +1,6 @@
-//! Assertions: how it is seen that a commitment holds. Parsed strictly when they are made, measured by a process of their own.
+//! Assertions: the proofs of commitments. Parsed strictly when a commitment is made, measured by a separate process.
 //!
-//! What they look at is the tree alone, and they change nothing. A command is only read here; the host runs it.
+//! They read only the tree, and change nothing. A command is only parsed here; the host runs it.
 
 pub mod check;
 mod measure;
@@ -26,35 +26,35 @@ use crate::{
 pub use measure::{baseline, measure};
 pub use parse::{KINDS, parse};
 
-/// What is to be seen.
+/// An assertion.
 #[derive(Clone, Debug)]
 pub enum Assertion {
-    /// There is a regular file.
+    /// A regular file exists.
     FileExists(RepoPath),
-    /// A pattern occurs so often.
+    /// The number of a pattern's matches is within bounds.
     Count(Count),
-    /// Every file is JSON, and there is one.
+    /// Every file is valid JSON, and at least one exists.
     JsonValid(Globs),
-    /// The files are what they were when the run started, and no other.
+    /// The files are the same as at the start of the run, without additions.
     TreeUnchanged(Globs),
     /// A command ends with a status.
     Command(Command),
 }
 
-/// How often a pattern occurs in files.
+/// The bounds of the number of a pattern's matches in files.
 #[derive(Clone, Debug)]
 pub struct Count {
     /// The pattern; it takes linear time.
     pub pattern: Regex,
     /// The files.
     pub globs: Globs,
-    /// At least so often.
+    /// The lower bound.
     pub at_least: u64,
-    /// At most so often.
+    /// The upper bound.
     pub at_most: u64,
 }
 
-/// A command, and the status with which it has to end.
+/// A command, and the required exit status.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
@@ -63,7 +63,7 @@ pub struct Command {
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// The folder of the workspace to run it in; none: the root.
+    /// The folder of the workspace to run it in; if none, the root.
     #[serde(default)]
     pub cwd: Option<String>,
     /// Variables beside those that the policy passes on.
@@ -74,10 +74,10 @@ pub struct Command {
     pub status: i32,
 }
 
-/// Files as they were: what `tree_unchanged` compares with.
+/// The former state of files, with which `tree_unchanged` compares.
 pub type Baseline = BTreeMap<RepoPath, Print>;
 
-/// What a file was, or a link, whose bytes are where it leads.
+/// The former state of a file, or of a link, whose bytes are its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Print {
@@ -93,46 +93,46 @@ impl From<Stamp> for Print {
     }
 }
 
-/// What was seen.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// True if it is as it has to be.
+    /// True if the assertion holds.
     pub ok: bool,
     /// A sentence without final period.
     pub reason: String,
 }
 
 impl Verdict {
-    /// It is as it has to be.
+    /// The assertion holds.
     pub fn holds(reason: impl Into<String>) -> Self {
         Verdict { ok: true, reason: reason.into() }
     }
 
-    /// It is not, or can't be told.
+    /// The assertion fails, or is undecidable.
     pub fn fails(reason: impl Into<String>) -> Self {
         Verdict { ok: false, reason: reason.into() }
     }
 }
 
-/// The tree, and what of it is looked at.
+/// The tree, and its visible part.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
-    /// The tree, in a dry run with what it proposes.
+    /// The tree, in a dry run with its proposals.
     pub view: View<'a>,
-    /// The files that are passed over as if they were not there; none: nothing is.
+    /// The files to ignore as if they did not exist; if none, nothing is ignored.
     pub hidden: Option<&'a Hidden>,
     /// Threads for reading; results don't depend on it.
     pub threads: usize,
 }
 
 impl Sight<'_> {
-    /// True if a file is looked at.
+    /// True if a file is visible.
     pub fn sees(&self, path: &RepoPath) -> bool {
         self.hidden.is_none_or(|hidden| protected::read_refusal(path).is_none() && !hidden.covers(path))
     }
 
-    /// The files that match and that are looked at.
+    /// The visible files that match.
     fn list(&self, globs: &Globs) -> Result<Listing, Error> {
         Ok(self.seen(self.view.list(globs, self.threads)?))
     }

@@ -1,4 +1,4 @@
-//! From a value to an assertion: anything that is not known, or says nothing, is refused with its place and what would do.
+//! Parses values into assertions: an unknown key or an empty assertion is refused with its place and a remedy.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -24,7 +24,8 @@ pub const KINDS: &[(&str, &str)] = &[
 
 /// Reads an assertion: a map with one key, its kind.
 ///
-/// `invalid_input` if it is none, with the place as `details.at`; `invalid_path` if a path or glob leaves the workspace.
+/// `invalid_input` if it is not an assertion, with the place as `details.at`; `invalid_path` if a path or glob leaves the
+/// workspace.
 pub fn parse(assertion: &Value) -> Result<Assertion, Error> {
     let names = || KINDS.iter().map(|(name, _)| *name);
     let known = || format!("one of {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "));
@@ -165,7 +166,7 @@ mod tests {
         ] {
             parse(&good).unwrap_or_else(|error| panic!("{good}: {error}"));
         }
-        // Where they stand in a policy they are named as well.
+        // Policies name them as well.
         assert_eq!(KINDS.iter().map(|kind| kind.0).collect::<Vec<_>>(), crate::system::policy::ASSERTIONS);
     }
 

@@ -1,5 +1,4 @@
-//! What stands in the tree before a command starts: the files that it may change, as they look from outside, and the folders
-//! that are not like others.
+//! The state of the tree before a command starts: metadata of the files that it may change, and special folders.
 
 use super::{Context, foreign::Own, scope::Scope};
 use crate::{
@@ -17,7 +16,7 @@ pub(super) struct Stock {
     pub(super) files: Vec<Seen>,
     /// Scratch folders.
     pub(super) scratch: Vec<RepoPath>,
-    /// Files and folders `.git`, at any depth.
+    /// Files and folders named `.git`, at any depth.
     pub(super) repositories: Vec<RepoPath>,
     /// Folders with the records of runs.
     pub(super) records: Vec<RepoPath>,
@@ -26,7 +25,7 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    /// Looks at the tree. Of files that the command may not change only the names are asked for.
+    /// Lists the tree. Of files that the command may not change only the names are needed.
     pub(super) fn take(ctx: &Context<'_>, scope: &Scope) -> Result<Self, Error> {
         let own = Own::of_this_process();
         let survey = ctx.view.workspace().survey(ctx.threads, |path, kind| match kind {
@@ -54,7 +53,7 @@ impl Stock {
         Ok(stock)
     }
 
-    /// An error if a file that the command may change is not as it was: somebody else changed it.
+    /// An error if a file that the command may change has changed since: another process wrote it.
     pub(super) fn check(&self, ctx: &Context<'_>, scope: &Scope) -> Result<(), Error> {
         if !scope.is_writable() {
             return Ok(());
@@ -70,7 +69,7 @@ impl Stock {
     }
 }
 
-/// The paths of what stands in one of two sorted lists, or in both but not the same, in their order.
+/// The paths in only one of two sorted lists, and those in both with differences, in their order.
 pub(super) fn differing(before: &[Seen], after: &[Seen]) -> Vec<RepoPath> {
     let mut differing = Vec::new();
     let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());

@@ -1,4 +1,4 @@
-//! From files that may have changed to a change set, or to the reason why the command may not have changed them.
+//! Turns possibly changed files into a change set, or into the reason that the command may not have changed them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,34 +16,34 @@ use crate::{
     system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map},
 };
 
-/// How many files an error names.
+/// The number of files that an error names.
 const NAMED: usize = 10;
 
-/// Bits of a mode that make a program run as somebody else, and the one that guards a folder.
+/// Mode bits that make a program run as another user, and the one that guards a folder.
 const SPECIAL_BITS: u32 = 0o7000;
 
-/// How many bytes of files may change at once, before and after together: they are held in memory.
+/// The limit of bytes of changed files, before and after together: they are held in memory.
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Files that may have changed.
 #[derive(Debug)]
 pub(super) struct Candidates {
-    /// The folder with what they are now.
+    /// The folder with their present contents.
     pub(super) folder: Workspace,
     /// Their paths.
     pub(super) paths: BTreeSet<RepoPath>,
-    /// Those that exist now, maybe among others that did not change.
+    /// The existing ones, perhaps among others that did not change.
     pub(super) present: BTreeMap<RepoPath, Metadata>,
 }
 
-/// What a command changed, in the order of the paths, with what was there.
+/// The changes of a command, in the order of the paths, with the pre-images.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) set: ChangeSet,
     pub(super) before: Vec<Option<Content>>,
 }
 
-/// A file before and after, from outside: mode and length of each side.
+/// The metadata of a file before and after: mode and length of each side.
 #[derive(Debug)]
 struct Candidate<'a> {
     path: &'a RepoPath,
@@ -80,7 +80,7 @@ pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates)
     Ok(Changes { set: ChangeSet::new(changes)?, before: contents })
 }
 
-/// Looks at both sides of a file.
+/// Reads the metadata of both sides of a file.
 fn look<'a>(ctx: &Context<'_>, candidates: &Candidates, path: &'a RepoPath) -> Result<Candidate<'a>, Error> {
     let seen = |found: &Metadata| (if found.kind == Kind::Link { LINK } else { found.mode }, found.length);
     let before = match ctx.view.overlay().get(path) {
@@ -109,8 +109,8 @@ fn compare(
     Ok(Some((change, before)))
 }
 
-/// True if a file changed that should not have. It may be of any length, so it is read only if nothing else tells, and is not
-/// held in memory.
+/// True if a file changed that should not have. It may be of any length, so it is read only if its metadata does not tell, and
+/// is not held in memory.
 fn differs(ctx: &Context<'_>, candidates: &Candidates, look: &Candidate<'_>) -> Result<bool, Error> {
     if look.before != look.after {
         return Ok(true);
@@ -122,7 +122,7 @@ fn differs(ctx: &Context<'_>, candidates: &Candidates, look: &Candidate<'_>) -> 
     Ok(before != candidates.folder.stamp_entry(look.path)?)
 }
 
-/// Refuses what would not fit into memory.
+/// Refuses changes that would not fit into memory.
 fn check_length(wanted: &[Candidate<'_>]) -> Result<(), Error> {
     let sides = wanted.iter().flat_map(|look| [look.before, look.after]).flatten();
     let bytes = sides.map(|(_, length)| length).fold(0, u64::saturating_add);
@@ -165,7 +165,7 @@ fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
     ))
 }
 
-/// Refuses bits that no change should bring in unseen.
+/// Refuses mode bits that no change should set unnoticed.
 fn check_mode(change: &Change) -> Result<(), Error> {
     let special = |mode: u32| mode & SPECIAL_BITS;
     let Some(after) = change.after.as_ref().filter(|after| !after.is_link()) else { return Ok(()) };
@@ -179,7 +179,7 @@ fn check_mode(change: &Change) -> Result<(), Error> {
         .hint("setuid, setgid and sticky bits can't be set by a run"))
 }
 
-/// Refuses what no change set can name, and what was not seen.
+/// Refuses names that no change set can hold, and unreadable folders.
 pub(super) fn check_survey(survey: &Survey) -> Result<(), Error> {
     if let Some(name) = survey.unnameable.first() {
         return Err(Error::new(Code::InvalidPath, format!("the command changed `{name}`, whose name is not UTF-8"))

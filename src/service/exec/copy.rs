@@ -1,8 +1,8 @@
-//! The view where the kernel has none to give: a copy of the tree in a private folder.
+//! The view for kernels without overlays: a copy of the tree in a private folder.
 //!
-//! It holds what the tree holds, ignored files too, with their modes and times, but nothing of `.git` and `.runs`: a command that
-//! is not confined would write into the real ones through a link, and a copy of a history is large. Scratch folders are links to the real ones,
-//! in a dry run copies, since what lands there must not stay.
+//! It holds the files of the tree, ignored ones too, with their modes and times, but neither `.git` nor `.runs`. Through links
+//! to these, an unconfined command would write into the real ones, and a copy of a history is large. Scratch folders are links
+//! to the real ones. In a dry run they are copies, since nothing written there may stay.
 
 use std::{
     collections::BTreeSet,
@@ -37,13 +37,13 @@ use crate::{
     },
 };
 
-/// A copy of the tree with what the run proposes.
+/// A copy of the tree with the run's proposals.
 #[derive(Debug)]
 pub(super) struct Copy {
     folder: Workspace,
-    /// What stood in it before the command was started.
+    /// Its files before the start of the command.
     stock: Vec<Seen>,
-    /// What the command does not find as it is in the tree, a sentence each without final period.
+    /// The differences from the tree, a sentence each without final period.
     pub(super) missing: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Copy {
         for laid in stage::proposed(prepared, desk)? {
             lay(&root, &laid)?;
         }
-        // Modes and times last, innermost first: making a file in a folder changes the one and needs the other.
+        // Modes and times last, innermost first: creating a file in a folder changes its time and needs write permission.
         for (place, metadata) in folders.iter().rev().filter(|(place, _)| place.is_dir()) {
             imitate(place, metadata)?;
         }
@@ -89,12 +89,12 @@ impl Copy {
         Ok(Copy { folder, stock, missing: missing(&survey) })
     }
 
-    /// Where it stands.
+    /// Its path.
     pub(super) fn root(&self) -> PathBuf {
         self.folder.root().to_owned()
     }
 
-    /// What may have changed in it, by what files look like from outside.
+    /// The possible changes in it, by the metadata of files.
     pub(super) fn read(self, ctx: &Context<'_>, scope: &Scope) -> Result<Candidates, Error> {
         let survey = survey_copy(ctx, scope, &self.folder)?;
         check_survey(&survey)?;
@@ -112,14 +112,14 @@ fn survey_copy(ctx: &Context<'_>, scope: &Scope, folder: &Workspace) -> Result<S
     folder.survey(ctx.threads, |path, kind| match kind {
         Kind::Folder if scope.is_scratch_folder(path) => Visit::Skip,
         Kind::Folder => Visit::Enter,
-        // A link that stands for a scratch folder.
+        // A link in place of a scratch folder.
         Kind::Link if scope.is_scratch_folder(path) => Visit::Skip,
         Kind::File | Kind::Link | Kind::Other if scope.is_scratch(path) => Visit::Skip,
         Kind::File | Kind::Link | Kind::Other => Visit::Take,
     })
 }
 
-/// What a command misses on a copy.
+/// The things that a copy lacks.
 fn missing(survey: &Survey) -> Vec<String> {
     let mut missing = Vec::new();
     if !survey.unnameable.is_empty() {
@@ -150,13 +150,13 @@ pub(super) fn copy(tree: &Workspace, place: &Path, seen: &Seen) -> Result<(), Er
     let mut file = File::create(place).map_err(made)?;
     match tree.copy_into(&seen.path, &mut file) {
         Ok(metadata) => imitate(place, &metadata),
-        // It is gone since it was listed.
+        // It has vanished since the listing.
         Err(error) if error.code() == Code::NotFound => fs::remove_file(place).map_err(made),
         Err(error) => Err(error),
     }
 }
 
-/// Gives a copy the mode and the time of what it was made from: builds compare times.
+/// Gives a copy the mode and the time of its original: builds compare times.
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]
 pub(super) fn imitate(place: &Path, metadata: &Metadata) -> Result<(), Error> {
     let failed = |error: io::Error| failed(place, &error);
@@ -169,7 +169,7 @@ pub(super) fn imitate(place: &Path, metadata: &Metadata) -> Result<(), Error> {
     fs::set_permissions(place, Permissions::from_mode(metadata.mode)).map_err(failed)
 }
 
-/// Lays one proposed file over the copy.
+/// Writes one proposed file over the copy.
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]
 fn lay(root: &Path, laid: &Laid) -> Result<(), Error> {
     let place = root.join(&laid.path);
@@ -185,7 +185,7 @@ fn lay(root: &Path, laid: &Laid) -> Result<(), Error> {
     }
     match &laid.what {
         Laying::Gone => {
-            // The folders that this leaves empty go too, as they do in the tree.
+            // The folders that this empties are removed too, as in the tree.
             let above = place.ancestors().skip(1).take_while(|folder| *folder != root);
             above.map(fs::remove_dir).take_while(Result::is_ok).for_each(drop);
             Ok(())

@@ -1,4 +1,4 @@
-//! The environment of a command: what the policy passes on, what the call adds, and nothing else.
+//! The environment of a command: the variables that the policy passes on, those of the call, and no others.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,10 @@ use crate::{
     system::policy::Sandbox,
 };
 
-/// Names the file with a user's settings of git.
+/// The variable for the file with a user's git settings.
 const GIT_SETTINGS: &str = "GIT_CONFIG_GLOBAL";
 
-/// Lets git look for a repository above the view, which to it is another file system.
+/// The variable that lets git look for a repository above the view, which is another file system to git.
 const GIT_ABOVE: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
 
 /// The variables that the policy passes on.
@@ -23,10 +23,10 @@ pub(super) fn passed_on(ctx: &Context<'_>) -> BTreeMap<String, String> {
     ctx.exec.env.iter().filter_map(known).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The whole environment: what is passed on, what the call adds, and the folder that the command runs in.
+/// The whole environment: the variables passed on, those of the call, and the working folder.
 ///
-/// git takes a settings file that it may not read for an error. Where the home is closed to commands, it is told that there is none. And it
-/// does not look above the workspace unless it is told to, since the view is mounted there.
+/// An unreadable settings file is an error to git. Where commands may not read the home, git gets a variable that disables the
+/// file. By default git does not look above the workspace, since the view is mounted there.
 pub(super) fn whole(
     ctx: &Context<'_>,
     call: &BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub(super) fn whole(
     Ok(whole)
 }
 
-/// Checks the variables of a call; `permitted` are those that the rule of the command names.
+/// Checks the variables of a call; `permitted` are those that the command's rule names.
 pub(super) fn check(variables: &BTreeMap<String, String>, permitted: &[String]) -> Result<(), Error> {
     for (name, value) in variables {
         let shown = name.escape_debug();
@@ -66,7 +66,7 @@ pub(super) fn check(variables: &BTreeMap<String, String>, permitted: &[String]) 
     Ok(())
 }
 
-/// The files and folders outside of the workspace that the policy lets commands read, as far as they exist.
+/// The existing files and folders outside of the workspace that the policy lets commands read.
 pub(super) fn readable(ctx: &Context<'_>) -> Vec<PathBuf> {
     let home = ctx.environment.get("HOME").map(Path::new).filter(|home| home.is_absolute());
     let absolute = |text: &String| match (text.strip_prefix('~'), home) {

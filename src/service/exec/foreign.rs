@@ -1,5 +1,5 @@
-//! Files and folders of other users and groups. The kernel can't bring them up into the layer that takes what a command writes: it
-//! knows nrv's own user and group there, and no other. So what the command may write of them is laid there before it starts.
+//! Files and folders of other users and groups. The kernel can't copy them up into the layer of the command's writes, since
+//! only nrv's own user and group are known there. So the writable ones among them are copied there before the start.
 
 use std::{
     collections::BTreeSet,
@@ -20,10 +20,10 @@ use crate::{
     system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map},
 };
 
-/// The bits by which the owner of a folder may list and enter it: what the command wrote there has to be found.
+/// The bits by which the owner of a folder may list and enter it, so that the command's files can be found.
 const FOUND: u32 = 0o500;
 
-/// The user and the group that the kernel knows in a view.
+/// The user and the group that exist in a view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Own(u32, u32);
 
@@ -32,13 +32,13 @@ impl Own {
         Own(rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
     }
 
-    /// True if the kernel can't bring the file up.
+    /// True if the kernel can't copy the file up.
     pub(super) fn lacks(self, found: &Metadata) -> bool {
         found.owner != (self.0, self.1)
     }
 
-    /// May a command of this user read, write and enter it: the three bits of a mode. One of the system administrator's has no
-    /// privileges, so that this can't be asked of the kernel there.
+    /// The rights of a command of this user to read, write and enter it, as the three bits of a mode. The system
+    /// administrator's command has no privileges there, so the kernel's answer for nrv would be wrong.
     pub(super) fn rights(self, place: &Path, found: &Metadata) -> u32 {
         if self.0 != 0 {
             let bit = |access, bit| if rustix::fs::access(place, access).is_ok() { bit } else { 0 };
@@ -57,9 +57,9 @@ impl Own {
     }
 }
 
-/// Lays what the command may write of others into the folder that takes what it writes; gives the files as they lie there.
+/// Copies the writable files of others into the upper layer; returns them as they are there.
 ///
-/// A folder there covers none of what the tree has: the kernel shows the contents of both.
+/// A folder there hides nothing of the tree: the kernel merges both.
 pub(super) fn lay(prepared: &Prepared<'_>, upper: &Path) -> Result<Vec<Seen>, Error> {
     let (own, tree, stock) = (Own::of_this_process(), prepared.ctx.view.workspace(), &prepared.stock);
     let has_foreign = stock.has_foreign || stock.files.iter().any(|seen| own.lacks(&seen.metadata));
@@ -78,7 +78,7 @@ pub(super) fn lay(prepared: &Prepared<'_>, upper: &Path) -> Result<Vec<Seen>, Er
     }
     let mut made: Vec<(PathBuf, Metadata)> = Vec::new();
     for path in &wanted {
-        // What is gone since it was looked at was never there.
+        // It has vanished since the listing.
         let Some(found) = tree.stat(path)?.filter(Metadata::is_folder) else { continue };
         let place = upper.join(path.as_str());
         if !is_possible(&place) {
@@ -107,12 +107,12 @@ pub(super) fn lay(prepared: &Prepared<'_>, upper: &Path) -> Result<Vec<Seen>, Er
     Ok(laid.seen)
 }
 
-/// True if the folder of a file was laid.
+/// True if the folder of a file was copied.
 fn is_possible(place: &Path) -> bool {
     place.parent().is_some_and(Path::is_dir)
 }
 
-/// Files that are no part of the tree and not in a folder that is written as it is, and all folders, as far as they are of others.
+/// Files of others outside of the tree, except in folders that are written directly, and all folders of others.
 fn parts(prepared: &Prepared<'_>, own: Own) -> Result<(Vec<Seen>, Vec<Seen>), Error> {
     let (ctx, scope) = (&prepared.ctx, &prepared.scope);
     let survey = ctx.view.workspace().survey(ctx.threads, |path, kind| match kind {

@@ -1,7 +1,7 @@
-//! `nrv.exec`: a command runs on a view of the tree, and what it changed there is read back as a change set.
+//! `nrv.exec`: a command runs on a view of the tree, and its changes there are read back as a change set.
 //!
-//! The tree is never written here, nor by the command: only private folders outside of it, which are gone afterwards. The
-//! exception are scratch folders, which are no part of the tree.
+//! Neither this code nor the command writes the tree, only private folders outside of it, which are removed afterwards. The
+//! exception are scratch folders, which are not part of the tree.
 
 mod baseline;
 mod changes;
@@ -55,42 +55,42 @@ use crate::{
     },
 };
 
-/// What commands are run with.
+/// The surroundings of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// The tree as the run sees it; in a dry run with what it proposes.
+    /// The tree as the run sees it; in a dry run with its proposals.
     pub view: View<'a>,
     /// The policy of commands.
     pub exec: &'a policy::Exec,
-    /// The environment of nrv, of which the policy passes some variables on.
+    /// The environment of nrv; the policy passes some of its variables on.
     pub environment: &'a BTreeMap<String, String>,
-    /// The program whose hidden subcommands supervise.
+    /// The program with the hidden subcommands that supervise.
     pub supervisor: &'a Program,
-    /// The run, after which private folders are named.
+    /// The run, whose id is part of the names of private folders.
     pub run: &'a str,
-    /// True if the program may be a file of the workspace, as the rule says that allows the command.
+    /// True if the program may be a file of the workspace, by the rule that allows the command.
     pub from_workspace: bool,
-    /// The variables that calls may set of it, as that rule says, beside those that any call may.
+    /// The variables that calls may set by that rule, beside those that any call may.
     pub variables: &'a [String],
     /// Protected paths that the policy lets runs write.
     pub permitted: &'a [String],
-    /// True if nothing is asked for of what it changes.
+    /// True if the changes are discarded.
     pub discard: bool,
-    /// True if what the command writes to scratch folders is not to stay either.
+    /// True if writes to scratch folders are discarded, too.
     pub dry_run: bool,
-    /// How long the command may take, in milliseconds.
+    /// The time limit of the command, in milliseconds.
     pub timeout_ms: u64,
     /// Threads for listing; results don't depend on it.
     pub threads: usize,
-    /// True as soon as it has to stop.
+    /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
-    /// Entered while the command runs, which ends by itself once it is told to stop.
+    /// Entered while the command runs, which ends by itself after a request to stop.
     pub critical: &'a Critical,
     /// The files that take the whole output, of stdout and stderr.
     pub output: Option<(&'a Path, &'a Path)>,
 }
 
-/// A program as it was found.
+/// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
@@ -100,7 +100,7 @@ pub struct Found {
     pub sha256: Sha256,
 }
 
-/// A command that is ready to be started.
+/// A prepared command.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     ctx: Context<'a>,
@@ -113,21 +113,21 @@ pub struct Prepared<'a> {
     stock: Stock,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Done {
-    /// How it ended, and what it wrote.
+    /// Its end, and its output.
     pub ended: Ended,
-    /// What it changed in its view.
+    /// Its changes in the view.
     pub changes: ChangeSet,
-    /// What each file of the change was, in the order of the changes.
+    /// The pre-image of each change, in their order.
     pub before: Vec<Option<Content>>,
 }
 
-/// Checks the call, finds the program and takes stock of the files that the command may change. The caller holds the lock on them.
+/// Checks the call, finds the program and lists the files that the command may change. The caller holds the lock on them.
 ///
-/// A path of a program that is neither absolute nor a bare name is relative to the workspace's root, like all paths of a call,
-/// whatever folder the command runs in.
+/// A program's path with a slash is relative to the workspace's root unless absolute, like all paths of a call, in whatever
+/// folder the command runs.
 pub fn prepare<'a>(ctx: Context<'a>, run: &call::Run) -> Result<Prepared<'a>, Error> {
     let root = fs::canonicalize(ctx.view.workspace().root())
         .map_err(|error| Error::io("the workspace's root can't be found", &error))?;
@@ -143,7 +143,7 @@ pub fn prepare<'a>(ctx: Context<'a>, run: &call::Run) -> Result<Prepared<'a>, Er
     Ok(Prepared { ctx, run: run.clone(), program, root, cwd, scope, stock })
 }
 
-/// The folder that a command runs in; none: the root.
+/// The folder that a command runs in; if none, the root.
 fn working_folder(ctx: &Context<'_>, cwd: Option<&str>) -> Result<Option<RepoPath>, Error> {
     let Some(text) = cwd.filter(|text| !matches!(*text, "" | "." | "./")) else { return Ok(None) };
     let path = RepoPath::parse(text)?;
@@ -172,24 +172,24 @@ impl Prepared<'_> {
         &self.program.found
     }
 
-    /// Scratch folders that the policy names in full and that don't exist. Whoever may write the tree makes them before the command
-    /// is run, or what it writes there is thrown away; in a dry run it is in any case, and none are wanted.
+    /// Missing scratch folders whose full names the policy gives. The owner of the tree creates them before the command runs,
+    /// or their contents are discarded. A dry run discards them in any case, and needs none.
     pub fn missing_scratch(&self) -> Result<Vec<RepoPath>, Error> {
         let named = if self.ctx.dry_run { Vec::new() } else { self.scope.named_scratch() };
         let known = |folder: &RepoPath| self.stock.scratch.contains(folder);
         Ok(named.into_iter().filter(|folder| !known(folder)).collect())
     }
 
-    /// The scratch folders that the command writes as they are.
+    /// The scratch folders that the command writes directly.
     pub fn scratch(&self) -> Result<Vec<RepoPath>, Error> {
         stage::through(self)
     }
 
-    /// Runs the command to its end and reads back what it changed.
+    /// Runs the command to its end and reads its changes back.
     ///
-    /// `ready` is told what confines it just before it starts, and may refuse. Of a command that was ended, or that had to succeed
-    /// and did not, nothing is read back. `stale_preimage` if somebody else changed a
-    /// file below `writes` meanwhile, `permission_denied` if the command changed a file outside of them.
+    /// `ready` receives the confinement just before the start, and may refuse. The changes of a killed command, and of a failed
+    /// one that had to succeed, are not read back. `stale_preimage` if another process changed a file below `writes` meanwhile,
+    /// `permission_denied` if the command changed a file outside of them.
     pub fn run(self, ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>) -> Result<Done, Error> {
         let places = private_folder::places(&self.root, self.ctx.environment)?;
         let mut why = String::new();
@@ -202,13 +202,13 @@ impl Prepared<'_> {
         self.on_copy(&places, &why, ready)
     }
 
-    /// As [`Prepared::run`], on a copy of the tree even where the kernel has a view to give.
+    /// As [`Prepared::run`], on a copy of the tree even if the kernel supports views.
     pub fn run_on_copy(self, ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>) -> Result<Done, Error> {
         let places = private_folder::places(&self.root, self.ctx.environment)?;
         self.on_copy(&places, "none was asked for", ready)
     }
 
-    /// Runs the command on a view over the tree; the inner error says why there is none.
+    /// Runs the command on a view over the tree; the inner error is the reason that there is none.
     fn on_stage(
         &self,
         place: &Path,
@@ -277,7 +277,7 @@ impl Prepared<'_> {
         sandbox::launch(launch, self.ctx.supervisor, self.ctx.cancel, ready)
     }
 
-    /// Reads back what a command changed that ended by itself.
+    /// Reads back the changes of a command that ended by itself.
     fn done(&self, ended: Ended, read: impl FnOnce() -> Result<Candidates, Error>) -> Result<Done, Error> {
         let was_ended = ended.timed_out || ended.cancelled || ended.exceeded.is_some() || ended.status.is_none();
         let changes = if self.ctx.discard || was_ended || (self.run.check && ended.status != Some(0)) {
@@ -297,12 +297,12 @@ fn unconfined(missing: &[String]) -> Error {
         .hint("`nrv doctor` says what this machine can do; with `sandbox = \"auto\"` in `[exec]` it is confined as far as that goes")
 }
 
-/// What commands may use of the machine under a policy; none: as much as they like.
+/// The limits of commands under a policy; an absent one is unlimited.
 pub fn limits(exec: &policy::Exec) -> sandbox::Limits {
     stage::limits(exec)
 }
 
-/// The key of the policy that sets a bound, how much that is, and what is bounded.
+/// The policy key of a limit, its value, and the limited resource.
 pub fn bound(limits: &sandbox::Limits, bound: sandbox::Bound) -> (&'static str, u64, &'static str) {
     let (key, limit, what) = match bound {
         sandbox::Bound::Memory => ("exec.memory", limits.memory, "memory"),
@@ -312,7 +312,7 @@ pub fn bound(limits: &sandbox::Limits, bound: sandbox::Bound) -> (&'static str, 
     (key, limit.unwrap_or(u64::MAX), what)
 }
 
-/// Removes the private folders that a run which died left behind.
+/// Removes the private folders that a dead run left behind.
 pub fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result<(), Error> {
     private_folder::clear(run, environment)
 }

@@ -1,4 +1,4 @@
-//! The private folder of one command: outside of the tree, readable by nobody else, gone when the command is done.
+//! The private folder of one command: outside of the tree, unreadable for others, removed when the command is done.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::base::error::{Code, Error};
 
-/// Where private folders may be, in the order of preference, after `TMPDIR`. The last one is memory.
+/// The places for private folders, in the order of preference, after `TMPDIR`. The last one is memory.
 const PLACES: &[&str] = &["/var/tmp", "/tmp", "/dev/shm"];
 
 /// A private folder, removed when this is dropped.
@@ -60,7 +60,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // What can't be removed now is removed when the run is cleared.
+        // The clearing of the run removes the rest.
         let _ = remove(&self.folder);
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
     Error::io(format!("the private file `{}` can't be made", path.display()), error)
 }
 
-/// The folders that exist and in which private ones may be: none of them lies in the workspace.
+/// The existing folders that may hold private ones: none of them is in the workspace.
 pub(super) fn places(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<PathBuf>, Error> {
     let places: Vec<PathBuf> = existing(environment).into_iter().filter(|place| !place.starts_with(root)).collect();
     if places.is_empty() {
@@ -121,7 +121,7 @@ pub(super) fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result
             let name = entry.file_name();
             let is_of_run =
                 name.to_str().and_then(|name| name.strip_prefix(&prefix)).is_some_and(|end| !end.contains('-'));
-            // Anybody may make a folder of that name where everybody may write.
+            // Where everybody may write, anybody may make a folder of that name.
             let is_own = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
             if is_of_run && is_own() {
                 let path = entry.path();
@@ -132,10 +132,10 @@ pub(super) fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result
     Ok(())
 }
 
-/// Removes a folder with everything in it, also what its owner may not write.
+/// Removes a folder with everything in it, also entries that its owner may not write.
 ///
-/// A command may leave folders in folders as deep as it likes. So each is first moved up into the outermost one: no path gets long,
-/// and nothing is done recursively.
+/// A command may nest folders arbitrarily deep. So each is first moved up into the outermost one: no path gets long, and
+/// nothing recurses.
 #[expect(clippy::disallowed_methods, reason = "private folders outside of the tree")]
 fn remove(folder: &Path) -> io::Result<()> {
     let mut pending = vec![folder.to_owned()];
@@ -148,7 +148,7 @@ fn remove(folder: &Path) -> io::Result<()> {
                 fs::remove_file(entry.path())?;
                 continue;
             }
-            // A folder that may not be written can't be moved to another one either.
+            // A folder without write permission can't be moved to another one either.
             let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
             let up = folder.join(format!("removed-{n_moved}"));
             n_moved += 1;

@@ -1,4 +1,4 @@
-//! Which program a command is: found once, by its path or in `PATH`, and identified by its hash.
+//! The program of a command: found once, by its path or in `PATH`, and identified by its hash.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,12 +19,12 @@ use crate::{
     system::workspace::Metadata,
 };
 
-/// A program, and where it stands.
+/// A program, and its place.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// The program as it is recorded.
+    /// The program in its recorded form.
     pub(super) found: Found,
-    /// Its path in the workspace, if that is how it is reached: there may be another one in the view.
+    /// Its path in the workspace, if it is there: the view may hold another version.
     pub(super) inside: Option<RepoPath>,
     /// Its file, without links on the way.
     pub(super) real: PathBuf,
@@ -59,7 +59,7 @@ pub(super) fn find(ctx: &Context<'_>, (root, name): (&Path, &str), path: Option<
     Ok(Program { found: Found { path: place, sha256 }, inside: inside.or(really_inside), real })
 }
 
-/// Refuses a program of the workspace unless the rule that allows the command says that it may be one.
+/// Refuses a program of the workspace unless the rule that allows the command permits that.
 fn check_permitted(ctx: &Context<'_>, path: &RepoPath) -> Result<(), Error> {
     if let Some(reason) = protected::read_refusal(path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{path}` can't be run: {reason}")));
@@ -81,7 +81,7 @@ fn hash_in_view(ctx: &Context<'_>, path: &RepoPath) -> Result<Sha256, Error> {
     Ok(stamp.sha256)
 }
 
-/// The first file of that name in `PATH` that can be run.
+/// The first executable file of that name in `PATH`.
 pub fn look_up(name: &str, path: Option<&String>) -> Result<PathBuf, Error> {
     let Some(path) = path else {
         return Err(Error::new(
@@ -90,7 +90,7 @@ pub fn look_up(name: &str, path: Option<&String>) -> Result<PathBuf, Error> {
         )
         .hint("pass it on with `env` in `[exec]`, or give the program's absolute path"));
     };
-    // An empty entry is the folder that one is in, as `.` is: what lies there is not meant by a bare name.
+    // An empty entry means the current folder, like `.`: a bare name must not find programs there.
     let folders: Vec<&Path> = path.split(':').filter(|entry| entry.starts_with('/')).map(Path::new).collect();
     let found = folders.iter().map(|folder| folder.join(name)).find(|place| is_program(place));
     found.ok_or_else(|| {
@@ -113,8 +113,8 @@ fn is_program(place: &Path) -> bool {
     place.is_file() && rustix::fs::access(place, Access::EXEC_OK).is_ok()
 }
 
-/// The hash of a program outside of the workspace. It is remembered as long as the file looks the same from outside: some programs
-/// are larger than what they are run for.
+/// The hash of a program outside of the workspace. It is cached while the file's metadata stay the same: some programs are
+/// larger than the files that they process.
 #[expect(clippy::disallowed_methods, reason = "a program of the system, not a file of the tree")]
 fn hash(place: &Path, name: &str) -> Result<Sha256, Error> {
     static KNOWN: Mutex<BTreeMap<(u64, u64), (Metadata, Sha256)>> = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Which files a command may change, and which are no part of the tree.
+//! The files that a command may change, and those outside of the tree.
 
 use crate::{
     base::{
@@ -8,22 +8,22 @@ use crate::{
     system::workspace::Globs,
 };
 
-/// What a command may change, and its scratch.
+/// The writable files of a command, and its scratch.
 #[derive(Debug)]
 pub(super) struct Scope {
     writes: Option<Globs>,
     scratch: Option<Scratch>,
 }
 
-/// What commands write that is no part of the tree.
+/// Files that commands write outside of the tree.
 #[derive(Debug)]
 struct Scratch {
     files: Globs,
-    /// Folders all of which is scratch, as far as nothing in them is excluded.
+    /// Folders that are scratch as a whole, except for exclusions.
     folders: Option<Globs>,
-    /// What the globs with `!` leave out.
+    /// The exclusions of the globs with `!`.
     excluded: Option<Globs>,
-    /// The folders among them that are named in full.
+    /// The folders among them with full names.
     named: Vec<RepoPath>,
 }
 
@@ -51,22 +51,22 @@ impl Scope {
         self.writes.is_some()
     }
 
-    /// True if the command may change the file, as far as its `writes` go.
+    /// True if the command may change the file, by its `writes`.
     pub(super) fn may_write(&self, path: &RepoPath) -> bool {
         self.writes.as_ref().is_some_and(|globs| globs.matches(path))
     }
 
-    /// True if the file is no part of the tree.
+    /// True if the file is not part of the tree.
     pub(super) fn is_scratch(&self, path: &RepoPath) -> bool {
         self.scratch.as_ref().is_some_and(|scratch| scratch.files.matches(path))
     }
 
-    /// True if nothing that the folder holds, now or ever, is part of the tree.
+    /// True if the folder can never hold a part of the tree.
     pub(super) fn is_scratch_folder(&self, folder: &RepoPath) -> bool {
         self.scratch.as_ref().is_some_and(|scratch| scratch.has_folder(folder))
     }
 
-    /// The scratch folders that the policy names in full, whether they exist or not; none lies in another.
+    /// The scratch folders whose full names the policy gives, existing or not; none is inside another.
     pub(super) fn named_scratch(&self) -> Vec<RepoPath> {
         let Some(scratch) = &self.scratch else { return Vec::new() };
         let lies_in_another = |folder: &RepoPath| {
@@ -98,7 +98,7 @@ impl Scratch {
     }
 
     fn has_folder(&self, folder: &RepoPath) -> bool {
-        // Something in it may be part of the tree, which must not be written without being judged.
+        // A part of it may belong to the tree, which must not be written without a check.
         let is_torn = |excluded: &Globs| excluded.prefixes().iter().any(|prefix| meet(folder, prefix));
         self.folders.as_ref().is_some_and(|globs| globs.matches(folder))
             && !self.excluded.as_ref().is_some_and(is_torn)
@@ -106,7 +106,7 @@ impl Scratch {
     }
 }
 
-/// What to do about a path that is protected.
+/// The advice for a protected path.
 pub(super) fn hint(path: &RepoPath) -> &'static str {
     match protected::lasting_refusal(path) {
         Some(_) => "leave it out: no run may change it",
@@ -114,7 +114,7 @@ pub(super) fn hint(path: &RepoPath) -> &'static str {
     }
 }
 
-/// True if one of two paths lies at or beneath the other; `""` is the root.
+/// True if one of two paths is at or beneath the other; `""` is the root.
 fn meet(a: &str, b: &str) -> bool {
     let lies_at = |below: &str, above: &str| {
         below.strip_prefix(above).is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with('/'))

@@ -1,4 +1,4 @@
-//! What is started, and on which view: from the call, the policy and the tree to what `process::sandbox` takes.
+//! Converts the call, the policy and the tree into the launch and the view that `process::sandbox` takes.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Bytes of the head, and of the tail, of output that is too long to be shown.
+/// Bytes of the head, and of the tail, of output that is too long to show.
 const ENDS: u64 = 64 << 10;
 
-/// The launch of a command in a view that stands at `root`, without saying yet how that is made.
+/// The launch of a command in a view at `root`, however the view is made.
 pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Result<Launch, Error> {
     let Prepared { ctx, run, .. } = prepared;
     let temporary = desk.folder("tmp")?;
@@ -59,7 +59,7 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
     })
 }
 
-/// What commands may use by the policy. What it does not say of memory depends on the machine.
+/// The limits of commands by the policy. The default for memory depends on the machine.
 pub(super) fn limits(exec: &Exec) -> Limits {
     Limits {
         memory: Some(exec.memory.unwrap_or_else(sandbox::most_memory)),
@@ -92,7 +92,7 @@ pub(super) fn stage(prepared: &Prepared<'_>, desk: &Desk) -> Result<Stage, Error
     })
 }
 
-/// The scratch folders that the command writes as they are. In a dry run there are none: they lie in the view.
+/// The scratch folders that the command writes directly. In a dry run there are none: they are in the view.
 pub(super) fn through(prepared: &Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
     if prepared.ctx.dry_run {
         return Ok(Vec::new());
@@ -107,7 +107,7 @@ pub(super) fn through(prepared: &Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
     Ok(folders)
 }
 
-/// What is laid over the tree: what the run proposes, removals first.
+/// The changes that lie over the tree: the run's proposals, removals first.
 pub(super) fn proposed(prepared: &Prepared<'_>, desk: &Desk) -> Result<Vec<Laid>, Error> {
     let view = &prepared.ctx.view;
     let mut laid = Vec::new();

@@ -1,4 +1,4 @@
-//! A trial of the view: can a command change this tree in it, whoever its files belong to?
+//! A trial of the view: tests that a command can change this tree in it, whoever owns its files.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use crate::{
     },
 };
 
-/// Owners of which a file and a folder are tried at most.
+/// The largest number of owners that are tried with a file and a folder.
 const OWNERS: usize = 16;
 
-/// Characters that mean something in a glob.
+/// Special characters of a glob.
 const GLOB: &[char] = &['*', '?', '[', ']', '{', '}', '!', '\\'];
 
-/// Makes a file in each folder, whose name ends with `/`, and opens each file for writing; says where that fails.
+/// Makes a file in each folder, whose name ends with `/`, and opens each file for writing; prints the failures.
 const SCRIPT: &str =
     "for path; do case $path in */) path=${path}nrv-trial;; esac; true >> \"$path\" || echo \"$path\"; done";
 
-/// What a trial came to.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// How many files and folders were tried.
+    /// The number of files and folders that were tried.
     pub tried: usize,
-    /// Those that could not be changed.
+    /// The ones that could not be changed.
     pub refused: Vec<String>,
-    /// What the system said of the first.
+    /// The system's message about the first.
     pub reason: String,
-    /// What confined the command.
+    /// The confinement of the command.
     pub confinement: Confinement,
 }
 
-/// Has a command make and change files of each owner that there is in the tree, as far as this user may, in a view that is thrown away.
+/// Has a command make and change files of each owner in the tree, as far as this user may, in a disposable view.
 pub fn trial(ctx: Context<'_>) -> Result<Trial, Error> {
     let samples = samples(&ctx)?;
     let is_file = |path: &&String| !path.ends_with('/');
@@ -49,7 +49,7 @@ pub fn trial(ctx: Context<'_>) -> Result<Trial, Error> {
     Ok(Trial { tried: samples.len(), refused, reason, confinement: ended.confinement })
 }
 
-/// The root, and a file and a folder of each owner, which this user may write.
+/// The root, and a writable file and folder of each owner.
 fn samples(ctx: &Context<'_>) -> Result<Vec<String>, Error> {
     let tree = ctx.view.workspace();
     let survey = tree.survey(ctx.threads, |path, kind| match kind {

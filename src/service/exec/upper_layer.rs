@@ -1,7 +1,7 @@
-//! What a command wrote over the tree, read from the folder in which the kernel keeps it.
+//! Reads the changes of a command from the overlay's upper layer.
 //!
-//! A device 0/0 stands for something that was removed. A folder marked as opaque holds nothing of what was in it before. Neither
-//! folders that were made nor their modes are changes: like git, a change set knows files.
+//! A device 0/0 marks a removal. An opaque folder hides its former contents. New folders and modes of folders are not changes:
+//! like git, a change set knows files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,10 +23,10 @@ use crate::{
     system::workspace::{Kind, Metadata, Seen, Visit, Workspace},
 };
 
-/// The mark of a folder that hides what was in it before.
+/// The mark of an opaque folder.
 const OPAQUE: &str = "user.overlay.opaque";
 
-/// What may have changed, with the folder that holds what it is now. What was laid there before and is as it was did not change.
+/// The possible changes, with the folder of the present contents. An unchanged copy from before the start is not a change.
 pub(super) fn read(ctx: &Context<'_>, scope: &Scope, (upper, laid): (&Path, &[Seen])) -> Result<Candidates, Error> {
     let is_laid = |seen: &Seen| {
         let at = laid.binary_search_by(|known| known.path.cmp(&seen.path));
@@ -68,7 +68,7 @@ pub(super) fn read(ctx: &Context<'_>, scope: &Scope, (upper, laid): (&Path, &[Se
         }
     }
     found.paths.extend(files_below(ctx, scope, emptied)?);
-    // A proposed file that the command removed leaves nothing behind if the tree has none there.
+    // A removed proposal leaves no trace if the tree has no such file.
     let proposed = ctx.view.overlay().iter().filter(|(path, content)| content.is_some() && !scope.is_scratch(path));
     found.paths.extend(proposed.map(|(path, _)| path.clone()));
     Ok(found)
@@ -89,10 +89,10 @@ fn files_below(ctx: &Context<'_>, scope: &Scope, mut folders: Vec<RepoPath>) -> 
     Ok(survey.seen.into_iter().map(|seen| seen.path).collect())
 }
 
-/// What stands in the tree at a path that another tree has; none also if it is no longer reached there.
+/// The metadata of a file of the tree at another tree's path; none also if a folder on the way no longer leads there.
 pub(super) fn standing(tree: &Workspace, path: &RepoPath) -> Result<Option<Metadata>, Error> {
     match tree.stat(path) {
-        // What is a folder in the other tree is a link in this one.
+        // A folder in the other tree is a link in this one.
         Err(error) if error.code() == Code::InvalidPath => Ok(None),
         result => result,
     }
@@ -111,7 +111,7 @@ fn is_opaque(place: &Path) -> Result<bool, Error> {
     }
 }
 
-/// An error for what no change set can hold.
+/// An error for a file that no change set can hold.
 pub(super) fn special(path: &RepoPath) -> Error {
     Error::new(Code::Unwritable, format!("the command left `{path}`, which is neither a file nor a symbolic link"))
         .detail("path", path.as_str())

@@ -1,19 +1,18 @@
-//! The variables that no call may set: those with which a permitted program would run or load something else.
+//! The variables that no call may set: those that make a permitted program run or load something else.
 //!
-//! Policies permit a program by its name and its first words, and a call must not make another program of it. So whole families of
-//! names are refused, and what is known to steer nothing of that is taken out of them again. A policy may pass refused variables on
-//! (`[exec] env`), since then it is nrv's own environment that gives their values, or permit them for a rule (`env` of
-//! `[[exec.allow]]`).
+//! Policies permit a program by its name and its first words, and a call must not turn it into another. So whole families of
+//! names are refused, except those that are known to be harmless. A policy may pass refused variables on (`[exec] env`), with
+//! values from nrv's own environment. It may also permit them for a rule (`env` of `[[exec.allow]]`).
 
 /// Variables of one interpreter or tool.
 struct Family {
-    /// Who takes them.
+    /// The program that reads them.
     tool: &'static str,
-    /// Their names, between blanks; a `*` stands for anything.
+    /// Their names, between blanks; a `*` matches any text.
     refused: &'static str,
-    /// Those that a call may set all the same.
+    /// The ones that a call may set all the same.
     allowed: &'static str,
-    /// What they do.
+    /// Their effect.
     reason: &'static str,
 }
 
@@ -192,9 +191,9 @@ const FAMILIES: &[Family] = &[
     family("Vim", "EXINIT GVIMINIT MYVIMRC NVIM* VIM VIMINIT VIMRUNTIME", "", STARTS),
 ];
 
-/// Why a call can't set a variable: who takes it, and what it does; none if it may.
+/// The reason that a call can't set a variable: its reader and its effect; none if it may.
 ///
-/// Case does not matter: some take their variables in any.
+/// Case does not matter: some programs read their variables in any case.
 pub(super) fn refusal(name: &str, permitted: &[String]) -> Option<String> {
     let name = name.to_ascii_uppercase();
     if OWN.contains(&name.as_str()) {
@@ -204,7 +203,7 @@ pub(super) fn refusal(name: &str, permitted: &[String]) -> Option<String> {
         return None;
     }
     let is_one_of = |patterns: &str| patterns.split_whitespace().any(|pattern| covers(pattern, &name));
-    // What one family lets pass may be of another one's kind by its ending alone.
+    // One family may allow a name that another one refuses only by its ending.
     if FAMILIES.iter().any(|family| is_one_of(family.allowed)) {
         return None;
     }
@@ -212,7 +211,7 @@ pub(super) fn refusal(name: &str, permitted: &[String]) -> Option<String> {
     Some(format!("it is one of the variables of {}, and {}", family.tool, family.reason))
 }
 
-/// True if the name is that of the pattern, which has at most one `*` at each end.
+/// True if the name matches the pattern, which has at most one `*` at each end.
 fn covers(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(rest), Some(_)) => rest.strip_suffix('*').is_some_and(|part| name.contains(part)),
@@ -276,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Otherwise nobody would miss it.
+    /// A useless exception would go unnoticed otherwise.
     #[test]
     fn what_a_family_allows_it_would_refuse() {
         for family in FAMILIES {

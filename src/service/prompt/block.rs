@@ -1,4 +1,4 @@
-//! What stands in a prompt as it is: under a title, with its hash and its length, between fences that do not occur in it.
+//! Verbatim blocks of a prompt: under a title, with hash and length, between fences that do not occur in them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::base::{error::Error, hash::Sha256};
 /// The shortest fence.
 const SHORTEST: usize = 3;
 
-/// A text that is put in as it is.
+/// A text that is included verbatim.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block<'a> {
     /// One line.
@@ -21,7 +21,7 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// The block's text: the content begins on the line after the first fence and is as long as is said.
+    /// The block's text: the content begins on the line after the first fence and has the stated length.
     pub(super) fn text(self) -> Result<String, Error> {
         let Block { title, content, sha256 } = self;
         let values = BTreeMap::from([
@@ -36,7 +36,7 @@ impl Block<'_> {
     }
 }
 
-/// How long the fence of a content is: longer than any run of the fence's character in it.
+/// The length of a content's fence: longer than any run of the fence's character in it.
 fn fence(content: &str) -> usize {
     let (mut longest, mut run, mut next) = (0, 0, 0);
     for at in memchr_iter(b'`', content.as_bytes()) {

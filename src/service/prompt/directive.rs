@@ -1,4 +1,4 @@
-//! Directives: what every prompt of a kind has to say, word for word.
+//! Directives: texts that every prompt of a kind includes word for word.
 
 use std::collections::BTreeMap;
 

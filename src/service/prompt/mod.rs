@@ -1,7 +1,8 @@
-//! Prompts of their parts: a pure function of what is asked and of the files that it names. It sends nothing and decides nothing.
+//! Composes prompts from their parts: a pure function of the request and of the files that it names. It sends and decides
+//! nothing.
 //!
-//! The words around the parts are templates in `stdlib/prompt/`. A part stands in the text as it is, byte for byte, with its hash
-//! and its length, between fences that do not occur in it.
+//! The words around the parts are templates in `stdlib/prompt/`. A part is included verbatim, with its hash and its length,
+//! between fences that do not occur in it.
 
 mod block;
 mod directive;
@@ -26,34 +27,34 @@ use crate::{
     system::schema::Schema,
 };
 
-/// A prompt, and what it was made of.
+/// A prompt, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Composed {
     /// The prompt.
     pub text: String,
     /// The hash of the text.
     pub sha256: Sha256,
-    /// What stands in it, in the order of the text.
+    /// Its parts, in the order of the text.
     pub parts: Vec<Part>,
-    /// How many tokens a model may make of it, see [`estimate`].
+    /// The estimate of its tokens, see [`estimate`].
     pub tokens: u64,
 }
 
-/// Something that stands in a prompt word for word.
+/// A part that a prompt includes verbatim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What it is, such as `goal`, `file:src/a.rs` or `reply:1`.
+    /// Its name, such as `goal`, `file:src/a.rs` or `reply:1`.
     pub name: String,
     /// The hash of its bytes.
     pub sha256: Sha256,
-    /// How many bytes it has.
+    /// The number of its bytes.
     pub bytes: usize,
 }
 
-/// Makes a prompt. `adapters` are the names of the approved ones, `read` gives the text of a file.
+/// Composes a prompt. `adapters` are the names of the approved ones, `read` gives the text of a file.
 ///
-/// The same parts and the same files give the same bytes. What is wrong with the parts is `invalid_input` with the `field`; an error
-/// of `read` is passed on.
+/// The same parts and the same files give the same bytes. A defective part is `invalid_input` with the `field`; an error of
+/// `read` is passed on.
 pub fn compose(
     parts: &Parts,
     adapters: &[&str],
@@ -93,7 +94,7 @@ pub fn compose(
     made.done()
 }
 
-/// A prompt that is being made: the values of its template, and what was told of its parts.
+/// A prompt in the making: the values of its template, and the parts so far.
 #[derive(Debug, Default)]
 struct Making {
     values: BTreeMap<&'static str, minijinja::Value>,
@@ -102,7 +103,7 @@ struct Making {
 }
 
 impl Making {
-    /// Notes a part; its hash.
+    /// Records a part; returns its hash.
     fn tell(&mut self, name: String, text: &str) -> Sha256 {
         let sha256 = Sha256::of(text.as_bytes());
         self.parts.push(Part { name, sha256, bytes: text.len() });
@@ -125,7 +126,7 @@ impl Making {
     }
 
     fn done(mut self) -> Result<Composed, Error> {
-        // A template is told everything that it may name: what it is not told is a mistake in it.
+        // A template gets every value that it may name: a missing one is a mistake in it.
         for key in ["role", "schema"] {
             self.values.entry(key).or_insert_with(|| ().into());
         }
@@ -139,13 +140,13 @@ impl Making {
     }
 }
 
-/// A schema as the model is told it.
+/// A schema in the form for the model.
 fn contract(schema: &Value) -> Result<String, Error> {
     Schema::compile(schema)?;
     as_told(schema)
 }
 
-/// A value as it stands in a prompt and in a record, so that both give the same prompt.
+/// A value in the form of a prompt and of a record, so that both give the same prompt.
 fn as_told(value: &Value) -> Result<String, Error> {
     json::canonical_value(&json::exact(value))
 }
@@ -157,7 +158,7 @@ fn said(field: &str, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is wrong with a part.
+/// The error about a part.
 fn wrong(field: impl Into<String>, message: impl Into<String>) -> Error {
     Error::new(Code::InvalidInput, message).detail("field", field.into())
 }

@@ -1,22 +1,22 @@
-//! What a request says of its context and of former rounds, as texts with titles.
+//! The context and the former rounds of a request, as texts with titles.
 
 use serde_json::{Map, Value};
 
 use super::{as_told, wrong};
 use crate::base::error::Error;
 
-/// A text that stands in the prompt between fences.
+/// A text that the prompt includes between fences.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    /// As parts are named.
+    /// The name among the parts.
     pub(super) name: String,
     /// One line.
     pub(super) title: String,
-    /// As it is.
+    /// The text itself.
     pub(super) text: String,
 }
 
-/// What an item of the context stands for.
+/// An item of the context.
 pub(super) fn context(
     index: usize,
     value: &Value,
@@ -43,7 +43,7 @@ pub(super) fn context(
     }
 }
 
-/// What a former round left: its reply, if there was one, and what was wrong with it.
+/// The items of a former round: its reply, if there was one, and the errors.
 pub(super) fn prior(index: usize, value: &Value) -> Result<Vec<Item>, Error> {
     let field = || format!("prior[{index}]");
     let round = index + 1;
@@ -79,7 +79,7 @@ fn file(path: &str, read: &mut dyn FnMut(&str) -> Result<String, Error>) -> Resu
     read(path).map(|text| named("File", "file", path, text))
 }
 
-/// The title has the name as a JSON string: on one line, whatever is in it.
+/// The title has the name as a JSON string, which keeps it on one line.
 fn named(title: &str, kind: &str, name: &str, text: String) -> Item {
     Item { name: format!("{kind}:{name}"), title: format!("{title} {}", Value::from(name)), text }
 }

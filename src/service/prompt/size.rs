@@ -1,8 +1,8 @@
-//! How much of a model's context a text takes, as far as that can be told without its tokenizer.
+//! Estimates a text's share of a model's context without the tokenizer.
 
 use crate::base::error::{Code, Error};
 
-/// What a byte is.
+/// The kind of a byte.
 #[derive(Clone, Copy)]
 enum Kind {
     /// An ASCII letter.
@@ -11,18 +11,18 @@ enum Kind {
     Blank,
     /// Other white space.
     Space,
-    /// Of a character that is not ASCII.
+    /// A byte of a character beyond ASCII.
     Other,
     /// A digit or a sign.
     Sign,
 }
 
-/// What a byte is, by its value.
+/// The kinds of bytes, by value.
 const KINDS: [u8; 256] = kinds();
 
-/// What comes after a byte of a kind, by the state before it: the next state, and [`TOKEN`] if a token begins.
+/// The transition after a byte of a kind, by the state before it: the next state, and [`TOKEN`] if a token begins.
 ///
-/// The states count within a run: letters in fives, bytes that are not ASCII in twos, and white space as long as it is one blank.
+/// The states count within a run: letters in fives, bytes beyond ASCII in twos, and white space up to one blank.
 const STEPS: [[u8; 8]; 16] = steps();
 
 /// The bit of a step that begins a token.
@@ -31,15 +31,15 @@ const TOKEN: u8 = 1 << 7;
 /// Letters of a token.
 const LETTERS: u8 = 5;
 
-/// The first state of each run: letters are 0 to 4, what is not ASCII 5 and 6.
+/// The first state of each run: letters are 0 to 4, bytes beyond ASCII 5 and 6.
 const OTHER: u8 = LETTERS;
 const ONE_BLANK: u8 = OTHER + 2;
 const WHITE: u8 = ONE_BLANK + 1;
 const SIGN: u8 = WHITE + 1;
 
-/// How many tokens a model may make of a text. It depends on the text alone, and is rather too high than too low.
+/// The estimated number of a text's tokens. It depends on the text alone, and tends to be too high.
 ///
-/// Five letters, two bytes that are not ASCII, one digit or one sign are a token, as is white space that is more than a blank.
+/// Five letters, two bytes beyond ASCII, one digit or one sign are a token, as is white space beyond a single blank.
 pub fn estimate(text: &str) -> u64 {
     let (mut tokens, mut state) = (0, SIGN);
     for byte in text.bytes() {
@@ -73,7 +73,7 @@ const fn steps() -> [[u8; 8]; 16] {
         let step = &mut steps[state as usize];
         step[Kind::Letter as usize] = if state < LETTERS - 1 { state + 1 } else { TOKEN };
         step[Kind::Other as usize] = if state == OTHER { OTHER + 1 } else { OTHER | TOKEN };
-        // A second blank makes a token of both, a third none.
+        // A second blank makes one token with the first; a third adds none.
         step[Kind::Blank as usize] = match state {
             ONE_BLANK => WHITE | TOKEN,
             WHITE => WHITE,

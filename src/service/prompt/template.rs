@@ -1,4 +1,4 @@
-//! The templates of `stdlib/prompt/`, which are part of the program. They put values between words and alter none.
+//! The templates of `stdlib/prompt/`, which are part of the program. They insert values unaltered.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -9,9 +9,9 @@ use crate::base::error::{Code, Error};
 /// A template.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Template {
-    /// All of a prompt.
+    /// The whole prompt.
     Prompt,
-    /// What stands in it between fences.
+    /// A verbatim block in it.
     Block,
     /// A directive of that name.
     Directive(&'static str),
@@ -25,11 +25,11 @@ const SOURCES: &[(&str, &str)] = &[
     ("prompt", include_str!("../../../stdlib/prompt/prompt.jinja")),
 ];
 
-/// What the names of directives begin with.
+/// The prefix of the names of directives.
 const DIRECTIVES: &str = "directives/";
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    // Without filters, and without escapes for some other language.
+    // Without filters, and without escapes of another language.
     let mut templates = Environment::empty();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -41,7 +41,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 impl Template {
-    /// The template with these values in it.
+    /// Renders the template with these values.
     pub(super) fn render(self, values: BTreeMap<&'static str, Value>) -> Result<String, Error> {
         let name = match self {
             Template::Prompt => "prompt".to_owned(),

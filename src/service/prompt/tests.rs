@@ -1,4 +1,4 @@
-//! Prompts from the outside: what stands where, that nothing is altered, and what is refused.
+//! Tests of prompts from the outside: the order of parts, their verbatim contents, and refusals.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn refused(value: Value, field: &str, hint: &str) {
     assert!(hint.is_empty() || error.hint_text().is_some_and(|text| text.contains(hint)), "{error:?}");
 }
 
-/// What stands between the fences of a text's blocks, by title, cut out by what the text itself says.
+/// The contents of a text's blocks, by title, cut out by the text's own lengths.
 fn cut(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = text;
