@@ -1,14 +1,14 @@
-//! Time: the only reader of clocks. What it gives goes into fields that no decision and no patch hash covers.
+//! Time: the only reader of clocks. Its values go into fields that no decision and no patch hash covers.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Where a run takes its time from.
+/// The source of a run's time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     /// The system's clock.
     #[default]
     System,
-    /// Always the same moment, in milliseconds since 1970: for tests.
+    /// A fixed moment, in milliseconds since 1970: for tests.
     Fixed(u64),
 }
 
@@ -56,7 +56,7 @@ pub fn parse_http(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, day, month, year, time, "GMT"] = words[..] else { return None };
-    // Longer numbers would be too large to be computed with.
+    // Longer numbers would overflow the computation.
     if (day.len(), year.len(), time.len()) != (2, 4, 8) {
         return None;
     }
@@ -67,7 +67,7 @@ pub fn parse_http(text: &str) -> Option<u64> {
     Some((days * 86_400 + hour * 3600 + minute * 60 + second) * 1000)
 }
 
-/// Days from 1970-01-01 to a day, the inverse of [`civil`]; none for one before, or that no month has.
+/// Days from 1970-01-01 to a day, the inverse of [`civil`]; none for an earlier or invalid day.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let is_day = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
     let year = if month <= 2 { year.checked_sub(1)? } else { year };
@@ -95,12 +95,12 @@ fn system_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Measures how long something takes.
+/// Measures durations.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts to measure.
+    /// Starts a measurement.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
     pub fn start() -> Self {
         Stopwatch(Instant::now())

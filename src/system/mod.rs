@@ -1,6 +1,6 @@
 //! The sole owners of one effect each: the tree, locks, processes, sockets, time, git, and the formats that they read.
 //!
-//! Nothing here knows a run, its record or a script.
+//! Nothing here knows runs, records or scripts.
 
 pub mod clock;
 pub mod git;

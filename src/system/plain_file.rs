@@ -1,6 +1,6 @@
-//! Opens files of nrv's own that somebody else may have put there, with a repository or an archive: plain files only.
+//! Opens nrv's own files, which a repository or an archive may have planted: plain files only.
 //!
-//! A pipe would be waited for, a device could have no end, and a link leads elsewhere. The user's tree is read by `workspace`.
+//! A pipe would block, a device could be endless, and a link leads elsewhere. `workspace` reads the user's tree.
 
 use std::{
     fs::{File, OpenOptions},
@@ -24,7 +24,7 @@ pub fn open_beneath(folder: &Path, name: &str) -> io::Result<File> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     loop {
         match rustix::fs::openat2(&folder, name, READ, Mode::empty(), resolve) {
-            // The kernel asks for another try when something was renamed meanwhile.
+            // The kernel asks for another try if something was renamed meanwhile.
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(Errno::LOOP) => return Err(io::Error::other("a link leads there")),
             Err(Errno::XDEV) => return Err(io::Error::other("the name leads out of the folder")),
@@ -41,7 +41,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a plain file for writing that has no other name, also one that is made, with the mode 0600; a link is an error.
+/// Opens or creates a plain file without other names for writing; a new one has the mode 0600. A link is an error.
 #[expect(clippy::disallowed_methods, reason = "files of records are opened here for `ledger`, which writes them")]
 pub fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -49,7 +49,7 @@ pub fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     if file.metadata()?.nlink() == 1 { Ok(file) } else { Err(io::Error::other("the file has another name")) }
 }
 
-/// All bytes of a plain file; one that is longer than [`LONGEST`] is an error.
+/// All bytes of a plain file; a file longer than [`LONGEST`] is an error.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     all(&open(path)?, LONGEST)
 }

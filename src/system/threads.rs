@@ -1,4 +1,4 @@
-//! Threads: started, or an error that says that the machine has no more of them. `std::thread::spawn` would end the program then.
+//! Starts threads, or reports that the machine has no more of them; `std::thread::spawn` would end the program then.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Re
     Builder::new().spawn(work).map_err(|error| refused(&error))
 }
 
-/// Starts up to so many threads that help whoever waits for them; fewer if there are no more. Who asks has to work too.
+/// Starts up to `most` helper threads, fewer if there are no more. The caller has to work too.
 pub fn helpers<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     most: usize,
@@ -22,12 +22,13 @@ pub fn helpers<'scope, T: Send + 'scope>(
     (0..most).map_while(|_| Builder::new().spawn_scoped(scope, work.clone()).ok()).collect()
 }
 
-/// How many of so many threads could be started now; `io` if none could. For what starts threads and does not look whether there are any.
+/// The number of threads that could be started now, `most` at most; `io` if none could. For libraries that start threads
+/// without checking the result.
 pub fn available(most: usize) -> Result<usize, Error> {
     let count = std::thread::scope(|scope| {
         let (held, end) = mpsc::channel::<()>();
         let end = Arc::new(Mutex::new(end));
-        // All of them wait until the last one was tried.
+        // All of them wait until the last start was tried.
         let started = helpers(scope, most.max(1), move || drop(end.lock().map(|end| end.recv()))).len();
         drop(held);
         started
@@ -35,7 +36,7 @@ pub fn available(most: usize) -> Result<usize, Error> {
     if count == 0 { Err(none_left()) } else { Ok(count) }
 }
 
-/// The error where not one helper could be started.
+/// The error if not one helper could be started.
 pub fn none_left() -> Error {
     refused(&io::Error::from(io::ErrorKind::WouldBlock))
 }

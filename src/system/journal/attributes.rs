@@ -1,6 +1,6 @@
-//! What a file has beside its bytes: owner, extended attributes (access lists among them), permission bits.
+//! The attributes of a file: owner, extended attributes (access lists among them), permission bits.
 //!
-//! A file that takes another's place takes these over, so that nobody gains or loses access to it.
+//! A file that replaces another takes these over, so that nobody gains or loses access to it.
 
 use std::{fs::File, os::fd::BorrowedFd};
 
@@ -14,10 +14,10 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// Attributes that only the system may set; a file does without them where it refuses.
+/// Attributes that only the system may set; a file lacks them if the system refuses.
 const PRIVILEGED: [&[u8]; 2] = [b"security.", b"trusted."];
 
-/// Gives a new file the owner, extended attributes and mode of another one; a link has no attributes to give.
+/// Gives a new file the owner, extended attributes and mode of another one; a link has no attributes to copy.
 ///
 /// `unwritable` if an attribute or the mode can't be kept. Owners are kept as far as this user may.
 pub(super) fn imitate(
@@ -35,7 +35,7 @@ pub(super) fn imitate(
     if owner != (new.st_uid, new.st_gid) {
         let group = Some(Gid::from_raw(owner.1));
         let both = rustix::fs::fchown(to, Some(Uid::from_raw(owner.0)), group);
-        // Who may not give a file away may still give it to a group of their own.
+        // A user who may not change the owner may still set one of their own groups.
         match both.or_else(|_| rustix::fs::fchown(to, None, group)) {
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(failed("owner", errno)),
@@ -44,11 +44,11 @@ pub(super) fn imitate(
     if let Some(from) = from {
         copy_extended(from, to).map_err(|errno| failed("extended attributes", errno))?;
     }
-    // Last, since writing and changing the owner take bits away.
+    // Last, since writing and changing the owner clear bits.
     set_mode(to, mode, path)
 }
 
-/// Gives a link to an owner, as far as this user may.
+/// Changes the owner of a link, as far as this user may.
 pub(super) fn give(
     folder: BorrowedFd<'_>,
     name: &str,
@@ -62,7 +62,7 @@ pub(super) fn give(
     }
 }
 
-/// Sets permission bits and makes sure that the file has them.
+/// Sets permission bits and checks that the file has them.
 pub(super) fn set_mode(file: &File, mode: u32, path: &RepoPath) -> Result<(), Error> {
     let failed = |why: String| {
         Error::new(Code::Unwritable, format!("the mode {mode:04o} of `{path}` can't be kept{why}"))
@@ -85,7 +85,7 @@ fn copy_extended(from: &File, to: &File) -> Result<(), Errno> {
             names.resize(MOST_NAMES, 0);
             rustix::fs::flistxattr(from, names.as_mut_slice())?
         }
-        // Some file systems know none.
+        // Some file systems support none.
         Err(Errno::NOTSUP) => 0,
         length => length?,
     };

@@ -1,4 +1,4 @@
-//! Two names that differ by case alone may be one file, on some file systems in some folders.
+//! Detects names that differ by case alone, which may be one file on some file systems.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// Refuses two targets that are one file. Two that are both to be made are told apart when they are: only one of them finds its
-/// place free.
+/// Refuses two targets that are one file. Two new targets are told apart at their creation: only one of them finds its place
+/// free.
 pub fn check(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
     for (one, other) in alike(targets.iter().map(|target| target.path)) {
         let identity = |path| workspace.stat(path).map(|found| found.map(|found| found.identity));

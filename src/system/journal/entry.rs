@@ -1,4 +1,4 @@
-//! What a transaction leaves in the run's folder: its intent and commit mark below `journal/`, its pack below `packs/`.
+//! The files of a transaction in the run's folder: intent and commit mark below `journal/`, the pack below `packs/`.
 #![expect(clippy::disallowed_methods, reason = "this file owns the journal's own files, below the run's folder")]
 
 use std::{
@@ -24,27 +24,27 @@ use crate::{
     system::{plain_file, workspace::Workspace},
 };
 
-/// What a transaction is about to do, on disk before it does anything.
+/// The plan of a transaction, on disk before it does anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Intent {
-    /// Which tree and run it belongs to: the inodes of the root and of the run's folder. A journal that came with a
-    /// repository or was copied somewhere else is not acted upon.
+    /// The inodes of the root and of the run's folder, which identify tree and run. A journal that came with a repository, or
+    /// was copied from elsewhere, is ignored.
     pub(super) place: [u64; 2],
     /// True if the transaction undoes others.
     pub(super) undoes: bool,
     /// The transaction's name, unique in its run.
     pub(super) transaction: String,
-    /// Where in the run.
+    /// The position in the run.
     pub(super) position: String,
     /// The files, in the order of their paths.
     pub(super) entries: Vec<Entry>,
-    /// Folders that are made for new files, outermost first.
+    /// New folders for new files, outermost first.
     pub(super) folders: Vec<RepoPath>,
-    /// Temporary names begin with this; entry `n` has `{prefix}{n}` beside its target, if it has one.
+    /// The prefix of temporary names; entry `n` has `{prefix}{n}` beside its target, if it has one.
     pub(super) prefix: String,
     /// True if post-images are staged beside their targets and pre-images are copies: the pack is on another file system.
-    /// Otherwise a post-image is staged in the pack, where it changes places with its target.
+    /// Otherwise a post-image is staged in the pack, and is exchanged with its target.
     pub(super) apart: bool,
 }
 
@@ -55,13 +55,13 @@ impl Intent {
     }
 }
 
-/// What a committed transaction did; `packs/<transaction>/manifest.json`.
+/// The changes of a committed transaction; `packs/<transaction>/manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The transaction's name, unique in its run.
     pub transaction: String,
-    /// Where in the run.
+    /// The position in the run.
     pub position: String,
     /// The files; the pre-image of entry `n` is `packs/<transaction>/pre/<n>`.
     pub entries: Vec<Entry>,
@@ -100,7 +100,7 @@ impl<'a> Files<'a> {
         self.pre_images().join(index.to_string())
     }
 
-    /// Writes the intent. It is there whole or not at all; `wait` makes sure that it is there, before the tree is touched.
+    /// Writes the intent, all or nothing; `wait` syncs it before the tree is touched.
     pub(super) fn write_intent(&self, intent: &Intent, wait: bool) -> Result<(), Error> {
         let text = serde_json::to_vec(intent).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let path = self.intent();
@@ -122,7 +122,7 @@ impl<'a> Files<'a> {
         sync_folder(path)
     }
 
-    /// Adds to the pack what describes the transaction. It is synced together with the staged files.
+    /// Adds the description of the transaction to the pack. It is synced together with the staged files.
     pub(super) fn write_pack(&self, intent: &Intent, patch: &[u8]) -> Result<(), Error> {
         let pack = self.pack();
         let manifest = Manifest {
@@ -133,7 +133,7 @@ impl<'a> Files<'a> {
         let text = serde_json::to_vec(&manifest).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         self.faults.before("write patch")?;
         write_new(&pack.join("patch"), patch)?;
-        // The manifest says that everything is staged, so that it must not be there in part.
+        // The manifest means that everything is staged, so that it must not exist in part.
         let new = pack.join("manifest.new");
         self.faults.before("write manifest")?;
         write_new(&new, &text)?;
@@ -159,23 +159,23 @@ impl<'a> Files<'a> {
             self.sync_folder(&path)
         };
         write().inspect_err(|_| {
-            // A mark that may not last must not turn the undoing that follows into a finish.
+            // A mark that may not last must not turn the following undo into a finish.
             let _ = fs::remove_file(&path);
         })
     }
 
-    /// True if everything was staged: from then on temporary files are whole.
+    /// True if everything was staged: from then on temporary files are complete.
     pub(super) fn is_staged(&self) -> bool {
         self.pack().join("manifest.json").exists()
     }
 
-    /// Removes what the pack has for an entry; it may be gone already.
+    /// Removes the pack's file for an entry; it may be gone already.
     pub(super) fn forget(&self, index: usize) -> Result<(), Error> {
         self.faults.before("forget")?;
         remove_if_there(&self.pre_image(index))
     }
 
-    /// Takes the commit mark back: the transaction is to be undone.
+    /// Removes the commit mark: the transaction is to be undone.
     pub(super) fn remove_mark(&self) -> Result<(), Error> {
         let path = self.mark();
         if !path.exists() {
@@ -196,7 +196,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Removes intent and mark: the transaction is over. The intent goes first, so that a mark never stands for nothing.
+    /// Removes intent and mark: the transaction is over. The intent goes first, so that no mark lasts without an intent.
     pub(super) fn remove_entry(&self) -> Result<(), Error> {
         self.faults.before("remove intent")?;
         remove_if_there(&self.intent())?;
@@ -204,7 +204,7 @@ impl<'a> Files<'a> {
         remove_if_there(&self.mark())
     }
 
-    /// What the pack has for an entry; none if it has nothing.
+    /// The stamp of the pack's file for an entry; none if there is no file.
     pub(super) fn stamp(&self, index: usize) -> Result<Option<Stamp>, Error> {
         let path = self.pre_image(index);
         let read = || {
@@ -223,7 +223,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The transactions of a run that are not settled, in the order of their names.
+/// The open transactions of a run, in the order of their names.
 pub fn open_transactions(run_folder: &Path) -> Result<Vec<String>, Error> {
     let folder = run_folder.join("journal");
     let mut names = Vec::new();
@@ -239,7 +239,7 @@ pub fn open_transactions(run_folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Clears what a crash left of entries that mean nothing any more: intents that were not written whole, marks without one.
+/// Removes meaningless leftovers of a crash: incomplete intents, and marks without an intent.
 pub fn sweep(run_folder: &Path) -> Result<(), Error> {
     let folder = run_folder.join("journal");
     for item in walkdir::WalkDir::new(&folder).min_depth(1).max_depth(1) {
@@ -253,7 +253,7 @@ pub fn sweep(run_folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads an intent; none if there is none any more. One that can't be read is `record_damaged`: who knows what was done.
+/// Reads an intent; none if there is none any more. An unreadable one is `record_damaged`: the state of the tree is unknown.
 pub(super) fn read_intent(files: &Files<'_>) -> Result<Option<Intent>, Error> {
     let path = files.intent();
     let text = match plain_file::read(&path) {
@@ -268,7 +268,7 @@ pub(super) fn read_intent(files: &Files<'_>) -> Result<Option<Intent>, Error> {
     intent.map(Some).map_err(|error| distrusted(&path, &format!("can't be read: {error}")))
 }
 
-/// The error for a journal that must not be acted upon.
+/// The error for an untrusted journal.
 pub(super) fn distrusted(path: &Path, why: &str) -> Error {
     Error::new(Code::RecordDamaged, format!("the journal file `{}` {why}", path.display()))
         .hint("nothing was touched; the files before the change are in `packs` of that run, for you to compare")
@@ -279,14 +279,14 @@ pub(super) fn device(folder: &Path) -> Result<u64, Error> {
     fs::metadata(folder).map(|found| found.dev()).map_err(|error| failed(folder, &error))
 }
 
-/// The inodes of the tree's root and of the run's folder: what was written elsewhere has others.
+/// The inodes of the tree's root and of the run's folder: a journal from elsewhere has others.
 pub fn place(workspace: &Workspace, run_folder: &Path) -> Result<[u64; 2], Error> {
     let root = fs::metadata(workspace.root()).map_err(|error| failed(workspace.root(), &error))?;
     let run = fs::metadata(run_folder).map_err(|error| failed(run_folder, &error))?;
     Ok([root.ino(), run.ino()])
 }
 
-/// True if the transaction's commit mark is there: it is to be finished, not undone.
+/// True if the transaction's commit mark exists: it is to be finished, not undone.
 pub fn is_committed(run_folder: &Path, transaction: &str) -> bool {
     Files::new(run_folder, transaction, &NoFaults).mark().exists()
 }
@@ -304,7 +304,7 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Waits until the name of a file is on the disk.
+/// Syncs the folder of a file to the disk.
 fn sync_folder(path: &Path) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(path);
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| failed(path, &error))

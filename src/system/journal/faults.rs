@@ -1,14 +1,14 @@
-//! Where a transaction may fail or be cut off: before every step that changes something on a disk.
+//! The points where a transaction may fail or be interrupted: before every step that changes a disk.
 
 use crate::base::error::Error;
 
-/// Asked before every step; an error stops there, as a failing disk would.
+/// Called before every step; an error stops there, like a failing disk.
 pub trait Faults: Sync {
-    /// Fails the step of that name, or lets it be taken.
+    /// Fails the step of that name, or permits it.
     fn before(&self, step: &'static str) -> Result<(), Error>;
 }
 
-/// Nothing fails but what the system refuses.
+/// No faults but the system's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFaults;
 

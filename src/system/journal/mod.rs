@@ -1,9 +1,9 @@
 //! Transactions over the user's tree: all or nothing, at any instant. The only writer of the tree.
 //!
-//! `intent` → `prepare` (pre-images hashed, post-images staged in the pack) → one sync → `commit` (each target changes places
-//! with its successor, so that the pre-image is in the pack then) → a sync → commit mark. The caller appends the outcome to the
-//! run's record and then calls [`Journal::settle`]. A crash before the commit mark is undone by [`Journal::recover`], one
-//! after it is finished.
+//! `intent` → `prepare` (pre-images hashed, post-images staged in the pack) → one sync → `commit` (each target is exchanged
+//! with its successor, which leaves the pre-image in the pack) → a sync → commit mark. The caller appends the outcome to the
+//! run's record and then calls [`Journal::settle`]. [`Journal::recover`] undoes a transaction that crashed before its commit
+//! mark, and finishes one that crashed after it.
 
 mod attributes;
 mod case;
@@ -36,7 +36,7 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// Makes a folder whose contents are no part of the tree, with those above it. No transaction takes it back.
+/// Makes a folder outside of the tree's contents, with its parents. No transaction removes it.
 pub fn make_scratch(workspace: &Workspace, path: &RepoPath) -> Result<(), Error> {
     let above: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
     above.iter().rev().try_for_each(|folder| tree::make_folder(workspace, folder, &NoFaults))
@@ -58,14 +58,14 @@ impl<'a> Journal<'a> {
         Journal { workspace, run_folder, faults: &NoFaults, stop: None }
     }
 
-    /// The same journal, whose transactions stop while they prepare files as soon as the flag is true; `cancelled`. Those that undo
-    /// others go on.
+    /// The same journal, whose transactions stop with `cancelled` during preparation once the flag is true. Transactions that
+    /// undo others continue.
     #[must_use]
     pub fn with_stop(self, stop: &'a AtomicBool) -> Self {
         Journal { stop: Some(stop), ..self }
     }
 
-    /// The same journal, which fails where it is told to.
+    /// The same journal, with injected faults.
     #[must_use]
     pub fn with_faults(self, faults: &'a dyn Faults) -> Self {
         Journal { faults, ..self }

@@ -1,4 +1,4 @@
-//! What happens to one name in an open folder: looked at, read, written, moved, removed. Links are never followed.
+//! Operations on one name in an open folder: look, read, write, move, remove. Links are never followed.
 
 use std::{
     fs::File,
@@ -27,11 +27,11 @@ use crate::{
 pub(super) struct Place<'a> {
     pub(super) folder: BorrowedFd<'a>,
     pub(super) name: &'a str,
-    /// The file that it is about; errors name it.
+    /// The file that it belongs to; errors name it.
     pub(super) path: &'a RepoPath,
 }
 
-/// What is seen of a file from outside; two looks that are equal mean that nobody touched it in between.
+/// The metadata of a file; two equal looks mean that nobody touched it in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     /// Kind, mode, length, times, identity.
@@ -44,25 +44,25 @@ impl Look {
         Look { metadata: Metadata::of(stat), owner: (stat.st_uid, stat.st_gid) }
     }
 
-    /// True if it is the same file with the same bytes, as far as can be seen; it may have been renamed.
+    /// True if it is the same file with the same bytes, by the metadata; it may have been renamed.
     pub(super) fn is_same_file(&self, other: &Look) -> bool {
         let seen = |look: &Look| (look.metadata.identity, look.metadata.length, look.metadata.modified_ns);
         seen(self) == seen(other)
     }
 }
 
-/// A file as it was when it was read.
+/// A file at the time of its reading.
 pub(super) struct Original {
     /// None for a symbolic link, which is never opened.
     file: Option<File>,
-    /// What it looked like before it was read.
+    /// Its metadata before it was read.
     pub(super) look: Look,
     /// The hash of its bytes, or of a link's target.
     pub(super) sha256: Sha256,
 }
 
 impl Place<'_> {
-    /// What stands here; none if nothing does.
+    /// The metadata of the file here; none if there is no file.
     pub(super) fn look(self) -> Result<Option<Look>, Error> {
         match rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Look::of(&stat))),
@@ -71,7 +71,7 @@ impl Place<'_> {
         }
     }
 
-    /// Reads and hashes what stands here; none if nothing does.
+    /// Reads and hashes the file here; none if there is no file.
     pub(super) fn read(self, buffer: &mut Vec<u8>) -> Result<Option<Original>, Error> {
         // Without NONBLOCK, opening a pipe would wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -95,7 +95,7 @@ impl Place<'_> {
         Ok(Some(Original { file: None, look, sha256: Sha256::of(&target) }))
     }
 
-    /// The target of a symbolic link; none if something else stands here.
+    /// The target of the symbolic link here; none for anything else.
     fn target(self) -> Result<Option<Vec<u8>>, Error> {
         match rustix::fs::readlinkat(self.folder, self.name, Vec::new()) {
             Ok(target) => Ok(Some(target.into_bytes())),
@@ -104,7 +104,7 @@ impl Place<'_> {
         }
     }
 
-    /// Writes a file or link here, where nothing may be; like the one that it is to replace if there is one.
+    /// Writes a file or link here, where nothing may exist, with the attributes of the one that it replaces.
     pub(super) fn stage(self, content: &Content, like: Option<&Original>, faults: &dyn Faults) -> Result<(), Error> {
         if content.is_link() {
             return self.make_link(&content.bytes, like.map(|like| like.look.owner), faults);
@@ -136,7 +136,7 @@ impl Place<'_> {
         owner.map_or(Ok(()), |owner| attributes::give(self.folder, self.name, owner, self.path))
     }
 
-    /// Copies a file or link that was read to here, with what belongs to it.
+    /// Copies a file or link to this place, with its attributes.
     pub(super) fn copy_from(self, from: Place<'_>, original: &Original, faults: &dyn Faults) -> Result<(), Error> {
         let Some(file) = &original.file else {
             let target = from.target()?.ok_or_else(|| stale(self.path, "changed while it was kept"))?;
@@ -150,7 +150,7 @@ impl Place<'_> {
         attributes::imitate((Some(file), original.look.owner), &copy, original.look.metadata.mode, self.path)
     }
 
-    /// Moves what stands here to another name, where nothing may be. False if that can't be done between these folders.
+    /// Moves the file here to another name, where nothing may exist. False if that can't be done between these folders.
     pub(super) fn move_to_free(self, to: Place<'_>, faults: &dyn Faults) -> Result<bool, Error> {
         faults.before("move")?;
         match rustix::fs::renameat_with(self.folder, self.name, to.folder, to.name, RenameFlags::NOREPLACE) {
@@ -161,14 +161,14 @@ impl Place<'_> {
         }
     }
 
-    /// Moves what stands here to another name, and whatever stands there is gone.
+    /// Moves the file here to another name, and replaces any file there.
     pub(super) fn move_over(self, to: Place<'_>, faults: &dyn Faults) -> Result<(), Error> {
         faults.before("move over")?;
         rustix::fs::renameat(self.folder, self.name, to.folder, to.name)
             .map_err(|errno| self.refused("can't be replaced", errno))
     }
 
-    /// Lets what stands at two names change places. False if that can't be done between these folders or on this file system.
+    /// Exchanges the files at two names. False if that can't be done between these folders or on this file system.
     pub(super) fn exchange(self, other: Place<'_>, faults: &dyn Faults) -> Result<bool, Error> {
         faults.before("exchange")?;
         match rustix::fs::renameat_with(self.folder, self.name, other.folder, other.name, RenameFlags::EXCHANGE) {
@@ -178,7 +178,7 @@ impl Place<'_> {
         }
     }
 
-    /// Removes what stands here; it may be gone already.
+    /// Removes the file here; it may be gone already.
     pub(super) fn remove(self, faults: &dyn Faults) -> Result<(), Error> {
         faults.before("remove")?;
         match rustix::fs::unlinkat(self.folder, self.name, AtFlags::empty()) {
@@ -192,16 +192,16 @@ impl Place<'_> {
     }
 }
 
-/// A name in a folder that is about some file.
+/// A name in a folder, which belongs to some file.
 pub(super) fn place<'a>(folder: &'a impl AsFd, name: &'a str, path: &'a RepoPath) -> Place<'a> {
     Place { folder: folder.as_fd(), name, path }
 }
 
-/// The hash of a file, read through a buffer that is used again.
+/// The hash of a file, read through a reused buffer.
 fn hash(mut file: &File, length: i64, buffer: &mut Vec<u8>) -> std::io::Result<Sha256> {
     buffer.resize(BUFFER, 0);
     let first = file.read(buffer)?;
-    // One that grows meanwhile is noticed before it is replaced.
+    // A file that grows meanwhile is noticed before it is replaced.
     if first < BUFFER && i64::try_from(first) == Ok(length) {
         return Ok(Sha256::of(&buffer[..first]));
     }
@@ -212,7 +212,7 @@ fn hash(mut file: &File, length: i64, buffer: &mut Vec<u8>) -> std::io::Result<S
 /// Most files of a tree are smaller.
 const BUFFER: usize = 1 << 17;
 
-/// The error for a file that is not what it should be.
+/// The error for a file that changed.
 pub(super) fn stale(path: &RepoPath, what: &str) -> Error {
     Error::new(Code::StalePreimage, format!("`{path}` {what}")).detail("path", path.as_str()).hint("propose again")
 }
@@ -224,7 +224,7 @@ fn unwritten(path: &RepoPath, what: &str, error: &std::io::Error) -> Error {
     }
 }
 
-/// The error for what the system refused.
+/// The error for an operation that the system refused.
 pub(super) fn refused(path: &RepoPath, what: &str, errno: Errno) -> Error {
     let error = Error::new(Code::Io, format!("`{path}` {what}: {errno}")).detail("path", path.as_str());
     match errno {

@@ -1,4 +1,4 @@
-//! Can a transaction do its work here? Every operation that it needs is tried, in folders that are gone afterwards.
+//! Probes the file system for every operation that a transaction needs, in temporary folders.
 
 use std::{ffi::OsString, fs::File, io::Write, os::fd::AsFd, path::Path};
 
@@ -10,20 +10,20 @@ use tempfile::TempDir;
 
 use crate::base::{error::Error, path::protected::TEMPORARY};
 
-/// What a file system can do.
+/// The abilities of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
     /// Its type, such as `ext4`; a hexadecimal number if it has no name here.
     pub name: String,
-    /// Why nrv's promises may not hold on it; none if they do.
+    /// The reason that nrv's promises may not hold on it; none if they do.
     pub doubt: Option<&'static str>,
-    /// Bytes that the user may still write.
+    /// The number of bytes that the user may still write.
     pub free: u64,
-    /// Opening a file beneath a folder, with no link on the way.
+    /// Opening a file beneath a folder, without following links on the way.
     pub open_beneath: Result<(), String>,
-    /// Letting two files change places.
+    /// Exchanging two files.
     pub exchange: Result<(), String>,
-    /// Making a file appear only where none is.
+    /// Creating a file only where none exists.
     pub no_replace: Result<(), String>,
     /// Moving a file of the tree into the records.
     pub into_records: Result<(), String>,
@@ -33,7 +33,7 @@ const OVER_NETWORK: &str = "other machines may change files unseen, and what is 
 const LAYERED: &str = "what is below the upper layer changes its identity when it is first written";
 const IN_USER_SPACE: &str = "what it promises depends on the program that serves it";
 
-/// Types of file systems by their magic numbers, and what is doubtful about them.
+/// Types of file systems by their magic numbers, with doubts about them.
 const TYPES: &[(i64, &str, Option<&str>)] = &[
     (0xEF53, "ext4", None),
     (0x5846_5342, "xfs", None),
@@ -58,8 +58,8 @@ const TYPES: &[(i64, &str, Option<&str>)] = &[
     (0x2011_BAB0, "exfat", Some("it keeps neither modes nor hard links")),
 ];
 
-/// Tries everything in a temporary folder of the tree; moves are tried from there into the folder of the records, if there
-/// is one. An error means that no folder can be made.
+/// Tries everything in a temporary folder of the tree. Moves go from there into the folder of the records, if there is one. An
+/// error means that no folder can be made.
 pub fn probe(tree: &Path, records: Option<&Path>) -> Result<FileSystem, Error> {
     let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(tree);
     let inside = made.map_err(|error| Error::io(format!("no folder can be made in `{}`", tree.display()), &error))?;
@@ -79,7 +79,7 @@ pub fn probe(tree: &Path, records: Option<&Path>) -> Result<FileSystem, Error> {
     })
 }
 
-/// Writes a file that has no name into a folder.
+/// Writes a nameless file into a folder.
 pub fn try_writing(folder: &Path) -> Result<(), Error> {
     let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(b"x"));
     written.map_err(|error| Error::io(format!("`{}` can't be written", folder.display()), &error))
@@ -88,7 +88,7 @@ pub fn try_writing(folder: &Path) -> Result<(), Error> {
 struct Trials {
     tree: File,
     records: File,
-    /// A name that nothing in the records has.
+    /// A name that does not occur in the records.
     kept: OsString,
 }
 

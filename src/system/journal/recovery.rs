@@ -1,7 +1,7 @@
 //! After a crash: undo a transaction without a commit mark, finish one with it.
 //!
-//! Every step may be repeated, so that recovery may crash as well. Only a process that holds the lease of the run that
-//! owned the transaction may call it.
+//! Every step may be repeated, so that recovery may crash as well. Only a process that holds the lease of the transaction's run
+//! may call it.
 
 use super::{
     Journal,
@@ -16,7 +16,7 @@ use crate::base::{
     path::{RepoPath, protected},
 };
 
-/// What became of an open transaction.
+/// The result of a recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// True if it was committed; false if it was undone.
@@ -25,33 +25,33 @@ pub struct Recovered {
     pub undoes: bool,
     /// Its files; empty if it had not begun.
     pub entries: Vec<Entry>,
-    /// Where in the run it belongs.
+    /// The position in the run.
     pub position: String,
-    /// Files that somebody else changed meanwhile: what they wrote is there.
+    /// Files that somebody else changed meanwhile: their content stays.
     pub foreign: Vec<RepoPath>,
 }
 
-/// What was found of one entry.
+/// The state of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// It was never replaced, or is back already: only what was staged is to be removed.
+    /// It was never replaced, or is restored already: only the staged file must be removed.
     Untouched,
-    /// It was replaced, and what was there lies in the pack or beside it.
+    /// It was replaced, and its pre-image is in the pack or beside it.
     Replaced,
-    /// It was made where nothing was.
+    /// It was created where no file was.
     Made,
-    /// As it was replaced, somebody saved other content; that came out.
+    /// Somebody saved other content just as it was replaced; that content was taken out.
     Caught,
     /// Somebody changed it after it had been replaced.
     Foreign,
-    /// It was replaced, and what was there is not to be found.
+    /// It was replaced, and its pre-image is missing.
     Lost,
 }
 
 impl Journal<'_> {
-    /// Recovers one open transaction of the run. Its outcome is to be recorded, then [`Journal::settle`] is due.
+    /// Recovers one open transaction of the run. The caller then records its outcome, and calls [`Journal::settle`].
     ///
-    /// `record_damaged` if the journal is not to be trusted or a pre-image is not what it was; then it stays open.
+    /// `record_damaged` if the journal is not to be trusted or a pre-image has changed; then it stays open.
     pub fn recover(&self, transaction: &str) -> Result<Recovered, Error> {
         let files = self.files(transaction);
         let Some(intent) = read_intent(&files)? else { return Ok(Recovered::default()) };
@@ -71,7 +71,7 @@ impl Journal<'_> {
             match self.restore(&files, &intent, index) {
                 Ok(true) => {}
                 Ok(false) => recovered.foreign.push(intent.entries[index].path.clone()),
-                // One file that can't be put back must not keep the others from it.
+                // A file that can't be restored must not keep the others from it.
                 Err(error) => failure = Some(error),
             }
         }
@@ -102,7 +102,7 @@ impl Journal<'_> {
         Ok(recovered)
     }
 
-    /// Removes the pack of a transaction that was undone and that no record names. What could not be put back stays.
+    /// Removes the pack of an undone transaction that no record names. Files that could not be restored stay.
     pub fn discard(&self, transaction: &str, recovered: &Recovered) -> Result<(), Error> {
         if recovered.committed || !recovered.foreign.is_empty() {
             return Ok(());
@@ -110,7 +110,7 @@ impl Journal<'_> {
         self.files(transaction).remove_pack()
     }
 
-    /// A journal says which files to move where, so that one from elsewhere must not be believed.
+    /// A journal names files to move, so that a foreign one must not be trusted.
     fn check_intent(&self, files: &Files<'_>, transaction: &str, intent: &Intent) -> Result<(), Error> {
         let path = files.intent();
         if intent.place != entry::place(self.workspace, self.run_folder)? {
@@ -126,10 +126,10 @@ impl Journal<'_> {
         }
     }
 
-    /// Brings one file back to what it was. False if somebody else changed it after it had been replaced.
+    /// Restores one file. False if somebody else changed it after it had been replaced.
     fn restore(&self, files: &Files<'_>, intent: &Intent, index: usize) -> Result<bool, Error> {
         let entry = &intent.entries[index];
-        // Whoever saves after this look is noticed when the file is put back.
+        // A later save is noticed when the file is restored.
         let seen = self.look(&entry.path)?;
         let found = self.find(files, intent, index)?;
         let brought_back = match found {
@@ -157,7 +157,7 @@ impl Journal<'_> {
         if is_foreign {
             return Ok(false);
         }
-        // What the pack has of it is not needed any more.
+        // The pack's copy of it is not needed any more.
         files.forget(index).map(|()| found != Found::Caught)
     }
 
@@ -168,7 +168,7 @@ impl Journal<'_> {
         }
     }
 
-    /// Removes a file that was made; `stale_preimage` if it is not the one that was seen.
+    /// Removes a new file; `stale_preimage` if it is not the one that was seen.
     fn take_back_made(&self, intent: &Intent, index: usize, seen: Option<&Look>) -> Result<(), Error> {
         let (path, temporary) = (&intent.entries[index].path, intent.temporary(index));
         let mut folders = Folders::of(self.workspace);
@@ -179,7 +179,7 @@ impl Journal<'_> {
         take_away(at, beside, seen, self.faults).map(drop)
     }
 
-    /// Tells from what stands at the target, beside it and in the pack how far the entry came.
+    /// Determines the state of the entry from the files at the target, beside it and in the pack.
     fn find(&self, files: &Files<'_>, intent: &Intent, index: usize) -> Result<Found, Error> {
         let entry = &intent.entries[index];
         let now = tree::stamp(self.workspace, &entry.path)?;
@@ -190,7 +190,7 @@ impl Journal<'_> {
         let Some(before) = entry.before else {
             let made = now == entry.after;
             let waiting = beside.is_some() && beside == entry.after;
-            // Made by us and by nobody else: what was staged is gone from its place.
+            // Only this transaction made it: the staged file is gone from its place.
             return Ok(match (made, waiting) {
                 (true, _) => Found::Made,
                 (false, true) => Found::Untouched,
@@ -210,14 +210,14 @@ impl Journal<'_> {
                 (None, false) => Found::Lost,
             }
         } else if !intent.apart && aside.is_none() {
-            // What is to be removed is still there, with other content.
+            // The file to remove is still there, with other content.
             Found::Untouched
         } else {
             Found::Foreign
         })
     }
 
-    /// Puts what came out of a target's place back into it; `stale_preimage` if something else stands there than was seen.
+    /// Restores a pre-image; `stale_preimage` if the present file is not the one that was seen.
     fn put_back(&self, files: &Files<'_>, intent: &Intent, index: usize, seen: Option<&Look>) -> Result<(), Error> {
         let entry = &intent.entries[index];
         for folder in tree::missing_folders(self.workspace, &entry.path)? {
@@ -250,13 +250,13 @@ impl Journal<'_> {
     }
 }
 
-/// The temporary name under which a pre-image is copied back: never that of something whole, since a crash may cut it short.
+/// The temporary name of a pre-image's copy: never that of a complete file, since a crash may cut it short.
 fn again(intent: &Intent, index: usize) -> RepoPath {
     let temporary = intent.temporary(index);
     temporary.sibling(&format!("{}-again", temporary.file_name()))
 }
 
-/// A copy on another file system may not have been given the mode that it had.
+/// A copy on another file system may lack its mode.
 fn same_content(a: &Stamp, b: &Stamp) -> bool {
     (a.sha256, a.is_link()) == (b.sha256, b.is_link())
 }

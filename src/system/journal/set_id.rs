@@ -1,4 +1,4 @@
-//! Set-id files that a command left in a scratch folder: whoever starts one has the rights of this user, so the bits are cleared.
+//! Clears the bits of set-id files that a command left in a scratch folder: anyone who runs one gets this user's rights.
 
 use std::os::fd::AsRawFd;
 
@@ -9,12 +9,12 @@ use crate::{
     system::workspace::{SET_ID, SetId, Workspace},
 };
 
-/// What became of the set-id files of some folders.
+/// The set-id files of some folders, by the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
-    /// Files that were set-id files and are none any more.
+    /// Files that were set-id files.
     pub cleared: Vec<String>,
-    /// Files that still are, since they belong to somebody else, and folders that can't be looked into.
+    /// Files that still are, since they belong to another user, and folders that can't be read.
     pub left: Vec<String>,
 }
 
@@ -26,11 +26,11 @@ impl Cleared {
     }
 }
 
-/// Clears the set-id bits of all files below folders whose contents are no part of the tree. No transaction sets them again.
+/// Clears the set-id bits of all files below folders outside of the tree's contents. No transaction sets them again.
 pub fn clear_set_id(workspace: &Workspace, folders: &[RepoPath]) -> Cleared {
     let mut done = Cleared::default();
     let mut clear = |found: SetId<'_>| {
-        // By the open file: what stands at its path may be another one by now.
+        // By the open file: the file at its path may be another one by now.
         let file = format!("/proc/self/fd/{}", found.file.as_raw_fd());
         let mode = Mode::from_raw_mode(found.mode & !SET_ID);
         match rustix::fs::chmodat(CWD, file, mode, AtFlags::empty()) {

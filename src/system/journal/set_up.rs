@@ -1,9 +1,8 @@
-//! The files that a workspace begins with: all of them or none, outside any run.
+//! Writes a workspace's first files: all of them or none, outside any run.
 //!
-//! No run writes `nrv.toml`, and no transaction names it: a journal that did would be one that came with a repository. So
-//! these few files have a way of their own. Each is staged beside its place and appears there whole; if one can't be
-//! written, those before it go again. A crash in between leaves whole files and perhaps staged ones, which the next
-//! set-up removes.
+//! No run writes `nrv.toml`, and no transaction names it: a journal that did would come from a repository. So these few files
+//! have a separate writer. Each is staged beside its place and appears there complete; if one can't be written, those before it
+//! are removed. A crash in between leaves complete files and perhaps staged ones, which the next set-up removes.
 
 use super::{
     faults::{Faults, NoFaults},
@@ -20,15 +19,15 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// The protected file that a set-up may make; it never replaces it.
+/// The protected file that a set-up may create; it never replaces it.
 const POLICY: &str = "nrv.toml";
 
-/// The protected file that `nrv approve` makes and replaces.
+/// The protected file that `nrv approve` creates and replaces.
 const APPROVALS: &str = "nrv.lock";
 
-/// Writes the targets, which are made or replaced, never removed. On an error everything is as before.
+/// Writes the targets, which are created or replaced, never removed. On an error everything is as before.
 ///
-/// `stale_preimage` if a file is not what it should be, `unwritable`, `protected_path`, `io`.
+/// `stale_preimage` if a file has changed, `unwritable`, `protected_path`, `io`.
 pub fn set_up(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
     set_up_with(workspace, targets, &NoFaults)
 }
@@ -53,9 +52,9 @@ fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Fault
     result
 }
 
-/// Removes a file that a set-up made, if it is, to the byte, what it should be.
+/// Removes a file that a set-up created, if its bytes are unchanged.
 ///
-/// `stale_preimage` if it is not, `io`.
+/// `stale_preimage` if they are not, `io`.
 pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Result<(), Error> {
     let temporary = path.sibling(&format!("{}set-up-0", protected::TEMPORARY));
     let mut folders = Folders::of(workspace);
@@ -76,17 +75,17 @@ pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Resu
 struct Staged<'a> {
     temporary: RepoPath,
     target: Target<'a>,
-    /// What it replaces; none if it is new.
+    /// The file that it replaces; none if it is new.
     old: Option<Look>,
 }
 
 struct Work<'a> {
     workspace: &'a Workspace,
     faults: &'a dyn Faults,
-    /// Folders that were made, outermost first.
+    /// The new folders, outermost first.
     folders: Vec<RepoPath>,
     staged: Vec<Staged<'a>>,
-    /// What was put in place, with what was seen of it then.
+    /// The placed files, with their metadata at that time.
     placed: Vec<(usize, Option<Look>)>,
 }
 
@@ -138,7 +137,7 @@ impl<'a> Work<'a> {
             }
         }
         let temporary = target.path.sibling(&format!("{}set-up-{index}", protected::TEMPORARY));
-        // What an earlier set-up left that was stopped.
+        // The leftovers of an interrupted set-up.
         let beside = place(folder, temporary.file_name(), target.path);
         beside.remove(self.faults)?;
         let old = original.as_ref().map(|original| original.look);
@@ -146,7 +145,7 @@ impl<'a> Work<'a> {
         beside.stage(after, original.as_ref(), self.faults)
     }
 
-    /// Takes back what was put in place, the latest first; a file that somebody changed since is theirs.
+    /// Removes the placed files, the latest first; a file that somebody changed since is theirs.
     fn undo(&self) {
         for (index, seen) in self.placed.iter().rev() {
             let (staged, Some(seen)) = (&self.staged[*index], seen) else { continue };
@@ -160,7 +159,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Removes what is left of staging, and folders that are empty.
+    /// Removes leftovers of staging, and empty folders.
     fn clear(&self) {
         for staged in &self.staged {
             if let Err(error) = tree::remove(self.workspace, &staged.temporary, self.faults) {
@@ -174,7 +173,7 @@ impl<'a> Work<'a> {
 }
 
 impl Staged<'_> {
-    /// Does something with the file's place and that of what was staged for it.
+    /// Does something with the file's place and that of its staged version.
     fn with_places<T>(
         &self,
         workspace: &Workspace,
@@ -267,7 +266,7 @@ mod tests {
                 let ended = ended.map_err(drop).and_then(|result| result.map_err(drop)).is_ok();
                 if !crash && !ended {
                     let left: Vec<String> = names(folder.path());
-                    // Clearing up may itself fail; the next set-up does it then.
+                    // The cleanup may itself fail; the next set-up does it then.
                     assert!(left == ["a"] || left.iter().any(|name| name.contains(".nrv-set-up-")), "{step}: {left:?}");
                     assert_eq!(fs::read(folder.path().join("a")).unwrap(), b"old\n", "{step}");
                 }

@@ -1,4 +1,4 @@
-//! Is there room for a transaction? Asked before anything of it is written.
+//! Checks the free space for a transaction before anything of it is written.
 
 use std::os::fd::AsFd;
 
@@ -8,15 +8,15 @@ use crate::base::{
     path::protected::RUNS,
 };
 
-/// What is left for the end of the run, and for what else a file system needs.
+/// The reserve for the end of the run, and for the file system's own needs.
 const RESERVE: u64 = 1 << 20;
 
-/// What the journal and the record need for each file, about: its path, hashes and blocks.
+/// The approximate space for each file in the journal and the record: its path, hashes and blocks.
 const EACH: u64 = 8 << 10;
 
 /// `io` if the file systems of the tree or of the records have less room than the transaction needs.
 ///
-/// `apart`: they are different ones, so that post-images lie in the tree, and pre-images are copied.
+/// `apart`: the file systems differ, so that post-images are in the tree, and pre-images are copied.
 pub(super) fn check(
     journal: &Journal<'_>,
     transaction: &Transaction<'_>,
@@ -25,7 +25,7 @@ pub(super) fn check(
 ) -> Result<(), Error> {
     let after: u64 = targets.iter().filter_map(|target| target.after).map(|content| content.bytes.len() as u64).sum();
     let before: u64 = targets.iter().filter_map(|target| target.before).map(|stamp| stamp.length).sum();
-    // The record names the patch and has it, as a reply may.
+    // The record names the patch and holds it, as a reply may.
     let own = 2 * transaction.patch.len() as u64 + targets.len() as u64 * EACH + RESERVE;
     let (tree, records) = if apart { (after, before + own) } else { (0, after + own) };
     if tree > 0 {
@@ -35,7 +35,7 @@ pub(super) fn check(
 }
 
 fn check_one(what: &str, at: impl AsFd, needed: u64) -> Result<(), Error> {
-    // A file system that does not tell is tried.
+    // Without an answer of the file system, the write decides.
     let Ok(found) = rustix::fs::fstatvfs(at) else { return Ok(()) };
     let blocks = if rustix::process::geteuid().is_root() { found.f_bfree } else { found.f_bavail };
     let free = blocks.saturating_mul(found.f_frsize);

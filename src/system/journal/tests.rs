@@ -27,18 +27,18 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// Links that a transaction meets: `gone` is removed, `file` becomes one, `turned` leads elsewhere afterwards.
+/// Links before a transaction: it removes `gone`, makes `file` a regular file, and gives `turned` another target.
 const LINKS: [(&str, &str); 3] = [("a/gone", "/etc/passwd"), ("a/file", "../c"), ("a/turned", "1")];
 
 struct Bench {
     /// Holds the tree in `root` and the run in `run`.
     folder: tempfile::TempDir,
     workspace: Workspace,
-    /// Where the run is instead.
+    /// The place of the run instead.
     elsewhere: Option<tempfile::TempDir>,
 }
 
-/// Faults by a function that is told the step.
+/// Faults by a function that receives the step.
 struct Told<F>(F);
 
 impl<F: Fn(&'static str) -> Result<(), Error> + Sync> Faults for Told<F> {
@@ -47,7 +47,7 @@ impl<F: Fn(&'static str) -> Result<(), Error> + Sync> Faults for Told<F> {
     }
 }
 
-/// What happens at a step.
+/// The fault at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// It fails, and nothing else does.
@@ -73,7 +73,7 @@ fn at(step: usize, how: How) -> Told<impl Fn(&'static str) -> Result<(), Error> 
     })
 }
 
-/// A folder in memory where there is one: every test waits for the disk again and again.
+/// A folder in memory if there is one: every test waits for the disk many times.
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -164,7 +164,7 @@ impl Bench {
         self.elsewhere.as_ref().unwrap_or(&self.folder).path().join("run")
     }
 
-    /// What the next command does after a crash.
+    /// The work of the next command after a crash.
     fn recover(&self, faults: &dyn Faults) -> Result<(), Error> {
         let run_folder = self.run_folder();
         let journal = Journal::new(&self.workspace, &run_folder).with_faults(faults);
@@ -177,7 +177,7 @@ impl Bench {
         sweep(&run_folder)
     }
 
-    /// Nothing of a transaction is left that was undone or finished: no temporary file, no second name, no open journal.
+    /// Nothing remains of an undone or finished transaction: no temporary file, no second name, no open journal.
     #[track_caller]
     fn check(&self, expected: &Tree, what: &str) {
         assert!(self.tree() == *expected, "{what}: the tree");
@@ -252,7 +252,7 @@ fn a_link_that_leads_out_is_not_made_but_brought_back() {
         assert_eq!(error.code(), code, "{target}");
         assert!(fs::symlink_metadata(bench.workspace.root().join("l")).is_err());
     }
-    // What stood there before the run is no new link: see `a/gone` in every test that undoes.
+    // A link that stood there before the run is not new: see `a/gone` in every test that undoes.
     let gone = Content::link(b"/etc/passwd".to_vec());
     let target = Target { path: &path, before: None, after: Some(&gone) };
     let folder = bench.run_folder();
@@ -275,7 +275,7 @@ fn a_folder_that_is_a_link_is_not_gone_through() {
     }
 }
 
-/// Fails and crashes at every step of a transaction, and looks at what is left.
+/// Fails and crashes at every step of a transaction, and checks the result.
 fn walk(new: &dyn Fn() -> Bench) {
     let (before, after, steps) = ends_of(&new());
     for (step, name) in steps.iter().enumerate() {
@@ -299,7 +299,7 @@ fn walk(new: &dyn Fn() -> Bench) {
         bench.recover(&NoFaults).unwrap();
         bench.check(expected, &what(How::Crash));
         if expected == &before {
-            // Nothing that recovery left may be in the way of the next try.
+            // No leftover of the recovery may be in the way of the next try.
             bench.apply(&changes, |_| Ok(())).unwrap();
         }
     }
@@ -351,7 +351,7 @@ fn recovery_of_a_run_on_another_file_system_may_crash_at_any_step() {
 #[test]
 fn settling_and_revoking_may_fail_or_crash_at_any_step() {
     type Ending = fn(&Journal<'_>) -> Result<(), Error>;
-    // What was to be settled stands, come what may.
+    // The state of the ending lasts, whatever fails.
     let endings: [(Ending, bool); 2] =
         [(|journal| journal.settle("1"), true), (|journal| journal.revoke("1").map(drop), false)];
     for (ending, stands) in endings {
@@ -474,7 +474,7 @@ fn whoever_saves_at_any_step_loses_nothing() {
 
 #[test]
 fn whoever_saves_while_it_is_undone_loses_nothing() {
-    // One that is modified, one that is removed, one that is made, a link.
+    // A modified file, a removed one, a new one, a link.
     for name in ["a/2", "b/only", "new/deep/x", "a/turned"] {
         for step in 0.. {
             let bench = Bench::new();
@@ -580,7 +580,7 @@ fn owner_mode_and_extended_attributes_go_over_to_the_new_file() {
     use std::os::unix::fs::chown;
     let bench = Bench::new();
     let file = bench.workspace.root().join("a/2");
-    // Only the superuser may give a file away; for others the owner is their own before and after.
+    // Only the superuser may change an owner; for others the owner is their own before and after.
     let _ = chown(&file, Some(1234), Some(4321));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o4751)).unwrap();
     let flags = rustix::fs::XattrFlags::empty();

@@ -25,9 +25,9 @@ use crate::{
 pub struct Target<'a> {
     /// The file.
     pub path: &'a RepoPath,
-    /// What it must be now; none if it must not exist.
+    /// The content that it must have now; none if it must not exist.
     pub before: Option<Stamp>,
-    /// What it is to be; none if it is to be removed.
+    /// The new content; none if it is to be removed.
     pub after: Option<&'a Content>,
 }
 
@@ -40,30 +40,30 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What a transaction is called and what belongs to it.
+/// The name of a transaction, and its attachments.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction<'a> {
     /// A name that is unique in the run.
     pub name: &'a str,
-    /// Where in the run.
+    /// The position in the run.
     pub position: &'a str,
     /// The change as a unified diff, kept in the pack.
     pub patch: &'a [u8],
-    /// True if it undoes other transactions; whoever recovers it has to know.
+    /// True if it undoes other transactions, which recovery needs to know.
     pub undoes: bool,
-    /// How many threads prepare its files.
+    /// The number of threads that prepare its files.
     pub threads: usize,
 }
 
-/// Asked just before the first file is replaced; an error stops the transaction.
+/// Called just before the first file is replaced; an error stops the transaction.
 pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
 impl Journal<'_> {
     /// Applies all targets or none. On success the commit mark is on the disk and [`Journal::settle`] is due.
     ///
-    /// `stale_preimage` if a file is not what it should be, `unwritable` for read-only and hard-linked files,
-    /// `protected_path`, `io`. On any error the tree is as before; if undoing failed as well, the message says so and the
-    /// transaction stays open for [`Journal::recover`].
+    /// `stale_preimage` if a file has changed, `unwritable` for read-only and hard-linked files, `protected_path`, `io`. On any
+    /// error the tree is as before. If the undo failed as well, the message says so and the transaction stays open for
+    /// [`Journal::recover`].
     pub fn apply(
         &self,
         transaction: &Transaction<'_>,
@@ -73,7 +73,7 @@ impl Journal<'_> {
         let devices = self.check_all(transaction, targets)?;
         let own = entry::device(self.run_folder)?;
         let mut apart = devices.into_iter().flatten().any(|device| device != own);
-        // What is brought back was paid for when it was replaced, and has to be tried in any case.
+        // The space for restored files was checked when they were replaced, and the attempt is due in any case.
         if !transaction.undoes {
             super::space::check(self, transaction, targets, apart)?;
         }
@@ -83,7 +83,7 @@ impl Journal<'_> {
             let work = Work { journal: self, transaction, targets, before_commit, files, intent: &intent };
             match work.run() {
                 Ok(Exchange::Done) => return Ok(()),
-                // Only trying tells: two folders of one device may lie in different mounts.
+                // Only a trial tells: two folders of one device may lie in different mounts.
                 Ok(Exchange::Impossible) if !apart => self.take_back(transaction.name).map(drop)?,
                 Ok(Exchange::Impossible) => {
                     return Err(Error::new(Code::Internal, "files on one file system can't be exchanged"));
@@ -94,10 +94,10 @@ impl Journal<'_> {
         }
     }
 
-    /// Checks every target before anything is written; the devices of those that exist.
+    /// Checks every target before anything is written; returns the devices of the existing ones.
     fn check_all(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Vec<Option<u64>>, Error> {
         let check = |folders: &mut Folders<'_>, target: &Target<'_>| {
-            // What is brought back was there before, wherever it leads.
+            // Restored links were there before, wherever they lead.
             check_name(target, !transaction.undoes)?;
             check_place(folders, target)
         };
@@ -121,9 +121,9 @@ impl Journal<'_> {
         }
     }
 
-    /// Undoes what there is of a transaction, commit mark or not; the files that somebody else changed meanwhile.
+    /// Undoes a transaction, with a commit mark or without; returns the files that somebody else changed meanwhile.
     fn take_back(&self, name: &str) -> Result<Vec<RepoPath>, Error> {
-        // A mark that could not be synced must not turn undoing into finishing.
+        // A mark that could not be synced must not turn the undo into a finish.
         self.files(name).remove_mark()?;
         let recovered = self.recover(name)?;
         self.discard(name, &recovered)?;
@@ -163,7 +163,7 @@ impl Journal<'_> {
     }
 }
 
-/// Checks that a file may be replaced without losing anything; a preview asks it too, to promise nothing that fails.
+/// Checks that a file may be replaced without loss; a preview checks it too, so that it promises nothing that fails.
 pub fn preflight(workspace: &Workspace, target: &Target<'_>) -> Result<(), Error> {
     check_name(target, true)?;
     check_place(&mut Folders::of(workspace), target).map(drop)
@@ -179,24 +179,24 @@ fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
     }
 }
 
-/// Checks what stands at a target's place, whoever may write there; the device that it is on.
+/// Checks the file at a target's place, without regard to write permission; returns its device.
 pub(super) fn check_place(folders: &mut Folders<'_>, target: &Target<'_>) -> Result<Option<u64>, Error> {
     folders.check_writable(target.path)?;
     let Some(folder) = folders.find(target.path)? else {
-        // What stands in the way of its folders is told when they are to be made: a preview may have taken it away.
+        // Obstacles to its folders are reported when they are made: a preview may have removed them.
         return tree::check_target(target.path, target.before.as_ref(), None).map(|()| None);
     };
     let at = place(folder, target.path.file_name(), target.path);
     let found = at.look()?;
     tree::check_target(target.path, target.before.as_ref(), found.as_ref().map(|found| &found.metadata))?;
-    // A link has no permissions of its own, and asking for them would ask for those of its target.
+    // A link has no permissions of its own, and a check would test those of its target.
     if target.before.is_some_and(|before| !before.is_link()) {
         tree::check_access(at)?;
     }
     Ok(found.map(|found| found.metadata.identity.0))
 }
 
-/// Whether files could change places.
+/// The result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
     Done,
@@ -213,7 +213,7 @@ struct Work<'a> {
     intent: &'a Intent,
 }
 
-/// What a thread uses for one file after the other.
+/// The reused objects of a thread.
 struct Scratch<'a> {
     folders: Folders<'a>,
     buffer: Vec<u8>,
@@ -221,7 +221,7 @@ struct Scratch<'a> {
 
 impl Work<'_> {
     fn run(&self) -> Result<Exchange, Error> {
-        // What is staged beside its target is in the tree before everything is synced.
+        // A file staged beside its target must be in the tree before the sync.
         let touches = self.intent.apart || self.targets.iter().any(|target| target.before.is_none());
         self.files.write_intent(self.intent, touches)?;
         self.files.make_pack()?;
@@ -243,7 +243,7 @@ impl Work<'_> {
         self.journal.faults
     }
 
-    /// An error if the transaction is to stop before it replaces anything.
+    /// An error if the transaction is to stop before its first replacement.
     fn check_stop(&self) -> Result<(), Error> {
         match self.journal.stop.filter(|_| !self.transaction.undoes) {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::new(Code::Cancelled, "the run was cancelled")),
@@ -256,14 +256,14 @@ impl Work<'_> {
         tree::sync_around(self.journal.workspace, pack, paths, self.faults())
     }
 
-    /// Reads every pre-image and stages every post-image; what each target looked like then.
+    /// Reads every pre-image and stages every post-image; returns the metadata of each target at that time.
     fn prepare_all(&self, pack: &OwnedFd) -> Result<Vec<Option<Look>>, Error> {
         for folder in &self.intent.folders {
             tree::make_folder(self.journal.workspace, folder, self.faults())?;
         }
         let numbered: Vec<(usize, &Target<'_>)> = self.targets.iter().enumerate().collect();
         let scratch = || Scratch { folders: Folders::of(self.journal.workspace), buffer: Vec::new() };
-        // What a file has open is closed before the next one's turn: there may be more files than a process can open.
+        // The handles of a file are closed before the next one's turn: there may be more files than a process can open.
         let prepare = |scratch: &mut Scratch<'_>, (index, target): &(usize, &Target<'_>)| {
             self.prepare(*index, target, pack, scratch)
         };
@@ -303,7 +303,7 @@ impl Work<'_> {
             let staged = if self.intent.apart { beside } else { slot };
             staged.stage(after, Some(&original), self.faults())?;
         }
-        // Whoever writes or replaces it while it is read is noticed when it is to be replaced.
+        // A concurrent write or replacement is noticed when the file is to be replaced.
         Ok(Some(original.look))
     }
 
@@ -322,7 +322,7 @@ impl Work<'_> {
                         if !self.intent.apart {
                             return Ok(Exchange::Impossible);
                         }
-                        // Some file systems can't; there the look has to do.
+                        // Some file systems can't; there the comparison of metadata has to do.
                         aside.move_over(at, self.faults())?;
                     }
                 }
@@ -341,7 +341,7 @@ impl Work<'_> {
         removed.map(|target| target.path).try_for_each(|path| self.remove_emptied(path)).map(|()| Exchange::Done)
     }
 
-    /// Removes the folders that the removal of a file left empty, as git does.
+    /// Removes the folders that the removal of a file left empty, like git.
     fn remove_emptied(&self, path: &RepoPath) -> Result<(), Error> {
         let mut folder = path.parent();
         while let Some(path) = folder {
@@ -354,9 +354,9 @@ impl Work<'_> {
     }
 }
 
-/// Lets a target and its successor change places, and takes it back if it was not the expected file that came out.
+/// Exchanges a target with its successor, and reverts that if an unexpected file came out.
 ///
-/// So whoever saved in the last moment is noticed and loses nothing. What came out stands aside then.
+/// So a save at the last moment is noticed and not lost. The file taken out then stands aside.
 pub(super) fn replace(
     at: Place<'_>,
     aside: Place<'_>,
@@ -377,7 +377,7 @@ pub(super) fn replace(
     Err(changed())
 }
 
-/// Puts a file aside, and brings it back if it was not the expected one.
+/// Puts a file aside, and restores it if it was not the expected one.
 pub(super) fn take_away(
     at: Place<'_>,
     aside: Place<'_>,

@@ -1,5 +1,5 @@
-//! The user's tree as a transaction meets it: its folders, opened beneath the root's handle with no link on the way, and
-//! what it takes for a file to be replaced without losing anything.
+//! The user's tree in a transaction: its folders, opened beneath the root's handle without following links, and the conditions
+//! for replacing a file without loss.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ use crate::{
     system::workspace::{Kind, Metadata, Workspace},
 };
 
-/// The folder that was opened last: targets come in the order of their paths, so that the next one mostly lies there too.
+/// The last opened folder: targets come in the order of their paths, so that the next one is mostly in it, too.
 pub(super) struct Folders<'a> {
     workspace: &'a Workspace,
     last: Option<(Option<RepoPath>, OwnedFd)>,
@@ -54,7 +54,7 @@ impl<'a> Folders<'a> {
 
     /// An error unless this user may make and remove files in the folder that holds a path, if there is one.
     pub(super) fn check_writable(&mut self, path: &RepoPath) -> Result<(), Error> {
-        // Another folder than the last one's has not been asked for yet.
+        // Another folder than the last one has not been checked yet.
         self.find(path)?;
         if !self.is_writable {
             self.find(path)?.map_or(Ok(()), |folder| check_folder(folder, path))?;
@@ -69,12 +69,12 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// What stands at a path: enough to tell pre-image, post-image and neither apart.
+/// The stamp of the file at a path: enough to tell pre-image, post-image and other files apart.
 pub(super) fn stamp(workspace: &Workspace, path: &RepoPath) -> Result<Option<Stamp>, Error> {
     match workspace.stat(path)? {
         None => Ok(None),
         Some(found) if matches!(found.kind, Kind::File | Kind::Link) => workspace.stamp_entry(path).map(Some),
-        // Something that can't be an image of ours: a hash that no content has stands for it.
+        // It can't be an image of ours: a hash that no content has stands for it.
         Some(found) => {
             Ok(Some(Stamp { sha256: Sha256::of(b"not a regular file"), mode: found.mode, length: u64::MAX }))
         }
@@ -89,7 +89,7 @@ pub(super) fn remove(workspace: &Workspace, path: &RepoPath, faults: &dyn Faults
     }
 }
 
-/// The folders on the way to a path that are missing, outermost first.
+/// The missing folders on the way to a path, outermost first.
 pub(super) fn missing_folders(workspace: &Workspace, path: &RepoPath) -> Result<Vec<RepoPath>, Error> {
     let mut missing = Vec::new();
     let mut folder = path.parent();
@@ -109,7 +109,7 @@ pub(super) fn missing_folders(workspace: &Workspace, path: &RepoPath) -> Result<
     Ok(missing)
 }
 
-/// Makes one folder; it may be there already.
+/// Makes one folder; it may exist already.
 pub(super) fn make_folder(workspace: &Workspace, path: &RepoPath, faults: &dyn Faults) -> Result<(), Error> {
     faults.before("make folder")?;
     let parent = workspace.open_parent(path)?;
@@ -134,7 +134,7 @@ pub(super) fn remove_empty_folder(workspace: &Workspace, path: &RepoPath, faults
     }
 }
 
-/// Waits until everything on the file systems that hold some paths is on the disk, and what else is on one that is given.
+/// Syncs the file systems that hold some paths, and a further one if given.
 pub(super) fn sync_around<'p>(
     workspace: &Workspace,
     also: Option<&OwnedFd>,
@@ -168,7 +168,7 @@ pub(super) fn sync_around<'p>(
     if synced.is_empty() { sync(workspace.handle()) } else { Ok(()) }
 }
 
-/// Waits until everything on a folder's file system is on the disk.
+/// Syncs a folder's file system to the disk.
 fn sync(folder: impl AsFd) -> Result<(), Error> {
     // A path-only handle can't be synced.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -180,8 +180,7 @@ fn unsynced(errno: Errno) -> Error {
     Error::new(Code::Io, format!("the file system can't be synced: {errno}"))
 }
 
-/// Checks that a target may be replaced without losing anything, and that it is what the change was proposed against
-/// as far as can be told without reading it.
+/// Checks that a target may be replaced without loss, and that its metadata are those of the proposal's pre-image.
 pub(super) fn check_target(path: &RepoPath, before: Option<&Stamp>, found: Option<&Metadata>) -> Result<(), Error> {
     let stale = |what: &str| Err(stale(path, &format!("{what} since the change was proposed")));
     let refuse = |what: &str, hint: &str| Err(unwritable(path, what).hint(hint));
@@ -208,7 +207,7 @@ pub(super) fn check_target(path: &RepoPath, before: Option<&Stamp>, found: Optio
     }
 }
 
-/// An error unless this user may write the file: who may only replace it must not.
+/// An error unless this user may write the file: the right to replace it is not enough.
 pub(super) fn check_access(at: Place<'_>) -> Result<(), Error> {
     may_write(at).map_err(|errno| match errno {
         Errno::ACCESS | Errno::ROFS | Errno::PERM => {

@@ -1,8 +1,7 @@
-//! Soft locks by path, across processes: who may change what, and who is alive.
+//! Soft locks by path, across processes: the claims of runs, and their liveness.
 //!
-//! A run holds an OS lock on its own lease file for as long as it lives; a crash frees it. The lease lists the paths that
-//! the run has locked and a fencing number. One short global lock makes looking at all leases and changing one's own a
-//! single step.
+//! A run holds an OS lock on its own lease file for as long as it lives; a crash frees it. The lease lists the run's locked
+//! paths and a fencing number. A short global lock makes the look at all leases and the change of one's own atomic.
 #![expect(clippy::disallowed_methods, reason = "this room owns the lease files below `.runs/locks`")]
 
 use std::{
@@ -26,16 +25,16 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(15);
 const SUFFIX: &str = ".lease";
 
-/// How long at most, in milliseconds, the global lock is waited for. It is held for the reading of a few small files, so
-/// that whoever holds it that long hangs.
+/// The limit of the wait for the global lock, in milliseconds. The lock is held only while a few small files are read, so a
+/// holder that exceeds the limit hangs.
 const GLOBAL_LIMIT_MS: u64 = 10_000;
 
-/// How long the global lock is waited for at least, even by those who don't want to wait for a claim.
+/// The least wait for the global lock, even for callers that don't wait for a claim.
 const GLOBAL_GRACE_MS: u64 = 1_000;
 
 const GLOBAL_PAUSE: Duration = Duration::from_millis(1);
 
-/// What a lease file says.
+/// The content of a lease file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
@@ -43,7 +42,7 @@ struct Claim {
     fence: u64,
     /// Literal path prefixes, sorted; `""` is the whole workspace.
     paths: Vec<String>,
-    /// The process that holds it; 0 if it had no time to say.
+    /// The process that holds it; 0 if it had no time to write that.
     #[serde(default)]
     process: u32,
 }
@@ -55,7 +54,7 @@ pub struct Locks {
     folder: PathBuf,
 }
 
-/// A run that is going on, and what it has claimed.
+/// A live run, and its claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process.
@@ -66,7 +65,7 @@ pub struct Holder {
     pub paths: Vec<String>,
 }
 
-/// A run's sign of life, and its claims. Dropping it frees them.
+/// A run's proof of life, and its claims. Dropping it frees them.
 #[derive(Debug)]
 pub struct Lease {
     locks: Locks,
@@ -75,10 +74,10 @@ pub struct Lease {
     claim: Claim,
 }
 
-/// How to wait for a claim.
+/// The conditions of the wait for a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait<'a> {
-    /// How long at most, in milliseconds.
+    /// The time limit, in milliseconds.
     pub limit_ms: u64,
     /// Stops the wait when it becomes true.
     pub cancel: &'a AtomicBool,
@@ -98,9 +97,9 @@ impl Locks {
         Locks { runs: runs.to_owned(), folder: runs.join("locks") }
     }
 
-    /// The lease of a run that no other process holds; none if one does, that is, if the run is alive.
+    /// The lease of a run that no other process holds; none if another does, which means that the run is alive.
     ///
-    /// What a dead run had claimed stays claimed until the lease is retired: its files may be half restored until then.
+    /// A dead run's claim holds until the lease is retired: its files may be half restored until then.
     pub fn lease(&self, run: &str) -> Result<Option<Lease>, Error> {
         let _global = self.global()?;
         let path = self.path_of(run);
@@ -116,12 +115,12 @@ impl Locks {
         Ok(Some(lease))
     }
 
-    /// True if a process holds the run's lease. Makes no file, so that records which may only be read can be listed.
+    /// True if a process holds the run's lease. Creates no file, so that read-only records can be listed.
     pub fn is_live(&self, run: &str) -> Result<bool, Error> {
         self.holder(run).map(|holder| holder.is_some())
     }
 
-    /// What a run that is going on holds; none if no process holds its lease. Makes no file.
+    /// The claim of a live run; none if no process holds its lease. Creates no file.
     pub fn holder(&self, run: &str) -> Result<Option<Holder>, Error> {
         let path = self.path_of(run);
         let mut file = match File::open(&path) {
@@ -129,7 +128,7 @@ impl Locks {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&path, &error)),
         };
-        // Looking takes the lock for a moment; under the global one nobody takes that for a sign of life.
+        // The check takes the lock for a moment; under the global lock nobody mistakes that for a live run.
         let global = self.folder.join("global");
         let _global = match File::open(&global) {
             Ok(file) => Some(wait_for(file, &global, OF_GLOBAL)?),
@@ -143,7 +142,7 @@ impl Locks {
         Ok(Some(Holder { process, fence, paths }))
     }
 
-    /// The runs that have a lease file, sorted: those that are going on, or died.
+    /// The runs with a lease file, sorted: live ones and dead ones.
     pub fn runs(&self) -> Result<Vec<String>, Error> {
         if !self.folder.exists() {
             return Ok(Vec::new());
@@ -156,7 +155,7 @@ impl Locks {
         Ok(runs)
     }
 
-    /// True if the run has a lease file: it is going on, or it died.
+    /// True if the run has a lease file: it is alive, or it died.
     pub fn has_file(&self, run: &str) -> bool {
         self.path_of(run).exists()
     }
@@ -186,12 +185,12 @@ impl Locks {
         Ok(next)
     }
 
-    /// True if the run's folder is gone: nothing of it can be recovered, so that its lease bounds nothing.
+    /// True if the run's folder is gone: nothing of it can be recovered, so that its lease no longer counts.
     fn is_deleted(&self, run: &str) -> bool {
         fs::symlink_metadata(self.runs.join(run)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
-    /// Looks at every lease but `own` for an overlap with `paths`. Call it under the global lock.
+    /// Searches every lease but `own` for an overlap with `paths`. Call it under the global lock.
     fn obstacle(&self, own: &str, paths: &[String]) -> Result<Obstacle, Error> {
         let walk = walkdir::WalkDir::new(&self.folder).min_depth(1).max_depth(1).sort_by_file_name();
         for entry in walk {
@@ -222,8 +221,8 @@ impl Locks {
 impl Lease {
     /// Adds path prefixes to the claim as soon as no other run's claim overlaps them.
     ///
-    /// A claim that a crash left behind is handed to `bury`, which recovers that run; `bury` must call [`Lease::retire`]
-    /// on its lease. `lock_timeout` names the holder; `cancelled` if the wait was cancelled.
+    /// A dead run's claim is passed to `bury`, which recovers that run; `bury` must call [`Lease::retire`] on its lease.
+    /// `lock_timeout` names the holder; `cancelled` if the wait was cancelled.
     pub fn acquire(
         &mut self,
         paths: &[String],
@@ -244,7 +243,7 @@ impl Lease {
                     if buried.replace(run.clone()).as_ref() != Some(&run) {
                         continue;
                     }
-                    // Somebody else tried to recover it and died too: the wait has its limit all the same.
+                    // Another process tried to recover it and died too: the limit of the wait still holds.
                     run
                 }
             };
@@ -260,7 +259,7 @@ impl Lease {
         }
     }
 
-    /// Claims the paths, unless something stands in the way.
+    /// Claims the paths, unless another claim overlaps.
     fn try_claim(&mut self, paths: &[String], wait: Wait<'_>) -> Result<Obstacle, Error> {
         let limit_ms = wait.limit_ms.clamp(GLOBAL_GRACE_MS, GLOBAL_LIMIT_MS);
         let _global = self.locks.global_within(Wait { limit_ms, ..wait })?;
@@ -275,7 +274,7 @@ impl Lease {
         Ok(obstacle)
     }
 
-    /// Gives up every claim but these, which lie within what is claimed. The lease itself stays.
+    /// Releases every claim but these, which lie within the present ones. The lease itself stays.
     pub fn reduce(&mut self, paths: &[String]) -> Result<(), Error> {
         let _global = self.locks.global()?;
         let mut paths = paths.to_vec();
@@ -284,7 +283,7 @@ impl Lease {
         self.write(Claim { paths, ..self.claim })
     }
 
-    /// The paths that are claimed.
+    /// The claimed paths.
     pub fn paths(&self) -> &[String] {
         &self.claim.paths
     }
@@ -294,7 +293,7 @@ impl Lease {
         self.claim.fence
     }
 
-    /// Checks that the lease file still says what this process wrote: nobody took the claim over.
+    /// Checks that the lease file is unchanged: nobody took the claim over.
     pub fn check(&self) -> Result<(), Error> {
         let _global = self.locks.global()?;
         let path = self.locks.path_of(&self.run);
@@ -324,13 +323,13 @@ impl Lease {
     }
 }
 
-/// Nobody cancels the wait for the global lock but those who wait for a claim.
+/// The wait for the global lock has no cancellation of its own.
 const OF_GLOBAL: Wait<'static> = {
     static NEVER: AtomicBool = AtomicBool::new(false);
     Wait { limit_ms: GLOBAL_LIMIT_MS, cancel: &NEVER }
 };
 
-/// Locks a file as soon as nobody else does. Polls, because the system's own wait has neither bound nor end.
+/// Locks a file as soon as it is free. Polls, because the system's own wait has neither a limit nor a cancellation.
 fn wait_for(file: File, path: &Path, wait: Wait<'_>) -> Result<File, Error> {
     let watch = Stopwatch::start();
     loop {
@@ -357,7 +356,7 @@ fn check_cancelled(wait: Wait<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file's new content over its old one, which is never missing: if the disk is full, the old one is put back.
+/// Overwrites a file, without a moment when it is missing. If the disk is full, the old content is put back.
 fn overwrite(file: &mut File, new: &[u8], old: &[u8]) -> std::io::Result<()> {
     let mut put = |text: &[u8]| {
         file.seek(SeekFrom::Start(0))?;
@@ -365,12 +364,12 @@ fn overwrite(file: &mut File, new: &[u8], old: &[u8]) -> std::io::Result<()> {
         file.set_len(text.len() as u64)
     };
     put(new).inspect_err(|_| {
-        // The first error is the one to tell; the old content needs no new space.
+        // The first error is the one to report; the old content needs no new space.
         let _ = put(old);
     })
 }
 
-/// True if one of some prefixes lies at or beneath one of others, or the other way round.
+/// True if a prefix of either list is at or beneath one of the other.
 fn overlap(ours: &[String], theirs: &[String]) -> bool {
     let (ours, theirs): (BTreeSet<&str>, BTreeSet<&str>) =
         (ours.iter().map(String::as_str).collect(), theirs.iter().map(String::as_str).collect());
@@ -399,7 +398,7 @@ fn is_held(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A lease that its owner had no time to write claims nothing. What follows the claim is a rest of a longer one.
+/// A lease whose owner had no time to write it claims nothing. Bytes after the claim are the rest of a longer one.
 fn read_claim(file: &mut File, path: &Path) -> Result<Claim, Error> {
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(|error| failed(path, &error))?;
@@ -414,7 +413,7 @@ fn open(path: &Path) -> Result<File, Error> {
         .create(true)
         .truncate(false)
         .mode(0o600)
-        // What a link leads to is no lock.
+        // The target of a link is not a lock.
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(|error| failed(path, &error))
@@ -559,7 +558,7 @@ mod tests {
         assert_eq!(left, "old");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.lease");
-        // What a crash between writing and cutting leaves.
+        // The file after a crash between writing and truncating.
         fs::write(&path, "{\"fence\":2,\"paths\":[\"x\"]},\"b\"]}").unwrap();
         let claim = read_claim(&mut File::open(&path).unwrap(), &path).unwrap();
         assert_eq!((claim.fence, claim.paths), (2, vec!["x".to_owned()]));
@@ -584,7 +583,7 @@ mod tests {
         b.acquire(&paths("b"), SHORT, &mut |_| Ok(())).unwrap();
         let error = b.acquire(&paths("a"), SHORT, &mut |_| Ok(())).unwrap_err();
         assert!(error.message().ends_with("`site/a/p1000.html` and 19995 more"), "{}", &error.message()[..400]);
-        // Each path against each takes most of a minute.
+        // A comparison of all pairs takes most of a minute.
         assert!(watch.elapsed_ms() < 10_000, "{} ms", watch.elapsed_ms());
     }
 }

@@ -1,4 +1,4 @@
-//! A word that stops what is under way: it is given once, to everything that listens.
+//! A one-time cancellation signal for all its listeners.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// Stops requests, from any thread; clones are one and the same.
+/// Cancels requests, from any thread; clones share one signal.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Shared>);
 
@@ -24,7 +24,7 @@ struct State {
     listeners: BTreeMap<u64, Box<dyn FnOnce() + Send>>,
 }
 
-/// Listens as long as it lives.
+/// Listens until it is dropped.
 #[must_use]
 pub struct Listener {
     cancel: Cancel,
@@ -32,7 +32,7 @@ pub struct Listener {
 }
 
 impl Cancel {
-    /// Stops everything that listens, and what will.
+    /// Stops all present and future listeners.
     pub fn cancel(&self) {
         let listeners = {
             let mut state = self.lock();
@@ -40,7 +40,7 @@ impl Cancel {
             std::mem::take(&mut state.listeners)
         };
         self.0.given.notify_all();
-        // Called without the lock: a listener may ask whether the word was given.
+        // Called without the lock: a listener may ask for the state.
         listeners.into_values().for_each(|listener| listener());
     }
 
@@ -79,7 +79,7 @@ impl Cancel {
 impl Drop for Listener {
     fn drop(&mut self) {
         let listener = self.number.and_then(|number| self.cancel.lock().listeners.remove(&number));
-        // What it holds may want the lock when it goes.
+        // Dropping its captures may need the lock.
         drop(listener);
     }
 }

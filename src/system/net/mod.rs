@@ -1,7 +1,7 @@
-//! HTTP: the only opener of sockets. [`Client`] asks whether URLs answer, [`Sender`] sends a request and reads its answer.
+//! HTTP: the only opener of sockets. [`Client`] probes URLs, [`Sender`] sends a request and reads its answer.
 //!
 //! No redirect is followed, no cookies are sent, and the environment is not read. A [`Client`] sends no credentials, reads no
-//! body and uses no proxy. Who uses either decides which URLs may be asked for.
+//! body and uses no proxy. The caller of either decides which URLs are permitted.
 
 mod cancel;
 mod secret;
@@ -22,44 +22,44 @@ pub use self::{
 };
 use crate::system::clock::Stopwatch;
 
-/// How long one request may take.
+/// The time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many bytes of a response's head are read.
+/// The bytes of a response's head that are read.
 const MAX_HEAD: usize = 64 << 10;
 
-/// How many characters of where a redirect leads are kept.
+/// The number of characters of a redirect's target that are kept.
 const MAX_LOCATION: usize = 2048;
 
-/// What bounds the requests.
+/// The limits of the requests.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Why a URL may not be asked for; none if it may.
+    /// The reason that a URL must not be probed; none if it may.
     pub refusal: &'a (dyn Fn(&Url) -> Option<String> + Sync),
-    /// How long all requests may take together.
+    /// The time limit of all requests together.
     pub timeout_ms: u64,
     /// No request is begun once this is true.
     pub cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Asks for one URL after the other, from any thread.
+/// Probes URLs one after the other, from any thread.
 pub struct Client<'a> {
     agent: Agent,
     options: Options<'a>,
     watch: Stopwatch,
 }
 
-/// What came of a URL.
+/// The result for a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// The URL as it was asked for: without user, password and fragment.
+    /// The probed URL: without user, password and fragment.
     pub url: String,
-    /// What came of it.
+    /// The answer.
     #[serde(flatten)]
     pub answer: Answer,
 }
 
-/// What is known of a URL.
+/// The answer for a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -67,13 +67,13 @@ pub enum Answer {
     Answered {
         /// The status.
         status: u16,
-        /// Where it redirects to, as the server wrote it.
+        /// The target of a redirect, as the server wrote it.
         #[serde(skip_serializing_if = "Option::is_none")]
         location: Option<String>,
     },
-    /// It was asked for in vain, for this reason.
+    /// No answer came, for this reason.
     Unanswered(String),
-    /// It was not asked for, for this reason.
+    /// The URL was not probed, for this reason.
     NotTried(String),
 }
 
@@ -85,13 +85,13 @@ impl<'a> Client<'a> {
             .max_redirects(0)
             .http_status_as_error(false)
             .max_response_header_size(MAX_HEAD)
-            // What one server keeps open must not matter to the next request.
+            // A connection that a server keeps open must not affect the next request.
             .max_idle_connections(0)
             .user_agent(concat!("nrv/", env!("CARGO_PKG_VERSION")));
         Client { agent: config.build().into(), options, watch: Stopwatch::start() }
     }
 
-    /// Asks for a URL with HEAD, and with GET if the server's answer to HEAD does not show that something is there.
+    /// Probes a URL with HEAD, and with GET if the server's answer to HEAD is inconclusive.
     pub fn ask(&self, url: &str) -> Outcome {
         let mut parsed = match Url::parse(url) {
             Ok(parsed) => parsed,
@@ -123,7 +123,7 @@ impl<'a> Client<'a> {
             Err(reason) => return Answer::NotTried(reason),
         };
         let answer = answer(head);
-        // Some servers know no HEAD, and not all of them say so.
+        // Some servers lack HEAD, and not all of them report that.
         let unsure = matches!(answer, Answer::Answered { status, .. } if status == 405 || is_missing(status));
         match self.time_left() {
             Ok(time) if unsure => self::answer(self.agent.get(url).config().timeout_global(Some(time)).build().call()),
@@ -131,7 +131,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// How long the next request may take; the reason if none may begin.
+    /// The time limit of the next request; the reason if none may begin.
     fn time_left(&self) -> Result<Duration, String> {
         let left = Duration::from_millis(self.options.timeout_ms).saturating_sub(self.watch.elapsed());
         match () {
@@ -148,7 +148,7 @@ impl Outcome {
         !matches!(self.answer, Answer::NotTried(_))
     }
 
-    /// What speaks against the URL, in words that go on after it; none if something is there.
+    /// The fault of the URL, as a phrase that continues a sentence about it; none if a resource is there.
     pub fn fault(&self) -> Option<String> {
         match &self.answer {
             Answer::Answered { status, .. } => is_missing(*status).then(|| format!("was answered with {status}")),
@@ -157,7 +157,7 @@ impl Outcome {
         }
     }
 
-    /// Where the server redirects to; none if it does not.
+    /// The target of the redirect; none if there is no redirect.
     pub fn redirect(&self) -> Option<&str> {
         match &self.answer {
             Answer::Answered { location, .. } => location.as_deref(),
@@ -166,7 +166,7 @@ impl Outcome {
     }
 }
 
-/// True if the status says that nothing is there, or that the server could not tell.
+/// True if the status means that the resource is missing, or that the server could not tell.
 fn is_missing(status: u16) -> bool {
     matches!(status, 404 | 410 | 500..)
 }
@@ -183,7 +183,7 @@ fn answer(result: Result<Response<Body>, ureq::Error>) -> Answer {
     }
 }
 
-/// Why there is no answer, in words that are the same wherever the same happens.
+/// The reason for a missing answer, in stable words.
 fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "it took too long".to_owned(),

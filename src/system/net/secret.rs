@@ -1,4 +1,4 @@
-//! Keys of servers: read from a file or given, put into a header, and taken out of whatever comes back.
+//! Keys of servers: read from a file or given, put into a header, and removed from answers.
 
 use std::{
     fmt,
@@ -10,16 +10,16 @@ use std::{
 
 use crate::base::error::{Code, Error};
 
-/// What stands in the place of a key.
+/// The replacement of a key.
 const TAKEN_OUT: &str = "[key]";
 
-/// Bytes that a file with a key may have.
+/// The largest size of a file with a key.
 const MAX_FILE: u64 = 16 << 10;
 
 /// The permission bits with which others than the owner and their group read or write a file.
 const OTHERS: u32 = 0o006;
 
-/// Text that must never be seen: it is put into a header, and is in no output.
+/// Text that must never be shown: it is put into a header, and is in no output.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -31,8 +31,8 @@ impl Secret {
 
     /// Reads a secret from a file that lies outside of a folder.
     ///
-    /// A file that everybody on the machine can read or write is refused: a warning would be lost where nobody watches, and
-    /// `chmod` mends it for good.
+    /// A file that everybody on the machine can read or write is refused: a warning would go unread where nobody watches, and
+    /// `chmod` fixes it for good.
     pub fn read(file: &Path, outside: &Path) -> Result<Self, Error> {
         let name = file.display();
         let failed = |error: &std::io::Error| {
@@ -46,7 +46,7 @@ impl Secret {
         if real.starts_with(folder) || file.starts_with(outside) {
             return refuse("lies in the workspace", "keep keys outside of it, where no run reads or commits them");
         }
-        // Looked at before it is opened: opening a pipe would wait.
+        // Checked before it is opened: opening a pipe would block.
         let look = fs::metadata(&real).map_err(|error| failed(&error))?;
         if !look.is_file() {
             return refuse("is no regular file", "name a file that holds the key");
@@ -66,7 +66,7 @@ impl Secret {
         }
     }
 
-    /// True if it can be a key: some characters that a header can have, on one line.
+    /// True if it can be a key: characters that are valid in a header, on one line.
     pub fn is_key(&self) -> bool {
         !self.0.is_empty() && self.0.chars().all(|c| c.is_ascii_graphic())
     }
@@ -76,13 +76,13 @@ impl Secret {
         &self.0
     }
 
-    /// True for a word such as `none` or `ollama`, which servers without keys are given and replies may well have.
+    /// True for a placeholder such as `none` or `ollama`, for servers without keys; replies may well contain it.
     pub fn is_stand_in(&self) -> bool {
         let has_digit = self.0.chars().any(|c| c.is_ascii_digit());
         self.0.len() < if has_digit { 8 } else { 12 }
     }
 
-    /// The text with the secret taken out of it.
+    /// The text without the secret.
     pub fn taken_out_of(&self, text: &str) -> String {
         match self.0.is_empty() {
             true => text.to_owned(),
@@ -97,7 +97,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Takes a secret out of a reply that comes in pieces, wherever the pieces part it. What may be its beginning is held back.
+/// Removes a secret from a reply that comes in pieces, wherever the pieces split it. A possible beginning of it is held back.
 #[derive(Debug)]
 pub struct Sieve {
     secret: Option<Secret>,
@@ -105,12 +105,12 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Takes out this secret; nothing if there is none, or a stand-in.
+    /// A sieve for this secret; it removes nothing if there is none, or a placeholder.
     pub fn of(secret: Option<&Secret>) -> Self {
         Sieve { secret: secret.filter(|secret| !secret.is_stand_in()).cloned(), held: String::new() }
     }
 
-    /// What can be passed on when this piece has come.
+    /// The text that can be passed on after this piece.
     pub fn pass(&mut self, piece: &str) -> String {
         let Some(Secret(secret)) = &self.secret else { return piece.to_owned() };
         self.held.push_str(piece);
@@ -127,7 +127,7 @@ impl Sieve {
         passed
     }
 
-    /// What was held back, when nothing more comes.
+    /// The text held back, once no more pieces come.
     pub fn rest(&mut self) -> String {
         std::mem::take(&mut self.held)
     }

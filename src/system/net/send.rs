@@ -1,7 +1,7 @@
-//! Sends one request and hands on what comes back while it comes.
+//! Sends one request and passes the answer on as it arrives.
 //!
-//! Every request has a connection of its own: a server may close a kept one just when it is used again, and a POST can't be
-//! sent twice. No redirect is followed. Proxy and certificates are those that the caller names; the environment is not read.
+//! Every request has a connection of its own: a server may close a kept one just when it is reused, and a POST can't be sent
+//! twice. No redirect is followed. Proxy and certificates come from the caller; the environment is not read.
 
 use std::{
     collections::BTreeMap,
@@ -24,10 +24,10 @@ use super::{
     secret::Secret,
 };
 
-/// How long a connection may take to come about.
+/// The time limit of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The way that requests take.
+/// The route of requests.
 #[derive(Clone, Default)]
 pub struct Sender {
     proxy: Option<Proxy>,
@@ -37,28 +37,28 @@ pub struct Sender {
 /// A request.
 #[derive(Debug)]
 pub struct Exchange<'a> {
-    /// Where to; `http` or `https`, without user and password.
+    /// The URL; `http` or `https`, without user and password.
     pub url: &'a str,
     /// Names and values of headers.
     pub headers: &'a [(&'a str, String)],
-    /// A header that ends with a secret: its name, what stands before the secret, the secret.
+    /// A header that ends with a secret: its name, the prefix, the secret.
     pub secret: Option<(&'a str, &'a str, &'a Secret)>,
-    /// What is posted; none asks with GET.
+    /// The body of a POST; none makes it a GET.
     pub body: Option<&'a [u8]>,
-    /// How long nothing may come.
+    /// The longest silence.
     pub read_ms: u64,
-    /// How long all of it may take.
+    /// The time limit of the whole exchange.
     pub total_ms: u64,
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug)]
 pub struct Answered {
     /// The status.
     pub status: u16,
     /// The headers, with names in lower case; of several with one name, the first.
     pub headers: BTreeMap<String, String>,
-    /// The body as it comes. Its errors hold a [`Failure`].
+    /// The body as it arrives. Its errors hold a [`Failure`].
     pub body: Incoming,
 }
 
@@ -69,7 +69,7 @@ pub struct Incoming {
     _listener: Listener,
 }
 
-/// Why there is no answer, or not all of it.
+/// The reason for a missing or incomplete answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It was cancelled.
@@ -82,9 +82,9 @@ pub enum Failure {
     Untrusted(String),
     /// The server closed the connection before the end.
     Closed,
-    /// What came is not HTTP.
+    /// The answer is not HTTP.
     Garbled,
-    /// It can't be sent as it is, for this reason.
+    /// The request can't be sent, for this reason.
     Unsendable(String),
 }
 
@@ -96,7 +96,7 @@ impl fmt::Debug for Sender {
 }
 
 impl Sender {
-    /// Sends through a proxy, given as `http://HOST:PORT`, or `http://USER:PASSWORD@HOST:PORT`.
+    /// Uses a proxy, given as `http://HOST:PORT`, or `http://USER:PASSWORD@HOST:PORT`.
     pub fn with_proxy(mut self, url: &str) -> Result<Self, Failure> {
         let unusable = || Failure::Unsendable("the proxy is no `http` or `https` URL".to_owned());
         let scheme = Url::parse(url).map_err(|_| unusable())?;
@@ -187,7 +187,7 @@ fn headers(response: &Response<Body>) -> BTreeMap<String, String> {
 impl Read for Incoming {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.body.read(buffer) {
-            // A connection that is shut down may look as if it had ended well.
+            // A connection that was shut down may seem to have ended normally.
             Ok(0) if self.cancel.is_cancelled() => Err(io::Error::other(Failure::Cancelled)),
             Ok(length) => Ok(length),
             Err(error) => {
@@ -216,7 +216,7 @@ fn failure(error: &ureq::Error, cancel: &Cancel) -> Failure {
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe => Failure::Closed,
             io::ErrorKind::TimedOut => Failure::TimedOut,
-            // So TLS reports what it does not accept.
+            // TLS reports refused certificates so.
             io::ErrorKind::InvalidData => Failure::Untrusted(error.to_string()),
             _ => Failure::Unreachable(reason(&ureq::Error::Io(io::Error::new(error.kind(), error.to_string())))),
         },
@@ -229,7 +229,7 @@ fn failure(error: &ureq::Error, cancel: &Cancel) -> Failure {
 }
 
 impl Failure {
-    /// What the error of an [`Incoming`] says; errors of other readers are a closed connection.
+    /// The failure in the error of an [`Incoming`]; errors of other readers are a closed connection.
     pub fn of(error: &io::Error) -> Failure {
         error.get_ref().and_then(|inner| inner.downcast_ref::<Failure>()).cloned().unwrap_or(Failure::Closed)
     }

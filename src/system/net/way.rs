@@ -1,5 +1,5 @@
-//! The way to servers that the standard variables name: proxies, who is reached without one, and whose certificates are
-//! trusted. The variables are given by the caller; the environment is not read.
+//! The route to servers by the standard variables: proxies, exceptions from them, and trusted certificates. The caller passes
+//! the variables; the environment is not read.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use url::{Host, Url};
 
 use super::send::{Failure, Sender};
 
-/// How servers are reached. By default directly, with the certificates that come with nrv.
+/// The route to servers. By default direct, with the certificates that come with nrv.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Way {
     http: Option<String>,
@@ -31,8 +31,8 @@ impl fmt::Debug for Way {
 }
 
 impl Way {
-    /// The way that these variables name: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in lower case first, and
-    /// `SSL_CERT_FILE`. Empty ones are none.
+    /// The route by these variables: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in lower case first, and
+    /// `SSL_CERT_FILE`. Empty ones count as unset.
     pub fn of(environment: &BTreeMap<String, String>) -> Self {
         let value = |name: &str| environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
         let either = |name: &str| value(&name.to_ascii_lowercase()).or_else(|| value(name)).map(str::to_owned);
@@ -47,7 +47,7 @@ impl Way {
         }
     }
 
-    /// What sends to a server. The loopback interface is never reached through a proxy.
+    /// The sender for a server. The loopback interface is never reached through a proxy.
     pub fn sender(&self, url: &str) -> Result<Sender, Failure> {
         let url = Url::parse(url).map_err(|_| Failure::Unsendable("the URL is none".to_owned()))?;
         let sender = match &self.roots {
@@ -55,7 +55,7 @@ impl Way {
             Some(_) | None => Sender::default(),
         };
         match self.proxy(&url) {
-            // It is mostly written without.
+            // The scheme is usually omitted.
             Some(proxy) if !proxy.contains("://") => sender.with_proxy(&format!("http://{proxy}")),
             Some(proxy) => sender.with_proxy(proxy),
             None => Ok(sender),
@@ -70,7 +70,7 @@ impl Way {
     }
 }
 
-/// True if the URL leads to this very machine: an address of the loopback interface, or `localhost`.
+/// True if the URL leads to this machine: an address of the loopback interface, or `localhost`.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -80,7 +80,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// True if an entry of `NO_PROXY` is about the URL: `*`, a host and those beneath it, an address, or a network.
+/// True if an entry of `NO_PROXY` matches the URL: `*`, a host and those beneath it, an address, or a network.
 fn names(entry: &str, url: &Url) -> bool {
     let (entry, port) = match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse::<u16>().ok()),
@@ -211,7 +211,7 @@ mod tests {
         assert!(missing.contains("`SSL_CERT_FILE`"), "{missing}");
         fs::write(&file, "nothing").unwrap();
         own.sender("https://h.example").unwrap_err();
-        // Where nothing is encrypted, no certificate matters.
+        // Without encryption, no certificate matters.
         own.sender("http://h.example").unwrap();
     }
 }

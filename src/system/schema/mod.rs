@@ -1,7 +1,7 @@
-//! JSON Schema: compiles a schema once, checks values against it, and says what is wrong in words.
+//! JSON Schema: compiles a schema once, checks values against it, and describes violations.
 //!
-//! Nothing is ever fetched: a reference that leads out of the schema is refused when it is compiled. Patterns run in linear
-//! time, formats are asserted, drafts 4 to 2020-12 are understood (2020-12 where `$schema` is silent).
+//! Nothing is ever fetched: compilation refuses a reference that leads out of the schema. Patterns run in linear time, formats
+//! are asserted. Drafts 4 to 2020-12 are supported (2020-12 without `$schema`).
 
 pub mod reply;
 mod violation;
@@ -17,17 +17,17 @@ use crate::base::{
     json,
 };
 
-/// A schema that may have been given as JSON text; every other value as it is. `invalid_input` if the text is not JSON.
+/// A schema that may be JSON text; other values stay as they are. `invalid_input` if the text is not JSON.
 pub fn of_text(schema: Value) -> Result<Value, Error> {
     let Value::String(text) = schema else { return Ok(schema) };
     json::parse_distinct(&text)
         .map_err(|error| Error::new(Code::InvalidInput, format!("the schema is a text that is not JSON: {error}")))
 }
 
-/// How many violations the message of an error lists; `details.violations` has more.
+/// The number of violations in the message of an error; `details.violations` has more.
 const IN_MESSAGE: usize = 5;
 
-/// How many violations an error carries at most.
+/// The largest number of violations that an error carries.
 const IN_DETAILS: usize = 100;
 
 /// A compiled JSON Schema.
@@ -39,7 +39,7 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema.
     ///
-    /// A schema that is wrong by its own draft, has a pattern that is not linear, or refers to something outside itself is
+    /// A schema that violates its own draft, has a pattern that is not linear, or refers to something outside itself is
     /// `invalid_input`.
     pub fn compile(schema: &Value) -> Result<Self, Error> {
         let validator = jsonschema::options()
@@ -51,7 +51,7 @@ impl Schema {
         Ok(Schema { validator, document: schema.clone() })
     }
 
-    /// Everything that is wrong with a value, by place, keyword and message; empty if it fits.
+    /// All violations of a value, by place, keyword and message; empty if it fits.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let explain = |error: ValidationError<'_>| violation::explain(&error, &self.document);
         let mut violations: Vec<_> = self.validator.iter_errors(value).take(IN_DETAILS).map(explain).collect();
@@ -91,7 +91,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Why a schema can't be used.
+/// The reason that a schema can't be used.
 fn refusal(error: &ValidationError<'_>) -> Error {
     let refuse = |message: String| Error::new(Code::InvalidInput, message);
     if let ValidationErrorKind::Referencing(error) = error.kind() {
@@ -250,7 +250,7 @@ mod tests {
             json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
         ];
         for circle in circles {
-            // Any answer is good that is an answer.
+            // Either result is good; only a hang would be wrong.
             let _ = Schema::compile(&circle).map(|schema| schema.check(&json!({"a": 1})));
         }
     }

@@ -1,7 +1,6 @@
-//! From the text of a reply to a value: JSON and nothing else.
+//! Parses the text of a reply into a value: JSON and nothing else.
 //!
-//! What is wrong is said with the place and the value that is there. Values are cut; who shows them to somebody takes
-//! secrets out first.
+//! An error holds the place and the offending value. Values are cut; callers redact secrets before they display them.
 
 use serde_json::{Map, Value, json};
 
@@ -17,23 +16,23 @@ use crate::{
     system::schema::Schema,
 };
 
-/// How many characters of an offending value are told.
+/// The number of characters of an offending value that are shown.
 const SHOWN: usize = 200;
 
-/// Whether the JSON may stand in a fenced block of Markdown.
+/// The permission to put the JSON into a fenced block of Markdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fence {
-    /// It may not.
+    /// No fence.
     #[default]
     Refused,
-    /// It may, if there is nothing else.
+    /// A single fenced block without other text.
     Allowed,
 }
 
 /// Parses a reply and checks it.
 ///
-/// What is not JSON, or has a key twice, is `malformed_json`; what does not fit is `schema`, with `details.violations`: pointer, keyword, message
-/// and the offending value of each.
+/// Malformed JSON and duplicate keys are `malformed_json`. A value that does not fit is `schema`, with `details.violations`:
+/// pointer, keyword, message and the offending value of each.
 pub fn parse(text: &str, schema: Option<&Schema>, fence: Fence) -> Result<Value, Error> {
     let json = unfenced(text.trim(), fence)?;
     let value = json::parse_distinct(json).map_err(|error| malformed(json, &error))?;
@@ -43,8 +42,8 @@ pub fn parse(text: &str, schema: Option<&Schema>, fence: Fence) -> Result<Value,
     Ok(value)
 }
 
-/// Parses a reply that is a plan of diffs, in the form that `apply.plan` takes. A field that is null is taken for one that is
-/// not there: servers that enforce a schema write all of them.
+/// Parses a reply that is a plan of diffs, in the form that `apply.plan` takes. A null field counts as absent: servers that
+/// enforce a schema write all of them.
 pub fn parse_plan(text: &str, fence: Fence) -> Result<Value, Error> {
     let mut value = parse(text, None, fence)?;
     drop_nulls(&mut value);
@@ -52,7 +51,7 @@ pub fn parse_plan(text: &str, fence: Fence) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// Takes out fields that are null, of which a plan has none that would mean anything.
+/// Removes null fields, none of which has a meaning in a plan.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -64,12 +63,12 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// The schema that a model is to be asked for a plan with. It has no checksums: models make them up, and the host has them.
+/// The schema of a plan for a model. It has no checksums: models make them up, and the host has them.
 pub fn plan_schema() -> Value {
     plan(false)
 }
 
-/// What a plan of diffs has to fit.
+/// The schema of a plan of diffs.
 fn plan(has_checksums: bool) -> Value {
     let text = json!({"type": "string"});
     let command = json!({
@@ -120,7 +119,7 @@ fn malformed(text: &str, error: &serde_json::Error) -> Error {
         .detail("excerpt", quoted(line))
 }
 
-/// Checks a value that is a reply: as [`parse`] does.
+/// Checks a parsed reply, as [`parse`] does.
 pub(crate) fn check(value: &Value, schema: &Schema) -> Result<(), Error> {
     let Err(error) = schema.check(value) else { return Ok(()) };
     let told = error.details().get("violations").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is wrong at one place of a value, in words that name the place, what was expected and what is nearest.
+//! A violation at one place of a value: the place, the expectation and the nearest valid name, in words.
 //!
 //! Messages never hold the value itself: it may be large, or secret.
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::base::error;
 
-/// How many known names a message lists.
+/// The number of known names in a message.
 const KNOWN_LISTED: usize = 12;
 
-/// One thing that is wrong with a value.
+/// A violation of a schema by a part of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) to the part that is wrong; empty for the whole value.
+    /// JSON Pointer (RFC 6901) to the offending part; empty for the whole value.
     pub pointer: String,
     /// The keyword of the schema that it violates, such as `required`.
     pub keyword: String,
@@ -51,7 +51,7 @@ pub(super) fn explain(error: &ValidationError<'_>, schema: &Value) -> Violation 
 
 /// The phrase for one error; `schema` is searched for names that are near to an unknown one.
 pub(super) fn describe(error: &ValidationError<'_>, schema: &Value) -> String {
-    // The kinds are not matched in full: for most, the library's own phrase is good, and new ones must not break the build.
+    // Not every kind is matched: the library's own phrase suits most, and new ones must not break the build.
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
@@ -91,7 +91,7 @@ fn unknown_fields(unexpected: &[String], known: &[&str]) -> String {
     }
 }
 
-/// The fields that the schema object knows in which the error arose.
+/// The fields of the schema object in which the error arose.
 fn known_fields<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Vec<&'a str> {
     let path = error.schema_path().as_str();
     let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -99,7 +99,7 @@ fn known_fields<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Vec<&'a s
     properties.map(|map| map.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
-/// Says what is wrong with the form that was probably meant: its `const` and `enum` members fit, and least else is wrong.
+/// The violations of the form that was probably meant: its `const` and `enum` members fit, and it has the fewest others.
 fn nearest_form(forms: &[Vec<ValidationError<'static>>], schema: &Value) -> String {
     let distance = |form: &Vec<ValidationError<'_>>| {
         let wrong_kind = form.iter().any(|error| {

@@ -1,4 +1,4 @@
-//! What a tree or a disk may have that stands in a transaction's way: each a clear error, and everything as before.
+//! Obstacles in a tree or on a disk: each gives a clear error, and everything stays as before.
 
 use std::process::Command;
 
@@ -104,7 +104,7 @@ fn what_may_not_be_written_to_is_refused_before_anything_is() {
     fails(&bench, vec![make("m/new", b"x")], Code::Unwritable, "its folder is read-only");
 }
 
-/// Changes files on both sides of a mount, and fails and crashes at every step of that.
+/// Changes files on both sides of a mount, and fails and crashes at every step.
 #[track_caller]
 fn crosses(bench: &Bench, root: &Path) {
     fs::write(root.join("m/x"), "old").unwrap();
