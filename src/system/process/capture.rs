@@ -1,4 +1,4 @@
-//! A child that is run to its end, with bounded output and time: git, verifiers.
+//! Runs a child to its end, with bounded output and time: git, verifiers.
 
 use std::{
     collections::BTreeMap,
@@ -18,53 +18,53 @@ use crate::{
     system::{clock::Stopwatch, process::Program, threads},
 };
 
-/// How often a cancellation is looked for.
+/// The interval between checks for a cancellation.
 const TICK: Duration = Duration::from_millis(25);
 
-/// How long the pipes of an ended child are waited for: a process that left its group may hold them open.
+/// The wait for the pipes of an ended child: a process that left its group may hold them open.
 const PIPE_PATIENCE: Duration = Duration::from_millis(300);
 
-/// What to run.
+/// A command.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program.
     pub program: Program,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// The folder to run in; none: the host's.
+    /// The folder to run in; if none, the host's.
     pub cwd: Option<PathBuf>,
     /// The whole environment.
     pub env: BTreeMap<String, String>,
-    /// What the program reads.
+    /// The program's standard input.
     pub stdin: Vec<u8>,
     /// Milliseconds after which the program and its group are killed.
     pub timeout_ms: u64,
-    /// Bytes of stdout, and of stderr, that are kept.
+    /// The limit of bytes of stdout, and of stderr, that are kept.
     pub max_output: usize,
 }
 
-/// What a program did.
+/// The result of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The exit code, if it exited.
     pub status: Option<i32>,
     /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// What it wrote to stdout, as far as it is kept.
+    /// Its stdout, up to the limit.
     pub stdout: Vec<u8>,
-    /// What it wrote to stderr, as far as it is kept.
+    /// Its stderr, up to the limit.
     pub stderr: Vec<u8>,
-    /// True if it ran into its time limit.
+    /// True if it exceeded its time limit.
     pub timed_out: bool,
-    /// True if it was ended since the run was cancelled.
+    /// True if it was killed because the run was cancelled.
     pub cancelled: bool,
-    /// True if it wrote more than is kept.
+    /// True if its output exceeded the limit.
     pub truncated: bool,
 }
 
-/// Runs a command to its end. Whatever is left of its process group then is killed.
+/// Runs a command to its end, then kills the rest of its process group.
 ///
-/// Only a program that can't be started is an error; a failed one is told by `status`.
+/// Only a program that can't be started is an error; `status` shows the failure of others.
 pub fn capture(mut command: Command, cancel: Option<&AtomicBool>) -> Result<Captured, Error> {
     let stdin = std::mem::take(&mut command.stdin);
     capture_with(command, cancel, || Ok(stdin))
@@ -135,7 +135,7 @@ fn feed(pipe: Option<ChildStdin>, bytes: Vec<u8>) -> Result<(), Error> {
     }
 }
 
-/// Reads a pipe to its end on a thread of its own; gives what is kept, and whether there was more.
+/// Reads a pipe to its end on a thread of its own; returns the kept bytes, and true if there were more.
 fn drain(pipe: Option<impl Read + Send + 'static>, max: usize) -> Result<Receiver<(Vec<u8>, bool)>, Error> {
     let (sender, receiver) = mpsc::channel();
     threads::start(move || {

@@ -1,4 +1,4 @@
-//! A child with pipes for a long conversation: a script's worker, a process or in its place a thread.
+//! A child with pipes for a long conversation: a script's worker, a process or a thread in its place.
 
 use std::{
     io::{PipeReader, PipeWriter, Read},
@@ -18,16 +18,16 @@ use crate::{
     },
 };
 
-/// How much of what a child writes to stderr is kept.
+/// The bytes of a child's stderr that are kept.
 const STDERR_KEPT: usize = 64 << 10;
 
-/// How long an ended child's stderr is waited for: something else may hold the pipe open.
+/// The wait for an ended child's stderr: another process may hold the pipe open.
 const STDERR_PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often a thread is asked whether it has ended.
+/// The interval between checks for the end of a thread.
 const TICK: Duration = Duration::from_millis(1);
 
-/// A running child. Dropping it kills its process group and reaps it; a thread is left to end by itself.
+/// A running child. Dropping it kills its process group and reaps it; a thread ends by itself.
 ///
 /// The thread that spawned it must outlive it: the kernel ends a child that asked for a parent-death signal
 /// ([`crate::system::process::lockdown`]) when that thread ends.
@@ -40,29 +40,29 @@ pub struct Child {
 
 #[derive(Debug)]
 enum Native {
-    /// A process, and what it writes to stderr.
+    /// A process, and its stderr.
     Process(std::process::Child, Receiver<Vec<u8>>),
-    /// A thread; none after it was waited for.
+    /// A thread; none after the wait for it.
     Thread(Option<JoinHandle<()>>),
 }
 
 /// The host's ends of a child's pipes.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What is written here is the child's stdin.
+    /// The writing end of the child's stdin.
     pub stdin: PipeWriter,
     /// The child's stdout.
     pub stdout: PipeReader,
 }
 
-/// How a child ended; neither code nor signal if a thread panicked or did not end.
+/// The end of a child; neither code nor signal if a thread panicked or did not end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
     /// The exit code, if it exited.
     pub code: Option<i32>,
     /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// The beginning of what it wrote to stderr.
+    /// The beginning of its stderr.
     pub stderr: String,
 }
 
@@ -103,14 +103,14 @@ impl Child {
         self.pipes.take()
     }
 
-    /// Ends the child and everything in its process group. A thread ends when it looks at its pipe and finds it closed.
+    /// Kills the child and everything in its process group. A thread ends when it finds its pipe closed.
     pub fn kill(&mut self) {
         if let (Native::Process(native, _), None) = (&self.native, &self.exit) {
             super::kill_group(native);
         }
     }
 
-    /// Waits until the child ends; kills it if it has not after that time.
+    /// Waits until the child ends; kills it after the given time.
     pub fn wait(&mut self, patience: Duration) -> Exit {
         if let Some(exit) = &self.exit {
             return exit.clone();
@@ -163,7 +163,7 @@ fn collect(pipe: Option<ChildStderr>) -> Result<Receiver<Vec<u8>>, Error> {
         let mut kept = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = (&mut pipe).take(STDERR_KEPT as u64).read_to_end(&mut kept);
-            // What is beyond is dropped, so that the child does not block on a full pipe.
+            // The rest is dropped, so that the child does not block on a full pipe.
             let _ = std::io::copy(&mut pipe, &mut std::io::sink());
         }
         let _ = sender.send(kept);

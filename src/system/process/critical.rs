@@ -1,13 +1,13 @@
-//! Sections of the work that a signal must not cut in two, since they end by themselves or are put right at once.
+//! Critical sections, which a signal must not interrupt, since they end or are repaired by themselves.
 //!
-//! A process that dies in one is recovered like any other; waiting for its end is what keeps the tree from standing in between.
+//! A process that dies in one is recovered like any other; the wait for its end keeps the tree consistent.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
-/// Counts the sections that are entered, of all threads.
+/// Counts the entered sections of all threads.
 #[derive(Clone, Debug, Default)]
 pub struct Critical(Arc<Mutex<usize>>);
 
@@ -36,7 +36,7 @@ impl Critical {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) > 0
     }
 
-    /// Does something if no section is entered; none is entered meanwhile.
+    /// Does something if no section is entered; none can be entered meanwhile.
     pub fn unless_entered(&self, work: impl FnOnce()) {
         let count = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if *count == 0 {

@@ -1,21 +1,21 @@
-//! This program once more, in a process of its own, for work of which somebody has to say how it ended even if the process dies.
+//! Runs this program in a child process, so that a survivor can report the end even if the child dies.
 
 use std::{ffi::OsString, io, process::Command};
 
 use rustix::process::{Resource, Signal, getrlimit, set_parent_process_death_signal};
 
-/// A stack that is large enough for everything.
+/// A stack that suffices for everything.
 const STACK: u64 = 8 << 20;
 
-/// True if a limit of this process ends it by a signal when it is reached, or by an abort where memory can't be had.
+/// True if a limit of this process ends it by a signal, or by an abort when memory runs out.
 pub fn is_limited() -> bool {
     let limits = [Resource::As, Resource::Data, Resource::Cpu, Resource::Fsize];
     let has_small_stack = getrlimit(Resource::Stack).current.is_some_and(|bytes| bytes < STACK);
     has_small_stack || limits.into_iter().any(|limit| getrlimit(limit).current.is_some())
 }
 
-/// Runs this program with these arguments, and with the streams and the environment of this process; the exit code, none if a
-/// signal ended it.
+/// Runs this program with these arguments, and with the streams and the environment of this process. Returns the exit code;
+/// none if a signal ended it.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that starts the program itself with what it was given"
@@ -31,6 +31,6 @@ pub fn again(
 
 /// Makes this process end with the one that started it.
 pub fn end_with_parent() {
-    // Where that can't be had, the process ends when it has answered.
+    // Without support, the process ends after its answer.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
 }

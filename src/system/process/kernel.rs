@@ -1,23 +1,23 @@
-//! What the kernel offers to those who confine themselves, as far as it can be told without giving anything up.
+//! The kernel's support for sandboxes, as far as it can be found without giving up rights.
 
 use std::path::Path;
 
 use super::lockdown;
 
-/// What the kernel offers.
+/// The kernel's support for sandboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its release, such as `6.18.5`; empty if it can't be told.
+    /// Its release, such as `6.18.5`; empty if unknown.
     pub release: String,
     /// The version of Landlock's interface; none if there is no Landlock.
     pub landlock: Option<i32>,
     /// True if system calls can be filtered.
     pub seccomp: bool,
-    /// True if a user may make namespaces, as far as the kernel's settings say.
+    /// True if a user may make namespaces, by the kernel's settings.
     pub user_namespaces: bool,
 }
 
-/// Looks at the running kernel.
+/// Inspects the running kernel.
 pub fn kernel() -> Kernel {
     let number = |path: &str| read(path).and_then(|text| text.parse::<u64>().ok());
     let is_zero = |path: &str| number(path) == Some(0);
@@ -31,7 +31,7 @@ pub fn kernel() -> Kernel {
     }
 }
 
-/// The running kernel's release, such as 6 and 18; none if it can't be told.
+/// The running kernel's release, such as 6 and 18; none if unknown.
 pub(super) fn release() -> Option<(u32, u32)> {
     let text = read("/proc/sys/kernel/osrelease")?;
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);

@@ -1,6 +1,6 @@
-//! How a process of nrv's own confines itself, before it reads anything that is not trusted.
+//! Sandboxes of nrv's own processes, set up before they read untrusted input.
 //!
-//! Nothing here fails: where the kernel lacks something, the process goes on and says what is missing and what that means.
+//! Nothing here fails: where the kernel lacks a feature, the process continues, and reports the gap with its consequence.
 
 use std::{fs::File, io::Read, path::PathBuf};
 
@@ -15,29 +15,29 @@ use crate::{
     system::{process::system_calls, threads},
 };
 
-/// What a complete Landlock denies: files, TCP ports, abstract sockets and signals.
+/// The version of a complete Landlock, which denies files, TCP ports, abstract sockets and signals.
 pub(super) const COMPLETE: ABI = ABI::V6;
 
-/// From which version on it also denies sockets that lie in folders, but for those that the confined process made itself.
+/// The first version that also denies sockets in folders, except those that the sandboxed process made itself.
 pub(super) const PATH_SOCKETS: ABI = ABI::V9;
 
-/// Folders that a program needs to load its libraries from.
+/// Folders of the libraries that a program loads.
 const SYSTEM_LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
 /// The descriptor of stderr.
 const LAST_STANDARD: i32 = 2;
 
-/// Open files that a worker may have; it has stdin, stdout and stderr.
+/// The limit of a worker's open files; it has stdin, stdout and stderr.
 const OPEN_FILES: u64 = 8;
 
-/// Paths, and what may be done beneath them.
+/// Paths, and the rights beneath them.
 pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
 
-/// Confines the process of a script: no file, no network, no other process, bounded memory and processor time.
+/// Sandboxes the process of a script: no file, no network, no other process, bounded memory and processor time.
 ///
-/// Files that the process was given beside stdin, stdout and stderr are closed: they are the user's shell's, not the
-/// script's. `start_threads` is called once, after files are denied and before system calls are; the filter then holds for all
-/// threads. Call it on the first thread, while there is no other, and before anything is opened.
+/// Closes inherited files beside stdin, stdout and stderr: they belong to the user's shell, not to the script. `start_threads`
+/// is called once, after files are denied and before system calls are; the filter then holds for all threads. Call it on the
+/// first thread, while there is no other, and before anything is opened.
 pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
     let mut missing = Vec::new();
     close_inherited(&mut missing);
@@ -61,10 +61,10 @@ pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
     Isolation { landlock, seccomp, missing }
 }
 
-/// Confines the process of a verifier: it reads and lists beneath the roots, writes nothing and has no network.
+/// Sandboxes the process of a verifier: it reads and lists beneath the roots, writes nothing and has no network.
 ///
-/// Inherited files are closed, as for a script. Call it on the first thread, while there is no other, and before anything
-/// is opened.
+/// Inherited files are closed, as for a script. Call it on the first thread, while there is no other, and before anything is
+/// opened.
 pub fn read_only(roots: &[PathBuf]) -> Isolation {
     let mut missing = Vec::new();
     close_inherited(&mut missing);
@@ -73,9 +73,9 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
     Isolation { landlock, seccomp: false, missing }
 }
 
-/// The version of Landlock's interface that the kernel has; none if there is no Landlock.
+/// The version of the kernel's Landlock; none if there is no Landlock.
 ///
-/// The kernel tells it to whoever confines itself, which a thread does that then ends.
+/// The kernel reveals it to a thread that restricts itself, so a short-lived thread does that.
 pub(super) fn landlock_abi() -> Option<i32> {
     let status = threads::start(|| restrict(&[], false)).ok()?.join().ok()?.ok()?;
     match status.landlock {
@@ -86,23 +86,23 @@ pub(super) fn landlock_abi() -> Option<i32> {
 
 /// Closes every file above stderr.
 ///
-/// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not look at files that are
-/// open already. Here nothing of the process's own is open yet, so nothing is closed under anybody's hands; that is also why
-/// it is done here and not in the host, where other threads have files.
+/// A file without `O_CLOEXEC` reaches each child of the program that opened it, and Landlock does not restrict open files. No
+/// file of this process is open yet, so none is closed while in use. In the host, other threads have open files, so it can't be
+/// done there.
 pub(super) fn close_inherited(missing: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
         missing.push("`/proc` is not readable: files that the caller had open stay open".to_owned());
         return;
     };
-    // Collected first: the listing has a descriptor of its own, which is closed when it ends.
+    // Collected first: the listing has a descriptor of its own, which is closed at its end.
     let open: Vec<i32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > LAST_STANDARD) {
-        // One that is not open any more, such as the listing's, is what is wanted.
+        // A closed one, such as the listing's, is fine.
         let _ = nix::unistd::close(descriptor);
     }
 }
 
-/// Asks the kernel to end this process with its parent, and gives up what it could gain by `exec`.
+/// Asks the kernel to end this process with its parent, and to deny it new rights by `exec`.
 fn tie_to_parent(missing: &mut Vec<String>) {
     note(
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL)),
@@ -122,8 +122,8 @@ fn confine(roots: &[PathBuf], missing: &mut Vec<String>) -> bool {
     enforce(&[(roots.to_vec(), readable), (libraries, readable | AccessFs::Execute)], false, missing).is_some()
 }
 
-/// Denies everything that is done to files but these accesses beneath these paths; all TCP ports, unless the network is
-/// permitted; signals to others. A path that does not exist permits nothing. Gives the version that denies it; none if nothing does.
+/// Denies all accesses to files but these beneath these paths; all TCP ports, unless the network is permitted; signals to
+/// others. A missing path permits nothing. Returns the version in force; none if nothing is denied.
 pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) -> Option<ABI> {
     let (enforced, abi) = match restrict(rules, network) {
         Ok(RestrictionStatus { ruleset, landlock: LandlockStatus::Available { effective_abi, .. }, .. }) => {
@@ -145,7 +145,7 @@ pub(super) fn enforce(rules: &[Rule], network: bool, missing: &mut Vec<String>) 
 }
 
 fn restrict(rules: &[Rule], network: bool) -> Result<RestrictionStatus, RulesetError> {
-    // A kernel that does not know a right leaves it out.
+    // A kernel ignores rights that it does not know.
     let mut ruleset =
         Ruleset::default().handle_access(AccessFs::from_all(PATH_SOCKETS))?.scope(Scope::from_all(COMPLETE))?;
     if !network {
@@ -158,7 +158,7 @@ fn restrict(rules: &[Rule], network: bool) -> Result<RestrictionStatus, RulesetE
     ruleset.restrict_self()
 }
 
-/// The file that says how large the process is, to be read when no file can be opened any more.
+/// The file with the size of the process, for reading when no file can be opened any more.
 #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about this process, not of the workspace")]
 fn status() -> Option<File> {
     File::open("/proc/self/status").ok()
@@ -175,7 +175,7 @@ fn limit_resources(limits: &Limits, status: Option<File>, missing: &mut Vec<Stri
         }
         None => missing.push("`/proc` is not readable: its memory is not bounded".to_owned()),
     }
-    // The first limit ends it by a signal that says why, the second one for good.
+    // The first limit ends it by a signal that tells the reason, the second one for good.
     note(
         set(Resource::Cpu, limits.cpu_s, limits.cpu_s.saturating_add(1)),
         missing,
@@ -205,7 +205,7 @@ fn note(result: rustix::io::Result<()>, missing: &mut Vec<String>, meaning: impl
 mod tests {
     use super::*;
 
-    /// Confinement holds for the calling thread and what it starts, so a thread stands for a process here.
+    /// A sandbox holds for the calling thread and its children, so a thread stands for a process here.
     #[test]
     fn a_verifier_reads_beneath_its_roots_only() {
         let inside = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 //! The only spawner of processes: script workers, verifiers, git, commands, and a person's pager.
 //!
-//! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host
-//! alone; [`page`] says why a pager is the exception. A process that is to be confined confines itself ([`lockdown`]) before it does anything else. A thread that serves a
-//! script in place of a process has the same shape.
+//! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host alone;
+//! [`page`] explains the exception of a pager. A sandboxed process sandboxes itself ([`lockdown`]) before it does anything
+//! else. A thread that serves a script in place of a process has the same shape.
 
 mod capture;
 mod child;
@@ -36,7 +36,7 @@ pub use self::{
     pager::page,
 };
 
-/// Which program a child runs.
+/// The program of a child.
 ///
 /// ```
 /// use nrv::{Options, Program};
@@ -47,14 +47,14 @@ pub use self::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Program {
-    /// This very binary, also after its file was replaced: for the hidden subcommands.
+    /// This binary, even after its file was replaced: for the hidden subcommands.
     #[default]
     ReExec,
     /// A program by path, or by name if the child's environment has a `PATH`.
     Path(PathBuf),
 }
 
-/// What keeps a script from the rest of the program.
+/// The isolation of a script from the rest of the program.
 ///
 /// ```
 /// use nrv::{Isolation, Options};
@@ -64,10 +64,10 @@ pub enum Program {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Isolation {
-    /// A process of its own, which confines itself before it reads the script.
+    /// A process of its own, which sandboxes itself before it reads the script.
     #[default]
     Process,
-    /// Nothing but the engine: the script runs on a thread that this starts.
+    /// The engine alone: the script runs on a thread that this function starts.
     Thread(StartThread),
 }
 
@@ -109,7 +109,7 @@ fn bare(program: &Program) -> Native {
     command
 }
 
-/// Waits until a child ends, but not longer than that; the child is not reaped.
+/// Waits for the end of a child, up to the given time; the child is not reaped.
 fn ends_within(child: &std::process::Child, patience: Duration) -> io::Result<bool> {
     let pidfd = rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let timeout = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -120,13 +120,13 @@ fn ends_within(child: &std::process::Child, patience: Duration) -> io::Result<bo
     }
 }
 
-/// Ends a child that was not reaped yet, and everything in its group.
+/// Kills an unreaped child, and everything in its group.
 fn kill_group(child: &std::process::Child) {
-    // The group may be gone already, which is what is wanted.
+    // A group that is gone already is fine.
     let _ = rustix::process::kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// The exit code and the signal of an ended process; one of them is there.
+/// The exit code and the signal of an ended process; one of them is present.
 fn split(status: ExitStatus) -> (Option<i32>, Option<i32>) {
     (status.code(), std::os::unix::process::ExitStatusExt::signal(&status))
 }

@@ -1,4 +1,4 @@
-//! A program that has the terminal for a while: what shows a long text page by page.
+//! A program that has the terminal for a while: a pager for long text.
 
 use std::{
     io::Write,
@@ -7,23 +7,23 @@ use std::{
 
 use crate::{base::error::Error, system::threads};
 
-/// What a shell exits with if it can't run a program.
+/// The exit codes of a shell that can't run a program.
 const NOT_RUN: [i32; 2] = [126, 127];
 
-/// Shows a text with a line of the user's shell, such as `less -R`, and waits until they have seen enough. False if there is no
-/// such program. Programs are looked for in `path`, which is the shell's `PATH`.
+/// Shows a text with a command line of the user's shell, such as `less -R`, and waits for its end. False if there is no such
+/// program. Programs are looked up in `path`, which is the shell's `PATH`.
 ///
 /// Unlike all other children it has the environment and the process group of this process: it reads keys from the terminal, and
-/// whose environment it is chose it.
+/// the owner of the environment chose it.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns something for a person to look at")]
 pub fn page(line: &str, path: &str, text: Vec<u8>) -> Result<bool, Error> {
     let failed = |error: std::io::Error| Error::io(format_args!("`{}` can't be run", line.escape_debug()), &error);
     let mut command = Command::new("/bin/sh");
-    // Stdout may be a file or a pipe; questions are asked on stderr.
+    // Stdout may be a file or a pipe; questions appear on stderr.
     command.env("PATH", path);
     command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::from(std::io::stderr()));
     let mut child = command.spawn().map_err(failed)?;
-    // A pager that is left early does not take everything. Without a thread it gets nothing.
+    // A pager that is left early does not read everything. Without a thread it gets nothing.
     let feed = child.stdin.take().map(|mut pipe| threads::start(move || drop(pipe.write_all(&text))));
     let status = child.wait().map_err(failed)?;
     drop(feed);

@@ -1,5 +1,5 @@
-//! The system calls that a computation needs, and no other: reading and writing pipes that are open, memory, threads that
-//! run already, signals to itself, ending. No memory becomes executable.
+//! The system calls that a computation needs, and no other: I/O on open pipes, memory, running threads, signals to itself,
+//! exit. No memory becomes executable.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use seccompiler::{
 };
 
 const ALLOWED: &[c_long] = &[
-    // The pipes to the host; `poll` looks for a cancellation.
+    // The pipes to the host; `poll` checks for a cancellation.
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_writev,
@@ -23,7 +23,7 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_munmap,
     libc::SYS_mremap,
     libc::SYS_madvise,
-    // Threads that run already, and their end.
+    // Running threads, and their end.
     libc::SYS_futex,
     libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity,
@@ -33,23 +33,23 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // Its own signals: a stack overflow is told from another fault.
+    // Its own signals: they tell a stack overflow from another fault.
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigreturn,
     libc::SYS_sigaltstack,
     libc::SYS_restart_syscall,
-    // Asked for by the standard library; neither clock nor chance reaches a script.
+    // The standard library needs these; neither clock nor chance reaches a script.
     libc::SYS_clock_gettime,
     libc::SYS_getrandom,
-    // The engine waits some milliseconds for a value that is in use before it says so.
+    // The engine waits some milliseconds for a value in use before it reports an error.
     libc::SYS_clock_nanosleep,
 ];
 
-/// Calls that set the protection of memory, which is their third argument; none may make memory executable.
+/// Calls that set the protection of memory, by their third argument; none may make memory executable.
 const PROTECTING: &[c_long] = &[libc::SYS_mmap, libc::SYS_mprotect];
 
-/// Lets all threads of this process make only these calls from now on; another one fails with `EPERM`.
+/// Restricts all threads of this process to these calls; any other fails with `EPERM`.
 pub(super) fn allow_computation_only() -> Result<(), String> {
     seccompiler::apply_filter_all_threads(&program()?).map_err(|error| error.to_string())
 }
@@ -58,7 +58,7 @@ fn program() -> Result<BpfProgram, String> {
     let failed = |error: BackendError| error.to_string();
     let protection = SeccompCmpOp::MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
     let not_executable = SeccompCondition::new(2, SeccompCmpArgLen::Dword, protection, 0).map_err(failed)?;
-    // An abort is a signal to a thread of its own.
+    // An abort is a signal to its own thread.
     let own = u64::from(std::process::id());
     let to_itself = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, own).map_err(failed)?;
     let mut rules: BTreeMap<c_long, Vec<SeccompRule>> = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
@@ -75,7 +75,7 @@ fn program() -> Result<BpfProgram, String> {
 mod tests {
     use super::*;
 
-    /// What the kernel does with a call: runs the program on it.
+    /// The kernel's verdict on a call: runs the program on it.
     fn verdict(program: &BpfProgram, call: c_long, arguments: [u64; 3]) -> u32 {
         // `struct seccomp_data`: number, machine, instruction pointer, arguments.
         let machine = if cfg!(target_arch = "x86_64") { 0xc000_003e_u32 } else { 0xc000_00b7 };

@@ -1,4 +1,4 @@
-//! What this machine can do for the confinement of programs, found out by doing it.
+//! Tests this machine's support for sandboxing by a trial.
 
 use std::{fs, io, path::Path, sync::atomic::AtomicBool};
 
@@ -8,8 +8,8 @@ use crate::{
     system::process::Program,
 };
 
-/// Prepares everything for a program under these limits, on a stage, and starts none. The private folder is empty; what is left in
-/// it is of no use.
+/// Prepares a program under these limits, on a stage, without starting one. The private folder is empty; leftovers in it are
+/// useless.
 pub fn ability(supervisor: &Program, folder: &Path, limits: Limits) -> Result<Confinement, NotStarted> {
     let make = |name: &str| {
         let path = folder.join(name);

@@ -1,10 +1,10 @@
-//! Bounds of what a program may use of the machine, and by what they hold.
+//! Bounds of a program's resources, and their means of enforcement.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Confinement, Limits, State};
 
-/// What is bounded.
+/// A bounded resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -16,29 +16,29 @@ pub enum Bound {
     Disk,
 }
 
-/// By what a bound holds.
+/// The means by which a bound is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// A control group: the kernel counts everything, and lets nothing beyond.
+    /// A control group: the kernel counts everything, and permits no excess.
     Group,
-    /// A limit of the user or of the process namespace: the kernel lets nothing beyond.
+    /// A limit of the user or of the process namespace: the kernel permits no excess.
     Limit,
-    /// It is looked at again and again, and the program is ended when it is beyond.
+    /// Regular measurements; the program is killed when it exceeds the bound.
     Watch,
 }
 
-/// Bounds that are defaults: that one of them is not held in full is told, and is no reason not to start.
+/// Bounds that are defaults: if one of them is not fully enforced, that is reported, but does not prevent the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unasked {
-    /// That of memory.
+    /// True if that of memory is.
     pub memory: bool,
-    /// That of processes.
+    /// True if that of processes is.
     pub processes: bool,
 }
 
 impl Confinement {
-    /// True if every bound holds in full that was asked for.
+    /// True if every requested bound is fully enforced.
     pub(super) fn bounds_what_was_asked(&self, limits: &Limits) -> bool {
         let by = |bound| self.bounds.get(&bound);
         let memory = limits.memory.is_none() || limits.unasked.memory || by(Bound::Memory) == Some(&Hold::Group);
@@ -48,7 +48,7 @@ impl Confinement {
         memory && processes
     }
 
-    /// Adds what is missing of a bound.
+    /// Records a gap in the enforcement of a bound.
     pub(super) fn lacks(&mut self, what: String) {
         self.missing.push(what);
         if self.state == State::Enforced {

@@ -1,8 +1,8 @@
-//! Control groups: what all processes of a program take together is counted and bounded by the kernel, whoever of them takes it.
+//! Control groups: the kernel counts and bounds the resources of all processes of a program together.
 //!
-//! A group is made beside this process, in the hierarchy of version 1 or 2 that counts what is to be bounded, where this user may
-//! make one. A program can't leave it: its view of `/sys/fs/cgroup` is read-only, and Landlock denies it. Each group is locked by who
-//! made it, so that one whose maker has died is known, and removed by whoever makes the next.
+//! A group is made beside this process, in the hierarchy of version 1 or 2 that counts the resource, where this user may make
+//! one. A program can't leave it: its view of `/sys/fs/cgroup` is read-only, and Landlock denies it. The maker of a group holds
+//! a lock on it. So the next maker recognises and removes the groups of dead ones.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,29 +25,29 @@ use rustix::{
 use super::{Bound, Hold, Limits, mounts};
 use crate::system::clock::Stopwatch;
 
-/// The beginning of the name of every group.
+/// The prefix of the name of every group.
 const PREFIX: &str = "nrv-";
 
-/// Processes of nrv's own that count as the program's: those that supervise.
+/// The supervising processes of nrv, which count as the program's.
 const OWN_PROCESSES: u64 = 2;
 
-/// How often a group is tried to be removed whose last process has just ended, and how long is waited between.
+/// The number of attempts to remove a group whose last process has just ended, and the pause between them.
 const REMOVALS: (u32, Duration) = (20, Duration::from_millis(5));
 
-/// The most names that are tried for a group.
+/// The largest number of names that are tried for a group.
 const NAMES: u32 = 100;
 
 /// The groups of one program, which are removed when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     folders: Vec<Folder>,
-    /// Of each bound that holds the file that counts how often it was hit, and the word before that number.
+    /// For each enforced bound, the file that counts its hits, and the word before that number.
     counters: BTreeMap<Bound, (PathBuf, &'static str)>,
-    /// Why memory is not bounded by it.
+    /// The reason that it does not bound memory.
     why: String,
 }
 
-/// One group, with the lock of who made it.
+/// One group, with its maker's lock.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -55,23 +55,23 @@ struct Folder {
     _lock: OwnedFd,
 }
 
-/// Whose rules hold.
+/// The version of the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     One,
     Two,
 }
 
-/// Where groups can be made that bound something.
+/// A place where effective groups can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Base {
     folder: PathBuf,
     version: Version,
-    /// How much of it this process may have itself. A group that is made further up would not be bounded by that.
+    /// This process's own share of it. A group further up would not be bounded by that.
     own: u64,
 }
 
-/// Where groups can be made, by what they bound; else why not.
+/// The places for groups by resource; else the reason that there is none.
 #[derive(Debug)]
 struct Bases {
     memory: Result<Base, String>,
@@ -79,7 +79,7 @@ struct Bases {
 }
 
 impl Group {
-    /// Makes the groups that these limits want, as far as that is possible here.
+    /// Makes the groups for these limits, as far as possible here.
     pub(super) fn make(limits: &Limits) -> Self {
         let mut group = Group::default();
         if limits.memory.is_none() && limits.processes.is_none() {
@@ -91,13 +91,13 @@ impl Group {
             group.why = made.err().unwrap_or_default();
         }
         if let (Some(most), Ok(base)) = (limits.processes, &bases.processes) {
-            // That it does not is told by what bounds them instead.
+            // On failure another means of enforcement reports it.
             let _ = group.bound_processes(base, most);
         }
         group
     }
 
-    /// None, for this reason.
+    /// No group, for this reason.
     pub(super) fn none(why: String) -> Self {
         Group { why, ..Group::default() }
     }
@@ -112,23 +112,23 @@ impl Group {
         self.folders.iter().map(file).collect()
     }
 
-    /// True if it bounds that.
+    /// True if it enforces that bound.
     pub(super) fn bounds(&self, bound: Bound) -> bool {
         self.counters.contains_key(&bound)
     }
 
-    /// Why it does not bound memory.
+    /// The reason that it does not bound memory.
     pub(super) fn why(&self) -> &str {
         &self.why
     }
 
-    /// Takes out of the limits what it bounds: nobody else has to.
+    /// Removes the limits that it enforces: no other means is needed.
     pub(super) fn relieve(&self, limits: &mut Limits) {
         limits.memory = limits.memory.filter(|_| !self.bounds(Bound::Memory));
         limits.processes = limits.processes.filter(|_| !self.bounds(Bound::Processes));
     }
 
-    /// By what each of its bounds holds.
+    /// The means of each of its bounds.
     pub(super) fn holds(&self) -> impl Iterator<Item = (Bound, Hold)> {
         self.counters.keys().map(|bound| (*bound, Hold::Group))
     }
@@ -139,7 +139,7 @@ impl Group {
         self.counters.iter().find(|(_, counter)| is_hit(counter)).map(|(bound, _)| *bound)
     }
 
-    /// Lets no process start another one.
+    /// Forbids the start of further processes.
     pub(super) fn close(&self) {
         for folder in &self.folders {
             // In version 1 one of them does not count processes.
@@ -147,14 +147,14 @@ impl Group {
         }
     }
 
-    /// Ends all of its processes, where nobody else is left who does, and returns when none is there, not later than that.
+    /// Kills all of its processes, where nobody else does, and returns when none is left or the time is over.
     pub(super) fn end(&self, patience: Duration) {
         let watch = Stopwatch::start();
         let members = || self.folders.iter().flat_map(Folder::members).collect::<BTreeSet<i32>>();
         let open = |pid: i32| rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok();
         while watch.elapsed() < patience {
             let opened: Vec<(i32, OwnedFd)> = members().into_iter().filter_map(|pid| Some((pid, open(pid)?))).collect();
-            // The number of one that has ended may be another's by now.
+            // The number of an ended one may belong to another process now.
             let still = members();
             if still.is_empty() {
                 return;
@@ -175,7 +175,7 @@ impl Group {
         };
         set(&folder, limit, &most)?;
         match base.version {
-            // Without swap there is nothing to be bounded.
+            // Without swap there is nothing to bound.
             Version::One => drop(set(&folder, "memory.memsw.limit_in_bytes", &most)),
             Version::Two => {
                 let _ = set(&folder, "memory.swap.max", "0");
@@ -193,7 +193,7 @@ impl Group {
         Ok(())
     }
 
-    /// The group in that place, which is made if it was not yet.
+    /// The group in that place, which is made at the first call.
     fn folder_at(&mut self, base: &Base) -> Result<PathBuf, String> {
         let known = self.folders.iter().find(|folder| folder.path.parent() == Some(&base.folder));
         if let Some(folder) = known {
@@ -221,7 +221,7 @@ impl Folder {
             let path = base.folder.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match make_folder(&path).and_then(|()| lock(&path)) {
                 Ok(lock) => return Ok(Folder { path, version: base.version, _lock: lock }),
-                // Another one has it, or whoever looked for those that nobody holds was faster.
+                // Another maker has it, or a faster sweep removed it.
                 Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
                     failed = error;
                 }
@@ -238,19 +238,19 @@ impl Drop for Folder {
         for _ in 0..REMOVALS.0 {
             match remove(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(REMOVALS.1),
-                // One that stays is removed by who makes the next.
+                // The next maker removes a remaining one.
                 Ok(()) | Err(_) => return,
             }
         }
     }
 }
 
-/// Has this process join groups.
+/// Makes this process join groups.
 pub(super) fn join(files: &[PathBuf]) -> Result<(), String> {
     files.iter().try_for_each(|file| write(file, "0").map_err(|error| cannot(file, &error)))
 }
 
-/// Three quarters of the memory of this machine, or of what this process may use of it.
+/// Three quarters of the memory of this machine, or of this process's share of it.
 pub fn most_memory() -> u64 {
     static MOST: OnceLock<u64> = OnceLock::new();
     *MOST.get_or_init(|| {
@@ -261,7 +261,7 @@ pub fn most_memory() -> u64 {
     })
 }
 
-/// How much what is beneath a group may have: of memory or of processes.
+/// The limit of the groups beneath a group: of memory or of processes.
 fn limit(group: &Path, version: Version, controller: &str) -> u64 {
     let found = match version {
         Version::One => {
@@ -276,7 +276,7 @@ fn limit(group: &Path, version: Version, controller: &str) -> u64 {
     found.unwrap_or(u64::MAX)
 }
 
-/// Where this process can make groups. It is found out once, by making some, and what dead ones left there is removed.
+/// The places where this process can make groups. Found once, by making some; leftovers of dead processes there are removed.
 fn bases() -> &'static Bases {
     static BASES: OnceLock<Bases> = OnceLock::new();
     BASES.get_or_init(|| {
@@ -306,7 +306,8 @@ fn bases() -> &'static Bases {
 }
 
 impl Base {
-    /// Makes a group there and looks whether it counts what is wanted; in version 2 whoever owns the folder may first have to say so.
+    /// Makes a group there and checks that it counts the resource; in version 2 the owner of the folder may first have to
+    /// enable that.
     fn can_bound(&self, controller: &str, file: &str) -> Result<(), String> {
         let folder = Folder::make(self).map_err(|error| cannot(&self.folder, &error))?;
         let counts = || {
@@ -326,8 +327,8 @@ impl Base {
     }
 }
 
-/// The folders in which groups could be made that count something: beneath the group of this process in version 1, and in version 2,
-/// where a group that has processes has no bounded ones beneath it, also beside it and further up.
+/// The candidate folders for effective groups: in version 1 beneath the group of this process. In version 2 a group with
+/// processes has no bounded ones beneath it, so also beside it and further up.
 fn places(groups: &str, mounts: &str, controller: &str) -> Option<(Version, Vec<PathBuf>)> {
     let own = |is_it: &dyn Fn(&str) -> bool| {
         groups.lines().find_map(|line| {
@@ -365,7 +366,7 @@ fn places(groups: &str, mounts: &str, controller: &str) -> Option<(Version, Vec<
     Some((version, places))
 }
 
-/// Removes the groups whose makers have died, as far as they are empty.
+/// Removes the groups whose makers have died, if they are empty.
 fn sweep(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let is_group = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -375,7 +376,7 @@ fn sweep(base: &Path) {
     }
 }
 
-/// Locks a group that nobody else has locked.
+/// Locks an unlocked group.
 fn lock(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
@@ -458,7 +459,7 @@ mod tests {
         check("4:memory:/a\n", "35 31 0:32 /b /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "memory", None);
         check("", MOUNTS, "memory", None);
         check("0::/\n", "", "memory", None);
-        // In a container the part that is mounted is what its groups are named from.
+        // In a container, the names of its groups are relative to the mounted part.
         let mounts = "35 31 0:32 /docker/x /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
         check("4:memory:/docker/x/y\n", mounts, "memory", Some((Version::One, &["/sys/fs/cgroup/memory/y"])));
     }

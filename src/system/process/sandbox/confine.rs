@@ -1,4 +1,4 @@
-//! How a process confines itself just before a program takes its place or is started by it: files, system calls, privileges, limits.
+//! Sandboxes a process just before it becomes or starts a program: files, system calls, privileges, limits.
 
 use std::{fs, os::unix::fs::FileTypeExt, path::PathBuf};
 
@@ -11,7 +11,7 @@ use rustix::{
 use super::{Bound, Confine, Confinement, Hold, Launch, refused};
 use crate::system::process::{kernel, lockdown};
 
-/// What every program may read and run.
+/// Paths that every program may read and run.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -27,19 +27,19 @@ const SYSTEM: &[&str] = &[
     "/sys/devices/system",
 ];
 
-/// What every program may read and write.
+/// Devices that every program may read and write.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Where it says which servers know the names of machines.
+/// The file with the addresses of name servers.
 const RESOLVER: &str = "/etc/resolv.conf";
 
-/// Processes of nrv's own that count as the program's: those that supervise.
+/// The supervising processes of nrv, which count as the program's.
 const OWN_PROCESSES: u64 = 2;
 
-/// The first release of the kernel whose user namespaces count the processes of their users apart.
+/// The first release of the kernel whose user namespaces count their processes separately.
 const OWN_COUNT: (u32, u32) = (5, 14);
 
-/// Confines this process, which has no other thread. What the kernel lacks is told in `missing`. True if system calls are filtered.
+/// Sandboxes this process, which has no other thread. Gaps of the kernel go into `missing`. True if system calls are filtered.
 pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<String>) -> bool {
     let mut note = |result: rustix::io::Result<()>, what: &str| {
         if let Err(error) = result {
@@ -52,7 +52,7 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
     note(rustix::thread::set_no_new_privs(true), "a set-user-id program can gain privileges");
     note(drop_capabilities(), "the program has privileges");
     if namespaces {
-        // It is the parent of the program, which shall not look into its memory.
+        // It is the parent of the program, which must not read its memory.
         note(
             rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable),
             "the program can read the memory of who supervises it",
@@ -72,7 +72,7 @@ pub(super) fn this_process(launch: &Launch, namespaces: bool, missing: &mut Vec<
     filtered.is_ok()
 }
 
-/// Sets the limits that the program inherits; says by what each bound holds, and what can't be limited.
+/// Sets the limits that the program inherits; records the means of each bound, and the gaps.
 pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confinement) {
     let Confinement { missing, bounds, .. } = confinement;
     let mut set = |resource, most: u64, what: &str| {
@@ -88,11 +88,11 @@ pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confine
         set(Resource::Fsize, most, "the size of files is not bounded");
     }
     if let Some(most) = launch.limits.memory.filter(|_| !launch.limits.unasked.memory) {
-        // What is written to alone: address space is reserved by the terabyte by what runs JavaScript, Java or WebAssembly.
+        // Only written memory counts: runtimes of JavaScript, Java or WebAssembly reserve terabytes of address space.
         set(Resource::Data, most, "the memory of each process is not bounded at once");
     }
     if let Some(most) = launch.limits.processes {
-        // In an older kernel it is the number of all that the user has, of which a default knows nothing.
+        // In an older kernel it is the number of all the user's processes, which a default can't know.
         let counts_others = kernel::release() < Some(OWN_COUNT);
         if namespaces && !rustix::process::getuid().is_root() {
             if launch.limits.unasked.processes && counts_others {
@@ -105,7 +105,7 @@ pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confine
                 bounds.insert(Bound::Processes, Hold::Limit);
             }
         } else if !namespaces {
-            // The administrator has no limit. The user's other processes count as well, of which there are no more than all.
+            // The administrator has no limit. The user's other processes count as well, at most all of the machine.
             let hard = rustix::process::getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
             let most = threads_of_the_machine().saturating_add(most).min(hard);
             set(Resource::Nproc, most, "processes: many may be there before they are counted");
@@ -114,7 +114,7 @@ pub(super) fn limit(launch: &Launch, namespaces: bool, confinement: &mut Confine
     }
 }
 
-/// All processes and threads of this machine; as many as can be if that can't be told.
+/// All processes and threads of this machine; the largest number if unknown.
 #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel")]
 fn threads_of_the_machine() -> u64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -122,13 +122,13 @@ fn threads_of_the_machine() -> u64 {
     all.and_then(|all| all.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// Gives up everything that the administrator, or the owner of a namespace, may do, also for programs that are started.
+/// Drops all capabilities of the administrator, or of a namespace's owner, also for started programs.
 fn drop_capabilities() -> rustix::io::Result<()> {
     let now = rustix::thread::capabilities(None)?;
     if now.permitted.contains(CapabilitySet::SETPCAP) {
         for capability in CapabilitySet::all().iter() {
             match rustix::thread::remove_capability_from_bounding_set(capability) {
-                // One that the kernel does not know.
+                // The kernel does not know this one.
                 Ok(()) | Err(rustix::io::Errno::INVAL) => {}
                 Err(error) => return Err(error),
             }
@@ -146,7 +146,7 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
-/// What the program may do with which files.
+/// The rights of the program to files.
 fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<AccessFs>)> {
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
     let read = AccessFs::from_read(lockdown::COMPLETE);
@@ -163,7 +163,7 @@ fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<Acces
     } else {
         writable.push(launch.temporary.clone());
     }
-    // Of sockets that lie in folders, it reaches those that are named themselves.
+    // It reaches only those sockets in folders that the launch names.
     let is_socket = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
     let sockets: Vec<PathBuf> = launch.read.iter().filter(is_socket).cloned().collect();
     vec![

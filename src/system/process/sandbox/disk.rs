@@ -1,7 +1,8 @@
-//! The space on the disk that a program takes: looked at while it runs, more rarely the longer that takes.
+//! Measures the disk space of a running program, less often the longer a measurement takes.
 //!
-//! What lies in its private folders counts, what changed in the others since it started, and files that have no name any more but
-//! are open. The free space of the file systems says when it is worth the time to look early; who makes it small may be somebody else.
+//! It counts the content of the program's private folders, the changes in the others since the start, and open files without a
+//! name. The free space of the file systems tells when an early measurement is worth its time; another program may be the cause
+//! of its fall.
 
 use std::{
     collections::BTreeSet,
@@ -25,53 +26,53 @@ use rustix::{
 use super::{Launch, termination};
 use crate::system::clock::{Clock, Stopwatch};
 
-/// How often it is looked at most.
+/// The shortest interval between measurements.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How many times as long as it takes to look is waited until the next time.
+/// The ratio of the pause to the duration of a measurement.
 const RARITY: u32 = 100;
 
-/// Bytes that a name takes beside what is in the file.
+/// Bytes that a name takes beside the file's content.
 const NAME: u64 = 512;
 
-/// Bytes that a file takes at least: file systems have a number of files that is bounded, however little is in them.
+/// Bytes that a file takes at least: file systems have a limited number of files, of any size.
 const FILE: u64 = 4096;
 
-/// Free bytes of a file system below which a program is ended that made them fewer.
+/// The free bytes of a file system below which a program is killed that reduced them.
 const FLOOR: u64 = 256 << 20;
 
-/// How many fewer they have to be for that.
+/// The reduction that is required for that.
 const SHARE: u64 = 64 << 20;
 
-/// Files that a file system has room for below which a program is ended that made them fewer.
+/// The free file entries below which a program is killed that reduced them.
 const FLOOR_FILES: u64 = 64 << 10;
 
-/// How many fewer they have to be for that.
+/// The reduction that is required for that.
 const SHARE_FILES: u64 = 16 << 10;
 
-/// Milliseconds by which the times of files may lag behind the clock.
+/// The lag of file times behind the clock, in milliseconds.
 const LAG_MS: u64 = 20;
 
-/// The number of the kind of file system whose files are memory.
+/// The magic number of the file system in memory.
 const MEMORY: i128 = 0x0102_1994;
 
-/// How the paths of mapped files begin that are memory.
+/// Prefixes of the paths of mapped files in memory.
 const OF_MEMORY: &[&[u8]] = &[b"/memfd:", b"/dev/zero", b"/SYSV", b"/[", b"/anon_hugepage"];
 
-/// Bytes of a block, as files count them.
+/// The bytes of a block in the counts of files.
 const BLOCK: u64 = 512;
 
-/// What a program may take.
+/// The bound of a program's disk space, with its measurements.
 #[derive(Debug)]
 pub(super) struct Meter {
     most: u64,
     places: Arc<Vec<Place>>,
     disks: Vec<Disk>,
-    /// Milliseconds since 1970 of its start.
+    /// The start in milliseconds since 1970.
     since: i64,
-    /// Bytes that it may take more than when it was looked at last.
+    /// The bytes that it may still take since the last measurement.
     left: u64,
-    /// Bytes of files without a name, when they were looked at last.
+    /// Bytes of files without a name, in the last such measurement.
     unnamed: u64,
     pause: Duration,
     last: Stopwatch,
@@ -83,20 +84,20 @@ pub(super) struct Meter {
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
-    /// True if all that is in it counts: it was empty.
+    /// True if all of its content counts: it was empty.
     is_private: bool,
 }
 
-/// A file system, and how much of it was free.
+/// A file system, and its free space at the start.
 #[derive(Debug)]
 struct Disk {
     folder: PathBuf,
     at_start: Free,
-    /// When files without a name were looked at last.
+    /// The free space at the last measurement of files without a name.
     at_last: Free,
 }
 
-/// What a file system has room for.
+/// The free space of a file system.
 #[derive(Clone, Copy, Debug)]
 struct Free {
     bytes: u64,
@@ -104,15 +105,15 @@ struct Free {
 }
 
 impl Free {
-    /// As much as it has; nothing of it is ever missing.
+    /// Unlimited: it never runs short.
     const ALL: Free = Free { bytes: u64::MAX, files: u64::MAX };
 
-    /// How much less there is now.
+    /// The reduction since then.
     fn fell(self, now: Free) -> Free {
         Free { bytes: self.bytes.saturating_sub(now.bytes), files: self.files.saturating_sub(now.files) }
     }
 
-    /// True if a program has made it so small that there is hardly any left.
+    /// True if a program has used nearly all of it.
     fn is_used_up(self, now: Free) -> bool {
         let fell = self.fell(now);
         let bytes = self.bytes >= FLOOR && now.bytes < FLOOR && fell.bytes > SHARE;
@@ -120,26 +121,26 @@ impl Free {
         bytes || files
     }
 
-    /// True if more than so many bytes of it may have been taken.
+    /// True if more than this number of bytes may have been taken.
     fn is_beyond(self, bytes: u64) -> bool {
         self.bytes > bytes || self.files > bytes / FILE
     }
 }
 
-/// What a look found.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    /// Bytes of what has a name.
+    /// Bytes of files with a name.
     bytes: u64,
-    /// Bytes of files without one, if they were looked at.
+    /// Bytes of files without one, if they were measured.
     unnamed: Option<u64>,
-    /// True if some of it could not be seen.
+    /// True if some of it is unknown.
     is_partial: bool,
     took: Duration,
 }
 
 impl Meter {
-    /// One for what a program writes; none if that is not bounded.
+    /// A meter for a program; none without a bound.
     pub(super) fn new(launch: &Launch) -> Option<Self> {
         let most = launch.limits.disk?;
         let private = launch.stage.iter().map(|stage| stage.upper.clone()).chain([launch.temporary.clone()]);
@@ -170,7 +171,7 @@ impl Meter {
         })
     }
 
-    /// True if the program takes more than it may. It returns at once: a thread looks.
+    /// True if the program exceeds its bound. Returns at once: a thread measures.
     pub(super) fn is_exceeded(&mut self, supervisor: Pid) -> bool {
         let now: Vec<Free> = self.disks.iter().map(|disk| free(&disk.folder).unwrap_or(disk.at_last)).collect();
         if self.disks.iter().zip(&now).any(|(disk, now)| disk.at_start.is_used_up(*now)) {
@@ -205,7 +206,7 @@ impl Meter {
         false
     }
 
-    /// Has a thread look; also for files without a name where those of these processes are wanted.
+    /// Starts a measurement on a thread, including files without a name if the supervisor of their processes is given.
     fn look(&mut self, supervisor: Option<Pid>) {
         let (sender, receiver) = mpsc::channel();
         let (places, stop, since) = (Arc::clone(&self.places), Arc::clone(&self.stop), self.since);
@@ -218,7 +219,7 @@ impl Meter {
             }
             let _ = sender.send(Found { took: watch.elapsed(), ..eye.found });
         };
-        // Without a thread it is looked the next time.
+        // Without a thread the next measurement has to do.
         self.looking = std::thread::Builder::new().spawn(look).is_ok().then_some(receiver);
     }
 }
@@ -229,19 +230,19 @@ impl Drop for Meter {
     }
 }
 
-/// What the file system of a folder has room for. One that counts no files has room for any number.
+/// The free space of a folder's file system. One that counts no files has room for any number.
 fn free(folder: &Path) -> Option<Free> {
     let found = rustix::fs::statvfs(folder).ok()?;
     let files = if found.f_files == 0 { u64::MAX } else { found.f_ffree };
     Some(Free { bytes: found.f_bfree.saturating_mul(found.f_frsize), files })
 }
 
-/// True if a file is memory: that is another bound's.
+/// True if a file is in memory, which another bound covers.
 fn is_memory(file: &Path) -> bool {
     rustix::fs::statfs(file).is_ok_and(|found| i128::from(found.f_type) == MEMORY)
 }
 
-/// True if a process maps a file that has no name any more: how large it is can't be seen.
+/// True if a process maps a file without a name, whose size is unknown.
 #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about a process")]
 fn maps_unnamed(pid: i32) -> bool {
     let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
@@ -255,17 +256,17 @@ fn is_unnamed(line: &[u8]) -> bool {
     path.ends_with(b" (deleted)") && !OF_MEMORY.iter().any(|start| path.starts_with(start))
 }
 
-/// Looks at files.
+/// The state of a measurement.
 struct Eye<'a> {
     since: i64,
     stop: &'a AtomicBool,
-    /// Files with several names that were counted.
+    /// The counted files among those with several names.
     seen: BTreeSet<(u64, u64)>,
     found: Found,
 }
 
 impl Eye<'_> {
-    /// Counts what is in a folder. Each folder is opened from the one above it, so that none is too deep and no link is followed.
+    /// Counts the content of a folder. Each folder is opened from its parent, so that any depth works and no link is followed.
     fn walk(&mut self, place: &Place) {
         let open = |at: &OwnedFd, name: &std::ffi::CStr| {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -319,12 +320,12 @@ impl Eye<'_> {
         self.found.bytes = self.found.bytes.saturating_add(bytes).saturating_add(NAME);
     }
 
-    /// Counts files that are open and have no name any more. Those of a view are on a file system of its own.
+    /// Counts open files without a name. Those of a view are on a file system of its own.
     fn unnamed(&mut self, supervisor: Pid) {
         let mut bytes = 0_u64;
         for pid in termination::descendants_of(supervisor.as_raw_nonzero().get()).into_keys() {
             let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-                // One that has ended has none.
+                // A process that has ended has none.
                 self.found.is_partial |= Path::new(&format!("/proc/{pid}")).exists();
                 continue;
             };

@@ -1,5 +1,5 @@
-//! The process that confines itself before it starts a program: the first one of a process namespace, or, where there is none,
-//! the one that becomes the program.
+//! The process that sandboxes itself and starts a program: the first of a process namespace. Without a namespace, it becomes
+//! the program.
 
 use std::{
     fs::File,
@@ -22,10 +22,10 @@ use super::{
 };
 use crate::base::error::{Code, Error};
 
-/// The argument of the process that starts the program and looks after it.
+/// The argument of the process that starts and supervises the program.
 pub(super) const FIRST: &str = "first";
 
-/// As [`FIRST`], where a network namespace could not be made.
+/// As [`FIRST`], if a network namespace could not be made.
 pub(super) const FIRST_SHARING_NETWORK: &str = "first-sharing-network";
 
 /// The argument of the process that becomes the program.
@@ -34,7 +34,7 @@ pub(super) const BECOME: &str = "become";
 /// The umask of a program.
 const UMASK: rustix::fs::RawMode = 0o022;
 
-/// What the hidden subcommand [`super::INIT`] does.
+/// The entry point of the hidden subcommand [`super::INIT`].
 pub fn main(argument: &str) -> ExitCode {
     let Ok(control) = control() else { return ExitCode::FAILURE };
     let prepared = match argument {
@@ -46,18 +46,18 @@ pub fn main(argument: &str) -> ExitCode {
     prepared.unwrap_or_else(|refused| refuse(&control, refused))
 }
 
-/// The socket to who started this process, which is its stdin.
+/// The socket to the parent, which is stdin.
 pub(super) fn control() -> io::Result<UnixStream> {
     Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Tells that the program is not started.
+/// Reports that the program is not started.
 pub(super) fn refuse(control: &UnixStream, refused: NotStarted) -> ExitCode {
     let _ = order::send(control, &Report::NotStarted(refused));
     ExitCode::FAILURE
 }
 
-/// Takes the order.
+/// Receives the order.
 pub(super) fn take(control: &UnixStream) -> Result<Order, NotStarted> {
     order::receive(control).map_err(|error| Error::io("the order of a program can't be read", &error).into())
 }
@@ -85,12 +85,12 @@ fn first(control: &UnixStream, own_network: bool) -> Result<ExitCode, NotStarted
     Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Namespace, tally)))
 }
 
-/// The type of what does not come back.
+/// The type of a function that does not return.
 enum Never {}
 
 fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     let _ = rustix::process::setsid();
-    // The program keeps that. Who supervises it ends it in any case, if nobody kills them.
+    // The program keeps that. Its supervisor kills it in any case, unless killed itself.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let Order { launch, mut missing } = take(control)?;
     let stdin = stdin(&launch)?;
@@ -106,8 +106,8 @@ fn become_program(control: &UnixStream) -> Result<Never, NotStarted> {
     Err(not_run(&launch, &program.exec()))
 }
 
-/// False for a file whose first bytes say neither that it is a program nor who interprets it: the library that starts it would
-/// take a shell for that. What can't be read says something else about it.
+/// False for a file whose first bytes name neither a program nor an interpreter: the standard library would run it in a shell.
+/// An unreadable file gets another error later.
 #[expect(clippy::disallowed_methods, reason = "it is the program, which the host chose")]
 fn has_format(launch: &Launch) -> bool {
     let mut start = [0; 4];
@@ -115,7 +115,7 @@ fn has_format(launch: &Launch) -> bool {
     read.is_err() || start == *b"\x7fELF" || start.starts_with(b"#!")
 }
 
-/// Tells what confines the program, and waits until the host lets it start.
+/// Reports the confinement, and waits for the host's permission to start.
 pub(super) fn agree(control: &UnixStream, confinement: Confinement) -> Result<(), NotStarted> {
     let gone = |error| NotStarted::Failed(Error::io("nrv is gone", &error));
     order::send(control, &Report::Ready(confinement)).map_err(gone)?;
@@ -135,7 +135,7 @@ pub(super) fn bell() -> Result<Bell, NotStarted> {
     Bell::new().map_err(|error| Error::io("the ends of processes can't be watched", &error.into()).into())
 }
 
-/// How far it was confined, where this is missing beside bounds.
+/// The confinement that results from these gaps, beside those of bounds.
 fn confined(launch: &Launch, bounded: Confinement, missing: Vec<String>) -> Confinement {
     let isolated = missing.is_empty();
     let missing = [missing, bounded.missing].concat();
@@ -147,7 +147,7 @@ fn confined(launch: &Launch, bounded: Confinement, missing: Vec<String>) -> Conf
     Confinement { state, isolated, missing, ..bounded }
 }
 
-/// What the program reads. It is opened before anything is out of sight.
+/// The program's standard input, opened before the file goes out of sight.
 #[expect(clippy::disallowed_methods, reason = "what a program reads is what the host chose")]
 pub(super) fn stdin(launch: &Launch) -> Result<Stdio, NotStarted> {
     let Some(path) = &launch.stdin else { return Ok(Stdio::null()) };
@@ -156,7 +156,7 @@ pub(super) fn stdin(launch: &Launch) -> Result<Stdio, NotStarted> {
     Ok(Stdio::from(File::open(path).map_err(failed)?))
 }
 
-/// The program as it is started. What this process says on stdout and stderr the program says too.
+/// The command of the program. It shares stdout and stderr with this process.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs that are confined")]
 pub(super) fn command(launch: &Launch, stdin: Stdio) -> Command {
     rustix::process::umask(rustix::fs::Mode::from(UMASK));
@@ -165,7 +165,7 @@ pub(super) fn command(launch: &Launch, stdin: Stdio) -> Command {
     command
 }
 
-/// Why a program does not run, and what to do about it.
+/// The error of a program that does not run, with advice.
 pub(super) fn not_run(launch: &Launch, error: &io::Error) -> NotStarted {
     let program = launch.program.display();
     let failed = Error::io(format_args!("`{program}` can't be run"), error);

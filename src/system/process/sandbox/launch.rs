@@ -1,4 +1,4 @@
-//! The host's side: a program is started by way of its supervisor, watched, and ended when its time is over.
+//! The host's side: starts a program by its supervisor, watches it, and ends it in time.
 
 use std::{
     io::{self, Write},
@@ -33,31 +33,31 @@ use crate::{
     },
 };
 
-/// How often a cancellation is looked for.
+/// The interval between checks for a cancellation.
 const TICK: Duration = Duration::from_millis(25);
 
-/// How often bounds are looked at.
+/// The interval between checks of bounds.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The signal that ends those who hit a bound.
+/// The signal that kills a process at its bound.
 const KILLED: i32 = 9;
 
-/// How long preparing may take: mounts of a network may hang.
+/// The time limit of the preparation: mounts of a network may hang.
 const PREPARATION: Duration = Duration::from_secs(30);
 
-/// How long processes may take to be gone when they were killed.
+/// The wait for killed processes to be gone.
 const FUNERAL: Duration = Duration::from_secs(20);
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes of a pipe whose program writes more than usual pipes hold.
+/// The pipe size for a program that writes more than usual pipes hold.
 const LARGE_PIPE: usize = 1 << 20;
 
-/// Runs a program to its end. Nothing that it started is left then.
+/// Runs a program to its end, after which none of its processes is left.
 ///
-/// `ready` is told what confines it when everything is prepared and nothing started yet; an error of it is given back, and the
-/// program is not started.
+/// `ready` receives the confinement when everything is prepared and nothing started yet. Its error is returned, and the program
+/// is not started.
 pub fn launch(
     launch: &Launch,
     supervisor: &Program,
@@ -67,8 +67,7 @@ pub fn launch(
     run(launch, supervisor, cancel, &mut Ears { ready, heard: &mut |_| Ok(()) })
 }
 
-/// As [`launch`], for who wants what the program writes to stdout while it comes; an error of `heard` is given back, and the
-/// program is ended.
+/// As [`launch`], for a caller that reads stdout as it comes; an error of `heard` is returned, and the program is killed.
 pub fn launch_heard(
     launch: &Launch,
     supervisor: &Program,
@@ -78,11 +77,11 @@ pub fn launch_heard(
     run(launch, supervisor, cancel, &mut Ears { ready: &mut |_| Ok(()), heard })
 }
 
-/// Who is told of a program.
+/// The callbacks about a program.
 struct Ears<'a> {
-    /// That it is about to start.
+    /// Called just before the start.
     ready: &'a mut dyn FnMut(&Confinement) -> Result<(), Error>,
-    /// What it writes to stdout.
+    /// Receives its stdout.
     heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
 }
 
@@ -117,7 +116,7 @@ fn run(launch: &Launch, supervisor: &Program, cancel: &AtomicBool, ears: &mut Ea
     }
 }
 
-/// Why a way did not lead to the end of a program.
+/// The reason that the launch failed before the end of a program.
 enum Failure {
     NoNamespaces(String),
     NoGroup(String),
@@ -161,7 +160,7 @@ fn attempt(
     supervised.group = group.unwrap_or_else(|| Group::make(&launch.limits));
     let mut order = Order { launch: launch.clone(), missing };
     supervised.group.relieve(&mut order.launch.limits);
-    // One that is gone already has said why.
+    // If it is gone already, it has reported the reason.
     let _ = order::send(&supervised.control, &supervised.group.joins());
     let _ = order::send(&supervised.control, &order);
     let mut confinement = supervised.wait_until_ready(launch, cancel)?;
@@ -178,15 +177,15 @@ fn attempt(
     Ok(ended)
 }
 
-/// The process that supervises, and what leads to it. Dropping it ends it and everything that it started.
+/// The supervising process, with its channels. Dropping it kills it and everything that it started.
 struct Supervised {
     way: Way,
     child: Child,
     control: UnixStream,
     pipes: [Option<OwnedFd>; 2],
-    /// What bounds the program and this process.
+    /// The control group of the program and this process.
     group: Group,
-    /// True if it has said that the program and all that it started are gone.
+    /// True if it has reported that the program and all of its processes are gone.
     has_ended: bool,
 }
 
@@ -205,7 +204,7 @@ impl Supervised {
         Ok(Supervised { way, child, control, pipes, group: Group::default(), has_ended: false })
     }
 
-    /// One that is gone is found out in another way.
+    /// A missing reader is detected elsewhere.
     fn say(&self, byte: u8) {
         let _ = (&self.control).write_all(&[byte]);
     }
@@ -232,7 +231,7 @@ impl Supervised {
         }
     }
 
-    /// Adds what this side knows of bounds.
+    /// Adds this side's knowledge about bounds.
     fn tell_of_bounds(&self, launch: &Launch, confinement: &mut Confinement) {
         confinement.bounds.extend(self.group.holds());
         if launch.limits.disk.is_some() {
@@ -244,14 +243,14 @@ impl Supervised {
         }
     }
 
-    /// Waits a while; true if there is something to be read.
+    /// Waits a while; true if there is a report to read.
     fn wait_for_a_word(&self) -> Result<bool, Error> {
         let mut ready = [PollFd::new(&self.control, PollFlags::IN)];
         poll(&mut ready, TICK).map(|()| !ready[0].revents().is_empty())
     }
 
-    /// Has a thread take the end of one whose work is done: the kernel needs a while to take namespaces down. False if there is no
-    /// thread to be had.
+    /// Starts a thread that waits for the end of a finished supervisor: the kernel needs a while to remove namespaces. False if
+    /// there is no thread to be had.
     fn leave(&mut self) -> bool {
         let process = Pid::from_child(&self.child);
         let group = std::mem::take(&mut self.group);
@@ -262,12 +261,12 @@ impl Supervised {
         std::thread::Builder::new().spawn(wait).is_ok()
     }
 
-    /// The error of one that ended without having said why.
+    /// The error of a supervisor that ended without a report.
     fn died(&mut self) -> Error {
         let _ = self.control.shutdown(Shutdown::Both);
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         let mut said = [0; 4096];
-        // Only what is there already: somebody else may hold the pipe open.
+        // Only the available bytes: another process may hold the pipe open.
         let length = self.pipes[1].take().filter(|pipe| {
             let mut ready = [PollFd::new(pipe, PollFlags::IN)];
             poll(&mut ready, Duration::ZERO).is_ok() && !ready[0].revents().is_empty()
@@ -281,20 +280,20 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // The end of the socket ends what is behind it; what is behind it ends everything else first.
+        // The end of the socket ends the supervisor, which ends everything else first.
         let _ = self.control.shutdown(Shutdown::Both);
         self.pipes = [None, None];
         if self.has_ended && self.leave() {
             return;
         }
         if matches!(self.child.try_wait(), Ok(Some(_))) {
-            // Of one that was killed the group knows what it started, also where no namespace ends that.
+            // After a kill, the group knows the processes, even without a namespace that ends them.
             self.group.end(FUNERAL);
             return;
         }
         if !matches!(process::ends_within(&self.child, FUNERAL), Ok(true)) {
             if !matches!(self.way, Way::Namespaces | Way::WithNetwork) {
-                // Nobody else looks for what the program started, so it goes on with that.
+                // Nobody else ends the program's processes, so it continues with that.
                 return;
             }
             let _ = self.child.kill();
@@ -303,27 +302,27 @@ impl Drop for Supervised {
     }
 }
 
-/// Who had something to say.
+/// The sources with news.
 struct Heard {
     supervisor: bool,
     output: bool,
 }
 
-/// Watches a program that runs.
+/// The watch of a running program.
 struct Watch<'a> {
     cancel: &'a AtomicBool,
     heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
     limit: Duration,
-    /// How long it may be silent.
+    /// The longest permitted silence.
     silence: Duration,
     grace: Duration,
     started: Stopwatch,
-    /// When it was last heard.
+    /// The time since its last output.
     spoke: Stopwatch,
     told: Option<Stopwatch>,
     killed: Option<Stopwatch>,
     collectors: [Collector; 2],
-    /// When bounds were last looked at.
+    /// The time since the last check of bounds.
     looked: Stopwatch,
     meter: Option<Meter>,
     ended: Ended,
@@ -359,7 +358,7 @@ impl<'a> Watch<'a> {
                 match order::receive(&supervised.control) {
                     Ok(Report::Ended(end)) => break end,
                     Ok(Report::NotStarted(refused)) => return Err(refused.into()),
-                    // The one that supervises is in the group as well.
+                    // The supervisor is in the group as well.
                     Err(_) if self.find_exceeded(supervised, None) => {
                         supervised.group.end(FUNERAL);
                         break End { signal: Some(KILLED), ..End::default() };
@@ -373,7 +372,7 @@ impl<'a> Watch<'a> {
             self.keep_time(supervised)?;
         };
         self.find_exceeded(supervised, end.exceeded);
-        // Nobody is left who writes, so that what the pipes hold is all there is; who supervised holds them still.
+        // No writer is left, so the pipes hold the rest; the supervisor still holds their ends.
         let emptying = Stopwatch::start();
         while self.wait(supervised, Duration::ZERO, &mut buffer)?.output && emptying.elapsed() < FUNERAL {}
         supervised.has_ended = true;
@@ -386,7 +385,7 @@ impl<'a> Watch<'a> {
         Ok(ended)
     }
 
-    /// Waits for output, and takes it.
+    /// Waits for output, and reads it.
     fn wait(&mut self, supervised: &mut Supervised, patience: Duration, buffer: &mut [u8]) -> Result<Heard, Error> {
         let mut ready = vec![PollFd::new(&supervised.control, PollFlags::IN)];
         ready.extend(supervised.pipes.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
@@ -405,14 +404,14 @@ impl<'a> Watch<'a> {
                 Ok(0) => *pipe = None,
                 Ok(length) => {
                     if length == 64 << 10 {
-                        // It is full; a smaller one only costs time.
+                        // The pipe was full; a failure to enlarge it only costs time.
                         let _ = rustix::pipe::fcntl_setpipe_size(open.as_fd(), LARGE_PIPE);
                     }
                     collector.take(&buffer[..length]).map_err(|error| failed(&error))?;
                     if stream == 0 {
                         (self.heard)(&buffer[..length])?;
                     }
-                    // Who listens may have taken their time.
+                    // The listener may have taken its time.
                     self.spoke = Stopwatch::start();
                 }
                 Err(rustix::io::Errno::INTR) => {}
@@ -422,7 +421,7 @@ impl<'a> Watch<'a> {
         Ok(heard)
     }
 
-    /// How long until something has to be done.
+    /// The time until the next check is due.
     fn next(&self) -> Duration {
         match (self.told, self.killed) {
             (_, Some(killed)) => FUNERAL.saturating_sub(killed.elapsed()),
@@ -434,7 +433,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Ends the program when it has hit a bound.
+    /// Kills the program once it has hit a bound.
     fn keep_bounds(&mut self, supervised: &Supervised) {
         if self.killed.is_some() || self.looked.elapsed() < LOOK {
             return;
@@ -457,7 +456,7 @@ impl<'a> Watch<'a> {
         exceeded.is_some()
     }
 
-    /// Tells the program to end when its time is over or the run is cancelled, and ends it if it does not.
+    /// Asks the program to end when its time is over or the run is cancelled, and kills it if it does not.
     fn keep_time(&mut self, supervised: &Supervised) -> Result<(), Error> {
         let cancelled = self.cancel.load(Ordering::Relaxed);
         match (self.told, self.killed) {
@@ -480,7 +479,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Waits until something is ready, not longer than that.
+/// Waits until a descriptor is ready, up to the given time.
 fn poll(ends: &mut [PollFd<'_>], patience: Duration) -> Result<(), Error> {
     let patience = Timespec::try_from(patience).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
     match rustix::event::poll(ends, Some(&patience)) {

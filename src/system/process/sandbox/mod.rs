@@ -1,9 +1,8 @@
-//! Programs that are confined and supervised: what they may see, write and reach, how long they may take, and that nothing of
-//! them is left afterwards.
+//! Sandboxed and supervised programs: their view, rights, network and time, without processes left afterwards.
 //!
-//! The program is started by a process of nrv's own ([`SUPERVISOR`]), which makes the namespaces and the mounts. In a process
-//! namespace it starts a second one ([`INIT`]) that confines itself, starts the program and reaps what it leaves. Both end when
-//! their end of the host's socket closes, and with them everything that they started.
+//! A process of nrv's own ([`SUPERVISOR`]) makes the namespaces and the mounts, and starts the program. In a process namespace
+//! it starts a second one ([`INIT`]), which sandboxes itself, starts the program and reaps its orphans. Both end when their
+//! socket to the host closes, and with them all of their descendants.
 
 mod ability;
 mod bound;
@@ -43,20 +42,20 @@ pub const SUPERVISOR: &str = "__supervise";
 /// The hidden subcommand that is the first process of a program's process namespace.
 pub const INIT: &str = "__init";
 
-/// How much confinement is asked for.
+/// The requested confinement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confine {
     /// None: the program is supervised, and works on its stage if there is one.
     Off,
-    /// As far as the machine can.
+    /// As far as the machine supports it.
     #[default]
     Auto,
     /// In full, or the program is not started.
     Require,
 }
 
-/// A program that is to be run.
+/// A program to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// The program's absolute path.
@@ -69,17 +68,17 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// The whole environment.
     pub env: BTreeMap<String, String>,
-    /// A file that it reads from; none: it reads nothing.
+    /// The file of its standard input; if none, the input is empty.
     pub stdin: Option<PathBuf>,
-    /// Milliseconds until it is told to end.
+    /// Milliseconds until the request to end.
     pub timeout_ms: u64,
-    /// Milliseconds in which it may write nothing until it is told to end; none: any number.
+    /// Milliseconds of silence until the request to end; if none, no limit.
     pub silence_ms: Option<u64>,
-    /// Milliseconds from there until it is killed.
+    /// Milliseconds from there until the kill.
     pub grace_ms: u64,
-    /// How it is confined.
+    /// Its confinement.
     pub confine: Confine,
-    /// True if namespaces are not to be made, as on a machine that has none.
+    /// True if no namespaces are to be made, as on a machine without them.
     pub without_namespaces: bool,
     /// True if it may use the network.
     pub network: bool,
@@ -87,32 +86,32 @@ pub struct Launch {
     pub read: Vec<PathBuf>,
     /// Absolute paths of folders that it may write, beside its stage.
     pub write: Vec<PathBuf>,
-    /// An empty private folder that is its temporary folder: `/tmp` and `/var/tmp` where there are namespaces, `TMPDIR` in any case.
+    /// An empty private folder for temporary files: `/tmp` and `/var/tmp` with namespaces, `TMPDIR` in any case.
     pub temporary: PathBuf,
-    /// What it sees in place of the workspace; none: the tree as it is, of which it may write nothing but `write`.
+    /// Its view of the workspace; if none, it sees the tree itself, and may write only `write`.
     pub stage: Option<Stage>,
-    /// What it may use.
+    /// The limits of its resources.
     pub limits: Limits,
-    /// What becomes of its output.
+    /// The treatment of its output.
     pub output: Output,
 }
 
-/// A view of a folder that can be written without the folder being changed.
+/// A writable view of a folder that leaves the folder unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
-    /// The folder, an absolute path. The view stands in the same place.
+    /// The folder, an absolute path. The view has the same path.
     pub root: PathBuf,
-    /// Where what the program writes goes: an empty private folder, which is not beneath `root`.
+    /// The destination of the program's writes: an empty private folder, which is not beneath `root`.
     pub upper: PathBuf,
     /// An empty private folder beside it, on the same file system, for the kernel.
     pub work: PathBuf,
-    /// What is laid over the folder before the program starts, by path relative to `root`.
+    /// The files laid over the folder before the start, by path relative to `root`.
     pub proposed: Vec<Laid>,
-    /// Folders relative to `root` that exist and that the program writes as they are.
+    /// Existing folders relative to `root` that the program writes directly.
     pub through: Vec<String>,
-    /// Files and folders relative to `root` that exist and that it may only read.
+    /// Existing files and folders relative to `root` that it may only read.
     pub read_only: Vec<String>,
-    /// Folders relative to `root` that exist and whose contents it does not see.
+    /// Existing folders relative to `root` whose contents are hidden.
     pub hidden: Vec<String>,
 }
 
@@ -121,11 +120,11 @@ pub struct Stage {
 pub struct Laid {
     /// Its path, relative to the folder.
     pub path: String,
-    /// What stands there.
+    /// Its content.
     pub what: Laying,
 }
 
-/// What is laid over a path.
+/// The content that is laid over a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Laying {
@@ -133,83 +132,83 @@ pub enum Laying {
     File(PathBuf, u32),
     /// A symbolic link to this target.
     Link(String),
-    /// Nothing: the file is removed.
+    /// A removal of the file.
     Gone,
 }
 
-/// What a program may use of the machine; none: no limit.
+/// The limits of a program's resources; none: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of memory of all of its processes, with shared memory and files that are memory where a control group counts them.
+    /// Bytes of memory of all its processes. With a control group, shared memory and files in memory count too.
     pub memory: Option<u64>,
     /// Bytes of each file that it writes.
     pub file_size: Option<u64>,
     /// Processes and threads at once. Without a control group the system administrator may have 300 more.
     pub processes: Option<u64>,
-    /// Bytes on the disk of all that it writes.
+    /// Bytes on the disk of all its writes.
     pub disk: Option<u64>,
-    /// Which of these are defaults.
+    /// The ones that are defaults.
     pub unasked: Unasked,
 }
 
-/// What becomes of a program's output. It holds for stdout and for stderr, each by itself.
+/// The treatment of a program's output, separately for stdout and stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Up to so many bytes are kept in memory, all of them or none: of more there are a head and a tail.
+    /// The length up to which output is kept in memory as a whole; longer output has a head and a tail.
     pub whole: usize,
-    /// Bytes of the head, and of the tail, of what is longer.
+    /// Bytes of the head, and of the tail, of longer output.
     pub ends: usize,
-    /// The files that take all of it, up to `stored` bytes: of stdout and of stderr. An empty one is not made.
+    /// The files of the output, up to `stored` bytes: of stdout and of stderr. An empty one is not made.
     pub files: Option<(PathBuf, PathBuf)>,
-    /// Bytes that each file may have.
+    /// The limit of bytes of each file.
     pub stored: u64,
 }
 
-/// How far a program was confined.
+/// The degree of confinement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// In every way that was asked for.
+    /// Everything that was requested.
     Enforced,
-    /// In some.
+    /// A part of it.
     Partial,
-    /// In none: the machine can't, or it was not asked for.
+    /// Nothing: not supported, or not requested.
     #[default]
     Unavailable,
 }
 
-/// What confined a program, and what did not.
+/// The confinement of a program, and its gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// How far.
+    /// Its degree.
     pub state: State,
-    /// True if nothing is missing, or only that a bound is not held in full.
+    /// True if nothing is missing except the full enforcement of a bound.
     #[serde(default)]
     pub isolated: bool,
     /// True if it worked on its stage, and not on the folder itself.
     pub staged: bool,
-    /// True if its system calls were filtered, so that it made no file that runs with its owner's rights.
+    /// True if its system calls were filtered, so that it made no set-id file.
     #[serde(default)]
     pub filtered: bool,
-    /// What is missing and what that means, a sentence each without final period.
+    /// The gaps with their consequences, a sentence each without final period.
     pub missing: Vec<String>,
-    /// By what each bound of what it uses holds.
+    /// The means of enforcement of each bound.
     #[serde(default)]
     pub bounds: BTreeMap<Bound, Hold>,
 }
 
-/// What a program did.
+/// The result of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// The exit code, if it exited.
     pub status: Option<i32>,
     /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// True if it ran into its time limit, or was silent for too long.
+    /// True if it exceeded its time limit, or was silent for too long.
     pub timed_out: bool,
-    /// True if it was ended since the run was cancelled.
+    /// True if it was killed because the run was cancelled.
     pub cancelled: bool,
-    /// The bound that it was ended for, or that one of its processes was.
+    /// The bound for which it, or one of its processes, was killed.
     pub exceeded: Option<Bound>,
     /// Milliseconds from its start to the end of all of its processes.
     pub duration_ms: u64,
@@ -217,36 +216,36 @@ pub struct Ended {
     pub cpu_ms: u64,
     /// Bytes of memory of the largest of its processes, at most.
     pub peak_bytes: u64,
-    /// What it wrote to stdout.
+    /// Its stdout.
     pub stdout: Stream,
-    /// What it wrote to stderr.
+    /// Its stderr.
     pub stderr: Stream,
-    /// What confined it.
+    /// Its confinement.
     pub confinement: Confinement,
 }
 
-/// What a program wrote to one stream.
+/// A program's output on one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
-    /// All of it; if `tail` is there, only its beginning.
+    /// All of it; if there is a `tail`, only its beginning.
     pub head: Vec<u8>,
-    /// The end of what is too long to be kept in memory.
+    /// The end of output that is too long for memory.
     pub tail: Option<Vec<u8>>,
-    /// How many bytes it was.
+    /// The number of bytes.
     pub length: u64,
     /// The hash of all of it.
     pub sha256: Option<Sha256>,
-    /// How many bytes of it the file has.
+    /// The number of bytes in the file.
     pub stored: u64,
 }
 
-/// Why a program was not started.
+/// The reason that a program was not started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotStarted {
-    /// There is no way to make its stage here; says why.
+    /// Its stage can't be made here, for this reason.
     NoStage(String),
-    /// Full confinement was required, and this is missing.
+    /// Full confinement was required, and these parts are missing.
     Unconfined(Vec<String>),
     /// Something else.
     Failed(Error),

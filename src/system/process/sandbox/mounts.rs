@@ -1,5 +1,5 @@
-//! What a program sees of the machine: its stage in the place of the tree, private temporary folders, its own `/proc`, and
-//! everything else read-only.
+//! A program's view of the machine: its stage in place of the tree, private temporary folders, its own `/proc`, and everything
+//! else read-only.
 
 use std::{
     collections::BTreeSet,
@@ -23,30 +23,30 @@ use crate::{
     system::process::kernel,
 };
 
-/// Where programs put what is temporary: all of it is the private folder of the program.
+/// The usual temporary folders, all of which become the program's private folder.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// The folder of running services, with their sockets.
 const SERVICES: &str = "/run";
 
-/// Where processes are seen.
+/// The folder of processes.
 const PROCESSES: &str = "/proc";
 
-/// The first release of the kernel whose process namespaces give out numbers of their own bound.
+/// The first release of the kernel whose process namespaces have a limit of process numbers.
 const OWN_NUMBERS: (u32, u32) = (6, 14);
 
-/// Numbers that are given out only once, and those of nrv's own process and of the bound itself.
+/// Process numbers that are given out only once, and those of nrv's own process and of the limit itself.
 const RESERVED_NUMBERS: u64 = 302;
 
-/// The largest bound of numbers.
+/// The largest limit of process numbers.
 const MOST_NUMBERS: u64 = 1 << 22;
 
-/// Something that is to be mounted, and where.
+/// A mount, and its target.
 #[derive(Debug)]
 struct Piece {
     target: PathBuf,
     tree: OwnedFd,
-    /// The other flags that it has, if nothing of it may be written.
+    /// Its other flags, if it is to be read-only.
     sealed: Option<MountFlags>,
 }
 
@@ -58,11 +58,11 @@ pub(super) fn lay_stage(launch: &Launch) -> Result<(), NotStarted> {
     place(pieces)
 }
 
-/// Makes the whole view. What could not be made and is not needed for the stage is told in `missing`, and in `bounded` how many
-/// processes there may be.
+/// Makes the whole view. A failed mount that the stage does not need goes into `missing`, and the limit of processes into
+/// `bounded`.
 pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut Confinement) -> Result<(), NotStarted> {
     let table = Table::read()?;
-    // What stays writable is copied before everything is made read-only, and what is read-only after.
+    // Writable mounts are copied before everything is made read-only, and read-only ones after.
     let mut pieces = of_stage(launch)?;
     let covers = covers();
     for folder in temporary() {
@@ -73,7 +73,7 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
     }
     let processes = fresh("proc", MountAttrFlags::MOUNT_ATTR_NOEXEC);
     let read = || launch.read.iter().chain([&launch.program, &launch.cwd]);
-    // What is covered is out of sight, but for what is shown in its old place.
+    // Covered mounts are out of sight, except those that are shown in their old place.
     let is_seen = |mount: &&Mounted| {
         let is_covered = covers.iter().any(|cover| mount.path.starts_with(cover));
         !is_covered || read().any(|path| path.starts_with(&mount.path) || mount.path.starts_with(path))
@@ -90,7 +90,7 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
         }
     }
     pieces.extend(of_stage_sealed(launch, &table)?);
-    // What is shown in another way needs no place of its own.
+    // These have mounts of their own.
     let shown: Vec<&PathBuf> = launch.write.iter().chain(launch.stage.as_ref().map(|stage| &stage.root)).collect();
     for path in read() {
         let covered = covers.iter().any(|cover| path.starts_with(cover));
@@ -119,17 +119,17 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
     Ok(())
 }
 
-/// The folders of what is temporary: those that exist.
+/// The existing temporary folders.
 pub(super) fn temporary() -> BTreeSet<PathBuf> {
     TEMPORARY.iter().filter_map(|path| fs::canonicalize(path).ok()).collect()
 }
 
-/// The folders in whose place the program has others: those that exist, each once, by the paths that they have.
+/// The existing folders that the program's own replace, each once, by their real paths.
 fn covers() -> BTreeSet<PathBuf> {
     temporary().into_iter().chain(fs::canonicalize(SERVICES)).collect()
 }
 
-/// The view of the tree, and the folders in it that are written as they are.
+/// The view of the tree, and the folders in it that are written directly.
 fn of_stage(launch: &Launch) -> Result<Vec<Piece>, NotStarted> {
     let Some(stage) = &launch.stage else { return Ok(Vec::new()) };
     let view = stage::make(stage).map_err(NotStarted::NoStage)?;
@@ -140,7 +140,7 @@ fn of_stage(launch: &Launch) -> Result<Vec<Piece>, NotStarted> {
     Ok(pieces)
 }
 
-/// What can't be written in the view of the tree, and what can't be seen.
+/// The read-only and the hidden parts of the view of the tree.
 fn of_stage_sealed(launch: &Launch, table: &Table) -> Result<Vec<Piece>, NotStarted> {
     let Some(stage) = &launch.stage else { return Ok(Vec::new()) };
     let mut pieces = Vec::new();
@@ -162,7 +162,7 @@ fn copy(from: &Path, target: PathBuf) -> Result<Piece, NotStarted> {
     Ok(Piece { target, tree, sealed: None })
 }
 
-/// A copy of the mounts at a path beneath a folder, with no link on the way: a link could lead anywhere.
+/// A copy of the mounts at a path beneath a folder, without following links: a link could lead anywhere.
 fn part(root: &Path, path: &str, sealed: Option<MountFlags>) -> Result<Piece, NotStarted> {
     let target = root.join(path);
     let open = |at, path: &Path, resolve| {
@@ -189,13 +189,13 @@ fn fresh(kind: &str, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes | common)
 }
 
-/// Mounts the pieces, those that may hold others first.
+/// Mounts the pieces, outer ones first.
 fn place(mut pieces: Vec<Piece>) -> Result<(), NotStarted> {
     pieces.sort_by_key(|piece| piece.target.components().count());
     for piece in pieces {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         let placed = match move_mount(&piece.tree, "", CWD, &piece.target, flags) {
-            // It lies beneath a private folder, which is empty.
+            // It is beneath a private folder, which is empty.
             Err(Errno::NOENT) => {
                 make_place(&piece).and_then(|()| move_mount(&piece.tree, "", CWD, &piece.target, flags))
             }
@@ -209,11 +209,11 @@ fn place(mut pieces: Vec<Piece>) -> Result<(), NotStarted> {
     Ok(())
 }
 
-/// Bounds the number of processes of the system administrator, for whom no other limit of that kind holds: the numbers that the
-/// process namespace gives out.
+/// Bounds the number of processes of the system administrator, who has no other such limit, by the process numbers of the
+/// namespace.
 fn bound_processes(launch: &Launch, processes: &OwnedFd, confinement: &mut Confinement) {
     let Some(most) = launch.limits.processes.filter(|_| rustix::process::getuid().is_root()) else { return };
-    // In an older kernel it is the number of the whole machine.
+    // In an older kernel it is the limit of the whole machine.
     let bounded = if kernel::release() < Some(OWN_NUMBERS) {
         Err(Errno::NOSYS)
     } else {
@@ -247,12 +247,12 @@ fn make_place(piece: &Piece) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Makes what is mounted at a path read-only, with the flags that it has.
+/// Makes the mount at a path read-only, keeping its flags.
 fn seal(path: &Path, flags: MountFlags) -> Result<(), Errno> {
     mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags, "")
 }
 
-/// What a machine can't do is no error of what is asked for: there are other ways.
+/// An unsupported operation is not an error of the request: there are other ways.
 fn failed(what: impl AsRef<Path>) -> impl FnOnce(Errno) -> NotStarted {
     move |error| {
         let why = format!("the program's view of `{}` can't be made: {error}", what.as_ref().display());
@@ -263,7 +263,7 @@ fn failed(what: impl AsRef<Path>) -> impl FnOnce(Errno) -> NotStarted {
     }
 }
 
-/// What is mounted, as the kernel lists it.
+/// The mounts, from the kernel's list.
 #[derive(Debug)]
 struct Table(Vec<Mounted>);
 
@@ -286,7 +286,7 @@ impl Table {
         Ok(Table(mounts))
     }
 
-    /// The flags of what is mounted at a path or above it.
+    /// The flags of the mount at a path or above it.
     fn flags_at(&self, path: &Path) -> MountFlags {
         let above = self.0.iter().filter(|mount| path.starts_with(&mount.path));
         above.max_by_key(|mount| mount.path.components().count()).map_or(MountFlags::empty(), |mount| mount.flags)
@@ -294,7 +294,7 @@ impl Table {
 }
 
 impl Mounted {
-    /// A line: id, parent, device, root, path, options, and more.
+    /// Parses a line: id, parent, device, root, path, options, and more.
     fn parse(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ').skip(4);
         let path = unescape(fields.next()?);

@@ -1,4 +1,4 @@
-//! Namespaces: a view of the machine of a process's own, which also a user without privileges may make.
+//! Namespaces: a separate view of the machine, which also a user without privileges may make.
 
 use std::{fs, io};
 
@@ -8,10 +8,10 @@ use rustix::{
     thread::{CapabilitySets, capabilities, configure_capability_in_ambient_set, set_capabilities},
 };
 
-/// Which namespaces are made beside those of users and mounts.
+/// The namespaces beside those of users and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// No other: only the view of files is of its own.
+    /// No other: only the view of files is separate.
     Files,
     /// Processes and their communication.
     Processes,
@@ -19,10 +19,10 @@ pub(super) enum Extent {
     Network,
 }
 
-/// Moves this process into namespaces of its own, in which it is the same user. What is mounted there stays there.
+/// Moves this process into new namespaces, as the same user. Existing mounts stay.
 ///
-/// A process namespace holds for the next child. There may be no other thread. On an error the process may be in a part of the
-/// namespaces, and is of no use any more. True if it has a network of its own, where that was wanted.
+/// A process namespace holds for the next child. There may be no other thread. On an error the process may be in some of the
+/// namespaces, and is useless. True if it has its own network, if that was requested.
 pub(super) fn enter(extent: Extent) -> Result<bool, String> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let files = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
@@ -48,8 +48,8 @@ pub(super) fn enter(extent: Extent) -> Result<bool, String> {
     Ok(network)
 }
 
-/// Lets the next program that this process starts keep what the owner of the namespaces may do: to the kernel its user is not
-/// their administrator.
+/// Lets the next program of this process keep the rights of the namespaces' owner: to the kernel its user is not their
+/// administrator.
 pub(super) fn pass_on_privileges() -> rustix::io::Result<()> {
     let now = capabilities(None)?;
     set_capabilities(None, CapabilitySets { inheritable: now.permitted, ..now })?;

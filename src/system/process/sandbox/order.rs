@@ -1,4 +1,4 @@
-//! What travels over the socket between the host and the process that supervises: an order, then single bytes; reports back.
+//! The protocol on the socket between the host and the supervisor: an order, then single bytes; reports back.
 
 use std::{
     io::{self, Read, Write},
@@ -12,38 +12,38 @@ use super::{Bound, Confinement, Launch, NotStarted};
 /// The byte that starts the program.
 pub(super) const GO: u8 = b'g';
 
-/// The byte that tells everything to end.
+/// The byte that asks everything to end.
 pub(super) const TERM: u8 = b't';
 
-/// The byte that ends everything.
+/// The byte that kills everything.
 pub(super) const KILL: u8 = b'k';
 
-/// What is to be done: all that the host sends before the program starts.
+/// The order: all that the host sends before the program starts.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     /// The program.
     pub(super) launch: Launch,
-    /// What is known to be missing already.
+    /// Gaps in the confinement that are known already.
     pub(super) missing: Vec<String>,
 }
 
-/// What the host is told.
+/// A report to the host.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
-    /// Namespaces can't be made here; says why.
+    /// Namespaces can't be made here, for this reason.
     NoNamespaces(String),
-    /// The groups that bound a program can't be joined; says why.
+    /// The control groups can't be joined, for this reason.
     NoGroup(String),
     /// The program was not started.
     NotStarted(NotStarted),
     /// Everything is prepared, and nothing was started yet.
     Ready(Confinement),
-    /// The program has ended, and nothing that it started is left.
+    /// The program has ended, and none of its processes is left.
     Ended(End),
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct End {
     /// The exit code, if it exited.
@@ -54,7 +54,7 @@ pub(super) struct End {
     pub(super) cpu_ms: u64,
     /// Bytes of memory of the largest process.
     pub(super) peak_bytes: u64,
-    /// The bound that it was ended for.
+    /// The bound for which it was killed.
     pub(super) exceeded: Option<Bound>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Res
     socket.write_all(&bytes)
 }
 
-/// Takes a message, and not a byte more. `UnexpectedEof` if the other side is gone.
+/// Receives a message, and not a byte more. `UnexpectedEof` if the other side is gone.
 pub(super) fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<T> {
     let mut length = [0; 4];
     socket.read_exact(&mut length)?;
@@ -76,7 +76,7 @@ pub(super) fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Resul
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Takes a single byte; none if the other side is gone.
+/// Receives a single byte; none if the other side is gone.
 pub(super) fn byte(mut socket: &UnixStream) -> Option<u8> {
     let mut byte = [0];
     socket.read_exact(&mut byte).ok().map(|()| byte[0])

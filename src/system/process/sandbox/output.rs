@@ -1,4 +1,4 @@
-//! What a program writes to a stream: counted, hashed, kept within bounds, and written to a file.
+//! Collects a stream of a program: counts, hashes, keeps a bounded part, and writes it to a file.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use sha2::Digest;
 use super::Stream;
 use crate::base::hash::Sha256;
 
-/// Takes one stream.
+/// The collector of one stream.
 #[derive(Debug)]
 pub(super) struct Collector {
     hasher: sha2::Sha256,
@@ -28,7 +28,7 @@ impl Collector {
         Collector { hasher: sha2::Sha256::new(), stream: Stream::default(), whole, ends, file, most }
     }
 
-    /// Takes what was written next.
+    /// Takes the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.hasher.update(bytes);
         self.stream.length += bytes.len() as u64;
@@ -36,7 +36,7 @@ impl Collector {
         self.store(bytes)
     }
 
-    /// All of it.
+    /// The finished stream.
     pub(super) fn finish(mut self) -> Stream {
         self.stream.sha256 = Some(Sha256::from(<[u8; 32]>::from(self.hasher.finalize())));
         if let Some(tail) = &mut self.stream.tail {
@@ -83,7 +83,7 @@ impl Collector {
     }
 }
 
-/// The last bytes, so many at most.
+/// The last bytes, up to a limit.
 fn last(bytes: &[u8], most: usize) -> &[u8] {
     &bytes[bytes.len().saturating_sub(most)..]
 }

@@ -1,4 +1,4 @@
-//! Looking after a program that runs: taking what ends, doing what the host says, and ending all of it.
+//! Supervises a running program: reaps ended processes, obeys the host, and kills all of them.
 
 use std::{
     os::{fd::AsFd, unix::net::UnixStream},
@@ -23,20 +23,20 @@ use super::{
     usage::Tally,
 };
 
-/// Wakes up when a child ends. It has to be there before the first one is started.
+/// Wakes up when a child ends. It must exist before the first start.
 pub(super) struct Bell(SignalFd);
 
 impl Bell {
-    /// Asks the kernel to tell of children that end.
+    /// Asks the kernel for signals about ended children.
     pub(super) fn new() -> nix::Result<Self> {
         let set = children();
         set.thread_block()?;
         SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map(Bell)
     }
 
-    /// Starts a child to which the signal is not blocked, as it is here: it would inherit that, and a shell waits for it in vain.
+    /// Starts a child with the signal unblocked. It would inherit the block, and a shell would wait for the signal in vain.
     ///
-    /// For one that ends meanwhile it does not ring: look first, then wait.
+    /// It does not ring for a child that ends meanwhile: look first, then wait.
     pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> nix::Result<T> {
         children().thread_unblock()?;
         let started = start();
@@ -45,14 +45,14 @@ impl Bell {
     }
 }
 
-/// The signal that tells of children that end.
+/// The signal about ended children.
 fn children() -> SigSet {
     let mut set = SigSet::empty();
     set.add(Signal::SIGCHLD);
     set
 }
 
-/// Waits until a program ends, ends what it left behind, and tells the host.
+/// Waits until a program ends, kills its leftovers, and reports to the host.
 pub(super) fn until_end(
     control: &UnixStream,
     bell: &Bell,
@@ -70,7 +70,7 @@ pub(super) fn until_end(
     }
 }
 
-/// How the program ended, and for what bound; none if the host is gone.
+/// The end of the program, and its bound if it hit one; none if the host is gone.
 fn watch(
     control: &UnixStream,
     bell: &Bell,
@@ -79,7 +79,7 @@ fn watch(
 ) -> Option<(WaitStatus, Option<Bound>)> {
     loop {
         if tree == Tree::Descendants && has_ended(program) {
-            // What it left in its group ends at one blow. The number is that of the group as long as the program was not taken.
+            // Kills the rest of its group at once. The number is the group's as long as the program was not reaped.
             let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
         }
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -111,13 +111,13 @@ fn watch(
     }
 }
 
-/// True if a child has ended that was not taken yet.
+/// True if an unreaped child has ended.
 fn has_ended(child: Pid) -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(rustix::process::waitid(WaitId::Pid(child), look), Ok(Some(_)))
 }
 
-/// Ends the program first, so that its status is found, whatever else there is to be ended.
+/// Kills the program first, so that its status is found among all the others.
 fn end_and_find(program: Pid, tree: Tree) -> Option<WaitStatus> {
     tree.stop();
     if tree == Tree::Descendants {
@@ -127,7 +127,7 @@ fn end_and_find(program: Pid, tree: Tree) -> Option<WaitStatus> {
     rustix::process::waitpid(Some(program), WaitOptions::empty()).ok().flatten().map(|(_, status)| status)
 }
 
-/// Milliseconds of processor time of all children that were taken, and bytes of memory of the largest.
+/// Milliseconds of processor time of all reaped children, and bytes of memory of the largest.
 fn used() -> (u64, u64) {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return (0, 0) };
     let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();

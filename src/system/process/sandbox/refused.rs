@@ -1,6 +1,5 @@
-//! The system calls that no confined program may make: those that reach other processes, the kernel's keys and mounts, or the
-//! network, those that would make a program of this user's that runs with this user's rights for whoever starts it, and those whose
-//! effects no other means bounds.
+//! The system calls that no sandboxed program may make. They reach other processes, the kernel's keys and mounts, or the
+//! network; they make set-id files, which give this user's rights to others; or no other means bounds their effects.
 
 use libc::c_long;
 use seccompiler::{BpfProgram, sock_filter};
@@ -12,7 +11,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // What is mounted, and what a process sees.
+    // Mounts, and a process's view.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -32,7 +31,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // System calls that no filter sees.
+    // System calls that filters can't see.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -62,12 +61,12 @@ const REFUSED: &[c_long] = &[
     libc::SYS_ioperm,
 ];
 
-/// Newer forms of calls that hide from filters what they do, since it stands behind a pointer: namespaces that are made, the mode
-/// of a file. They look as if the kernel did not have them, and programs fall back.
+/// Newer forms of calls whose pointer arguments filters can't see: new namespaces, the mode of a file. They fail as if the
+/// kernel lacked them, and programs fall back.
 const ABSENT_CALLS: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
-/// System V IPC and POSIX message queues, which programs of a user share by number or by name: where they have no namespace of
-/// their own, they look as if the kernel did not have them.
+/// System V IPC and POSIX message queues, which programs of a user share by number or by name. Without a namespace of their
+/// own, they fail as if the kernel lacked them.
 const SHARED_CALLS: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -84,7 +83,7 @@ const SHARED_CALLS: &[c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Calls that change limits and scheduling of the process or thread that their first argument names, 0 for the caller.
+/// Calls that change limits and scheduling of a process or thread, their first argument, where 0 means the caller.
 const OF_PROCESS: &[c_long] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setparam,
@@ -95,7 +94,7 @@ const OF_PROCESS: &[c_long] = &[
     libc::SYS_move_pages,
 ];
 
-/// Calls that change priorities of the process that their second argument names; the first one says that it is a process.
+/// Calls that change priorities of the process in their second argument; the first one marks it as a process.
 const OF_KIND: &[(c_long, u32)] = &[(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, 1)];
 
 /// Namespaces that `clone` could make.
@@ -107,13 +106,13 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// What would type on a terminal in the user's place.
+/// Requests that would type on a terminal in the user's place.
 const TYPING: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
 
 /// The kinds of sockets that a program with the network may have.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// The number by which the kernel knows the machine; calls of another kind of machine end the program.
+/// The kernel's number of the machine; calls of another kind of machine end the program.
 const MACHINE: Option<u32> = if cfg!(target_arch = "x86_64") {
     Some(0xc000_003e)
 } else if cfg!(target_arch = "aarch64") {
@@ -124,11 +123,11 @@ const MACHINE: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// From here on there are calls that are newer than this filter, which can't say what they do: they look as if the kernel did not
-/// have them, and programs fall back. So do those of x86's form with short pointers, which filters see as the same machine.
+/// The first number of calls newer than this filter, whose effects are unknown. They fail as if the kernel lacked them, and
+/// programs fall back. So do calls of x86's form with short pointers, which filters see as the same machine.
 const NEWER: u32 = 463;
 
-/// The bits of a mode by which a program runs as its owner or its group: who else may run it gets the rights of this user.
+/// The mode bits by which a program runs as its owner or its group: others who run it get this user's rights.
 const SET_ID: u32 = 0o6000;
 
 /// Calls whose second argument is the mode of a file.
@@ -147,34 +146,34 @@ const MODE_SECOND: &[c_long] = &[
 /// Calls whose third argument is the mode of a file.
 const MODE_THIRD: &[c_long] = &[libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_mkdirat, libc::SYS_mknodat];
 
-/// What makes `open` make a file. Without it, its mode is whatever the caller left there.
+/// The flags by which `open` creates a file. Without them, its mode argument is arbitrary.
 const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
 
-/// The part of a socket's type that says which, as the kernel has it; the rest are flags.
+/// The part of a socket's type that names the kind; the rest are flags.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// Pairs of sockets that stay connected to each other: an end of any other pair sends to whom it likes.
+/// Pairs of sockets that stay connected: an end of any other pair may send anywhere.
 const PAIRS: &[i32] = &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
-/// Where a filter finds the number of a call, that of the machine, and the lower half of the first argument.
+/// The offsets of the call's number, the machine's number, and the lower half of the first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// What a filter answers.
+/// The answers of a filter.
 const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
 const DENIED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
 const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
 
-/// Refuses the calls to this process and all that it starts, for good. There may be no other thread. Without namespaces, also
-/// those that reach the user's other processes by number.
+/// Refuses the calls to this process and its descendants, for good. There may be no other thread. Without namespaces, it also
+/// refuses calls that reach the user's other processes by number.
 pub(super) fn refuse(network: bool, has_namespaces: bool) -> Result<(), String> {
     let program = program(network, has_namespaces).ok_or("filters for this machine are not known")?;
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
 }
 
-/// The filter. The kernel runs it for each call that there is when it is set: what makes it long makes each start slow. Later it
-/// runs it only for calls of which it looks at an argument, so that those come first.
+/// The filter. The kernel runs it for each known call when it is set, so its length slows each start. Later it runs it only for
+/// calls whose arguments matter, so those come first.
 fn program(network: bool, has_namespaces: bool) -> Option<BpfProgram> {
     let mut program = vec![load(ARCHITECTURE)];
     // Over the next one, if it is this machine.
@@ -219,11 +218,11 @@ fn program(network: bool, has_namespaces: bool) -> Option<BpfProgram> {
     Some(program)
 }
 
-/// What is done for some calls, of which something has to be answered.
+/// The instructions for some calls, for which the filter must decide.
 fn of_calls(calls: &[c_long], what: &[sock_filter]) -> Option<Vec<sock_filter>> {
     let mut part = Vec::with_capacity(calls.len() + what.len());
     for (at, call) in calls.iter().enumerate() {
-        // To the answer over the calls that follow; from the last one, over the answer.
+        // To the answer over the remaining calls; from the last one, over the answer.
         let following = calls.len() - 1 - at;
         let past = if following == 0 { what.len() } else { 0 };
         let call = u32::try_from(*call).ok()?;
@@ -233,7 +232,7 @@ fn of_calls(calls: &[c_long], what: &[sock_filter]) -> Option<Vec<sock_filter>> 
     Some(part)
 }
 
-/// A file is opened, with the flags in that argument and the mode in the next; if it may be made, not as a set-id program.
+/// Opening a file, with the flags in that argument and the mode in the next: a file that it may create must not be set-id.
 fn opening(flags: u32) -> Vec<sock_filter> {
     let mode = mode(flags + 1);
     // An array of a few instructions.
@@ -243,17 +242,17 @@ fn opening(flags: u32) -> Vec<sock_filter> {
     what
 }
 
-/// The argument is a mode, in which no set-id bit may be.
+/// A mode argument, which must not have set-id bits.
 fn mode(at: u32) -> [sock_filter; 4] {
     [load(argument(at)), jump(libc::BPF_JSET, SET_ID, 0, 1), answer(DENIED), answer(ALLOWED)]
 }
 
-/// The argument is 0: the caller.
+/// An argument that must be 0: the caller.
 fn zero(at: u32) -> [sock_filter; 4] {
     [load(argument(at)), jump(libc::BPF_JEQ, 0, 1, 0), answer(DENIED), answer(ALLOWED)]
 }
 
-/// The first argument is one of these.
+/// A first argument that must be one of these.
 fn one_of(numbers: &[i32]) -> Vec<sock_filter> {
     let mut what = vec![load(argument(0))];
     what.extend(are(numbers));
@@ -269,7 +268,7 @@ fn pair() -> Vec<sock_filter> {
     what
 }
 
-/// Lets what was loaded pass if it is one of these.
+/// Passes if the loaded value is one of these.
 fn are(numbers: &[i32]) -> Vec<sock_filter> {
     let mut what = Vec::new();
     for number in numbers {
@@ -279,7 +278,7 @@ fn are(numbers: &[i32]) -> Vec<sock_filter> {
     what
 }
 
-/// Where the lower half of an argument is. All that are looked at are numbers of 32 bits to the kernel.
+/// The offset of an argument's lower half. All examined arguments are numbers of 32 bits to the kernel.
 fn argument(at: u32) -> u32 {
     ARGUMENTS + 8 * at
 }
@@ -292,7 +291,7 @@ fn answer(what: u32) -> sock_filter {
     statement(libc::BPF_RET | libc::BPF_K, what)
 }
 
-/// Goes over so many instructions if what was loaded compares to a number in that way, and over so many if not.
+/// Skips `over_if` instructions if the loaded value compares to a number in that way, else `over_else`.
 fn jump(compare: u32, with: u32, over_if: u8, over_else: u8) -> sock_filter {
     sock_filter { jt: over_if, jf: over_else, ..statement(libc::BPF_JMP | compare | libc::BPF_K, with) }
 }

@@ -1,4 +1,4 @@
-//! The view in which a program works in place of the tree: an overlay whose lower layer is the tree.
+//! A program's view of the tree: an overlay whose lower layer is the tree.
 
 use std::{
     fs::File,
@@ -18,7 +18,7 @@ use rustix::{
 
 use super::{Laid, Laying, Stage};
 
-/// Makes the view, which stands nowhere yet, and lays over it what is proposed.
+/// Makes the view, unmounted, and lays the proposals over it.
 pub(super) fn make(stage: &Stage) -> Result<OwnedFd, String> {
     if stage.root.parent().is_none() {
         return Err("the root folder of the machine can't be overlaid".to_owned());
@@ -37,7 +37,7 @@ fn overlay(stage: &Stage) -> Result<OwnedFd, String> {
     };
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).map_err(failed("fsopen"))?;
     let layers = [("lowerdir", &stage.root), ("upperdir", &stage.upper), ("workdir", &stage.work)];
-    // By descriptors: a path may hold characters that mean something in options. They have to be open until it is made.
+    // By descriptors: a path may hold special characters of options. They must be open until it is made.
     let mut open = Vec::new();
     for (option, folder) in layers {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -46,7 +46,7 @@ fn overlay(stage: &Stage) -> Result<OwnedFd, String> {
         fsconfig_set_string(context.as_fd(), option, path).map_err(failed(option))?;
         open.push(folder);
     }
-    // What a view holds is gone after a crash in any case: nothing has to be synced.
+    // A crash removes a view in any case: nothing needs a sync.
     for flag in ["userxattr", "volatile"] {
         fsconfig_set_flag(context.as_fd(), flag).map_err(failed(flag))?;
     }
@@ -59,7 +59,7 @@ fn overlay(stage: &Stage) -> Result<OwnedFd, String> {
     .map_err(failed("fsmount"))
 }
 
-/// What the kernel has to say about a mount that failed.
+/// The kernel's message about a failed mount.
 fn reason(context: &OwnedFd) -> Option<String> {
     let mut text = vec![0; 1024];
     let length = rustix::io::read(context, &mut text).ok()?;
@@ -94,7 +94,7 @@ fn lay(view: &OwnedFd, laid: &Laid) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the folders that the removal of a file left empty, as it does in the tree.
+/// Removes the folders that the removal of a file left empty, as in the tree.
 fn remove_emptied(view: &OwnedFd, path: &Path) -> io::Result<()> {
     for path in path.ancestors() {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { break };
@@ -115,7 +115,7 @@ fn remove(folder: &OwnedFd, name: &std::ffi::OsStr) -> io::Result<()> {
     }
 }
 
-/// Opens a folder of the view, step by step so that no link leads out of it; makes what is missing, if wanted.
+/// Opens a folder of the view, step by step so that no link leads out of it; makes missing folders on request.
 fn folder(view: &OwnedFd, path: &Path, make: bool) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

@@ -1,4 +1,4 @@
-//! The process between the host and a program: it makes namespaces, or, where there are none, gathers what the program starts.
+//! The process between the host and a program: it makes namespaces, or adopts the program's orphans where there are none.
 
 use std::{
     io::Write,
@@ -22,7 +22,7 @@ use crate::{
     system::process::{Program, bare, lockdown},
 };
 
-/// How a program is supervised.
+/// The kind of supervision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// Confined, in namespaces of its own.
@@ -52,13 +52,13 @@ impl Way {
     }
 }
 
-/// What the hidden subcommand [`super::SUPERVISOR`] does.
+/// The entry point of the hidden subcommand [`super::SUPERVISOR`].
 pub fn main(argument: &str) -> ExitCode {
     lockdown::close_inherited(&mut Vec::new());
     let Some(way) = Way::ALL.into_iter().find(|way| way.name() == argument) else { return ExitCode::FAILURE };
     let Ok(control) = init::control() else { return ExitCode::FAILURE };
     let _ = rustix::process::setsid();
-    // What is started from here on is in the groups, too.
+    // Every process that starts from here on is in the groups, too.
     let Ok(groups) = order::receive::<Vec<PathBuf>>(&control) else { return ExitCode::FAILURE };
     if let Err(why) = cgroup::join(&groups) {
         let _ = order::send(&control, &Report::NoGroup(why));
@@ -82,8 +82,8 @@ fn no_namespaces(control: &UnixStream, why: String) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Makes the namespaces, and in them the first process, which speaks with the host from there on. This process only waits for
-/// it: when it has ended, the kernel has ended everything in the namespaces.
+/// Makes the namespaces, and in them the first process, which then speaks with the host. This process only waits for it: at its
+/// end, the kernel ends everything in the namespaces.
 fn in_namespaces(control: &UnixStream, extent: Extent) -> ExitCode {
     let own_network = match namespaces::enter(extent) {
         Ok(own_network) => own_network,
@@ -104,7 +104,7 @@ fn in_namespaces(control: &UnixStream, extent: Extent) -> ExitCode {
     }
 }
 
-/// Starts the program as it is.
+/// Starts the program unconfined.
 fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     gather()?;
     let launch = init::take(control)?.launch;
@@ -125,7 +125,7 @@ fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
 }
 
-/// Starts a process that confines itself and becomes the program, and speaks for it with the host.
+/// Starts a process that sandboxes itself and becomes the program, and speaks with the host for it.
 fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     gather()?;
     let failed = |error| NotStarted::Failed(Error::io("a program can't be supervised", &error));
@@ -148,14 +148,14 @@ fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
         return Err(refused);
     }
     (&own).write_all(&[order::GO]).map_err(failed)?;
-    // It ends without a word when the process has become the program.
+    // It ends without a report once the process has become the program.
     if let Ok(Report::NotStarted(refused)) = order::receive(&own) {
         return Err(refused);
     }
     Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
 }
 
-/// Has all descendants whose parents end come to this process.
+/// Makes this process the parent of all orphaned descendants.
 fn gather() -> Result<(), NotStarted> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| Error::io("the processes of a program can't be gathered", &error.into()).into())

@@ -1,4 +1,4 @@
-//! Ending everything that a program started: with a process namespace by one call, without one by looking for it.
+//! Kills everything that a program started: with a process namespace by one call, without one by a search.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -15,21 +15,21 @@ use rustix::{
 
 use super::usage;
 
-/// How long a look is waited for that finds nothing new.
+/// The pause after a search without new processes.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How many processes end at the same time.
+/// The number of processes that end at the same time.
 const AT_ONCE: usize = 8;
 
-/// How long the end of one of them is waited for: it may wait for a device.
+/// The wait for the end of one of them: it may wait for a device.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// Where a program's processes are.
+/// The place of a program's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tree {
     /// In the process namespace whose first process this is.
     Namespace,
-    /// Among the descendants of this process, to which those come whose parents have ended.
+    /// Among the descendants of this process, which adopts orphans.
     Descendants,
 }
 
@@ -42,7 +42,7 @@ impl Tree {
         }
     }
 
-    /// Tells all processes to end.
+    /// Asks all processes to end.
     pub(super) fn terminate(self) {
         match self {
             Tree::Namespace => everybody(signal::Signal::SIGTERM),
@@ -50,7 +50,7 @@ impl Tree {
         }
     }
 
-    /// Stops all processes for good, where that takes one call: one that is stopped starts no others and takes no time from those
+    /// Stops all processes for good, where that takes one call: a stopped one starts no others and takes no time from those
     /// that end.
     pub(super) fn stop(self) {
         if self == Tree::Namespace {
@@ -58,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// Ends all processes, and returns when none is left.
+    /// Kills all processes, and returns when none is left.
     pub(super) fn end(self) {
         match self {
             Tree::Namespace => {
@@ -72,7 +72,7 @@ impl Tree {
             }
             Tree::Descendants => {
                 while !reap() {
-                    // One that is stopped starts no others, so that a look that finds nobody new finds all.
+                    // A stopped process starts no others, so that a search without new ones has found all.
                     let mut stopped = BTreeMap::new();
                     loop {
                         let found = descendants();
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// Takes all that have ended. True if there is no child any more, and so no descendant.
+/// Reaps all ended children. True if there is no child any more, and so no descendant.
 fn reap() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -106,9 +106,9 @@ fn reap() -> bool {
     }
 }
 
-/// A signal to all processes of the namespace but the first.
+/// Sends a signal to all processes of the namespace but the first.
 fn everybody(signal: signal::Signal) {
-    // That there is nobody is what is wanted.
+    // An empty namespace is fine.
     let _ = signal::kill(unistd::Pid::from_raw(-1), signal);
 }
 
@@ -128,7 +128,7 @@ pub(super) fn descendants_of(own: i32) -> BTreeMap<i32, i32> {
         })
         .collect();
     let is_below = |pid: i32| {
-        // A chain is never longer than there are processes.
+        // A chain is never longer than the number of processes.
         let mut above = std::iter::successors(Some(pid), |pid| all.get(pid).copied()).skip(1).take(all.len());
         above.any(|pid| pid == own)
     };
@@ -139,7 +139,7 @@ fn own() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The parent of a process, also of one whose first thread has ended.
+/// The parent of a process, even if its first thread has ended.
 #[expect(clippy::disallowed_methods, reason = "it is a file of the kernel about a process")]
 fn parent(pid: i32) -> Option<i32> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
@@ -149,18 +149,18 @@ fn parent(pid: i32) -> Option<i32> {
     fields.nth(1)?.parse().ok()
 }
 
-/// A signal to a descendant.
+/// Sends a signal to a descendant.
 fn tell(pid: i32, of: i32, signal: Signal) {
     if let Some(process) = open_of(pid, of) {
-        // One that has ended is what is wanted.
+        // A process that has ended is fine.
         let _ = rustix::process::pidfd_send_signal(process, signal);
     }
 }
 
-/// A descendant, if it still is one: its number may be another's by now.
+/// A descendant, if it still is one: its number may belong to another process now.
 fn open_of(pid: i32, of: i32) -> Option<OwnedFd> {
     let process = open(pid)?;
-    // One whose parent has ended came to this process.
+    // An orphan has this process as its parent.
     parent(pid).is_some_and(|now| now == of || now == own()).then_some(process)
 }
 

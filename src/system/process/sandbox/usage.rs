@@ -1,4 +1,4 @@
-//! Counting what the processes of a program take, where no control group does: again and again, and rarely if it takes long.
+//! Measures the resources of a program's processes at intervals, if no control group does.
 
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
@@ -10,26 +10,26 @@ use nix::sys::{
 use super::{Bound, Confinement, Hold, Limits, termination::Tree};
 use crate::system::clock::Stopwatch;
 
-/// How often it is looked at most.
+/// The shortest interval between measurements.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How many times as much as the processor time that it takes to look is waited until the next time. Where many processes take turns,
-/// it takes much longer to look than that.
+/// The ratio of the pause to the processor time of a measurement. Where many processes take turns, a measurement takes much
+/// longer than that.
 const RARITY: u32 = 50;
 
-/// How rarely it is looked at least.
+/// The longest interval between measurements.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The part of the machine's memory below which a program is ended that made what is available fall by as much.
+/// The fraction of the machine's memory below which a program is killed if it caused an equal fall.
 const SCARCE: u64 = 16;
 
-/// What the processes of a program may take.
+/// The bounds of a program's processes, with their measurements.
 #[derive(Debug)]
 pub(super) struct Tally {
     tree: Tree,
     memory: Option<u64>,
     processes: Option<u64>,
-    /// The memory of the machine when it began.
+    /// The memory of the machine at the start.
     machine: Machine,
     pause: Duration,
     last: Stopwatch,
@@ -38,23 +38,23 @@ pub(super) struct Tally {
 /// Bytes of memory of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Machine {
-    /// All.
+    /// The total.
     total: u64,
-    /// What can be had without swapping.
+    /// The memory that is available without swapping.
     available: u64,
 }
 
-/// What they take.
+/// The measured resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Taken {
-    /// Bytes of memory, of which what several processes share is counted for each.
+    /// Bytes of memory; shared memory counts for each process.
     memory: u64,
     /// Processes and threads.
     threads: u64,
 }
 
 impl Tally {
-    /// One for what is to be bounded; none if nothing is, or processes can't be seen. Says what is bounded so.
+    /// The measurement of bounds; none if there are none, or processes are invisible. Records the means of these bounds.
     pub(super) fn new(limits: &Limits, tree: Tree, confinement: &mut Confinement) -> Option<Self> {
         let Limits { memory, processes, .. } = *limits;
         let own = format!("{}", rustix::process::getpid().as_raw_nonzero());
@@ -72,12 +72,12 @@ impl Tally {
         Some(Tally { tree, memory, processes, machine: Machine::now(), pause: PERIOD, last: Stopwatch::start() })
     }
 
-    /// How long until it is to be looked again.
+    /// The time until the next measurement.
     pub(super) fn next(&self) -> Duration {
         self.pause.saturating_sub(self.last.elapsed())
     }
 
-    /// Looks if it is time; gives the bound that is exceeded.
+    /// Measures if it is time; returns the exceeded bound.
     pub(super) fn exceeded(&mut self) -> Option<Bound> {
         if !self.next().is_zero() {
             return None;
@@ -93,7 +93,7 @@ impl Tally {
     fn look(&self) -> Option<Bound> {
         let pids = self.tree.members();
         let are_many = |number: u64| self.processes.is_some_and(|most| number >= most);
-        // Each has a thread at least: where there are too many, they need not be looked at one by one.
+        // Each has a thread at least, so too many need no individual measurement.
         if are_many(pids.len() as u64) {
             return Some(Bound::Processes);
         }
@@ -102,13 +102,13 @@ impl Tally {
             let one = taken(&status);
             all = Taken { memory: all.memory.saturating_add(one.memory), threads: all.threads + one.threads };
         }
-        // Processes that were forked share most of what they have: only then it is worth the time to see how much.
+        // Forked processes share most of their memory: only then the exact measurement is worth its time.
         let shared_once = || pids.iter().map(|pid| proportional(*pid)).fold(0, u64::saturating_add);
         if are_many(all.threads) {
             return Some(Bound::Processes);
         }
         let is_beyond = |most: u64| all.memory > most && shared_once() > most;
-        // Not all that they hold is seen: files in memory, pipes, tables of pages.
+        // Some of their memory is invisible: files in memory, pipes, page tables.
         let is_exceeded = |most: u64| is_beyond(most) || self.machine.has_become_scarce(Machine::now());
         self.memory.is_some_and(is_exceeded).then_some(Bound::Memory)
     }
@@ -122,7 +122,7 @@ impl Machine {
         Machine { total: bytes("MemTotal:"), available: bytes("MemAvailable:") }
     }
 
-    /// True if hardly any memory is left of what was there before.
+    /// True if hardly any of the former memory is left.
     fn has_become_scarce(self, now: Machine) -> bool {
         let few = now.total / SCARCE;
         now.available < few && self.available.saturating_sub(now.available) > few
@@ -135,20 +135,20 @@ fn processor_time() -> Duration {
     used.ok().and_then(|used| u64::try_from(used.num_microseconds()).ok()).map_or(Duration::ZERO, Duration::from_micros)
 }
 
-/// What a process takes by its `status`: memory that is no file's.
+/// The resources in a process's `status`: memory that is not a file's.
 fn taken(status: &str) -> Taken {
     let memory = kilobytes(status, "RssAnon:") + kilobytes(status, "RssShmem:") + kilobytes(status, "VmSwap:");
     Taken { memory: memory << 10, threads: kilobytes(status, "Threads:") }
 }
 
-/// Bytes of memory of a process, of which it has its share of what several have. What can't be seen is what it seems to be.
+/// Bytes of memory of a process, with its share of shared memory. If that is unknown, the apparent size.
 fn proportional(pid: i32) -> u64 {
     let seen = read(pid, "smaps_rollup")
         .map(|text| kilobytes(&text, "Pss_Anon:") + kilobytes(&text, "Pss_Shmem:") + kilobytes(&text, "SwapPss:"));
     seen.map(|seen| seen << 10).or_else(|| read(pid, "status").map(|status| taken(&status).memory)).unwrap_or_default()
 }
 
-/// The number of a line that begins so.
+/// The number in the line with this prefix.
 fn kilobytes(text: &str, word: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(word));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or_default()
@@ -159,7 +159,7 @@ fn read(pid: i32, file: &str) -> Option<String> {
     fs::read(format!("/proc/{pid}/{file}")).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The numbers of all processes that can be seen.
+/// The numbers of all visible processes.
 pub(super) fn visible() -> BTreeSet<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
