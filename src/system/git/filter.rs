@@ -1,7 +1,7 @@
-//! Files that a program of the user's would change on their way into git: the program is not run.
+//! Files that a filter program of the user would change on their way into git: the program is not run.
 //!
-//! Where the file's times and size are those of the index, it is as it was. Else it counts as changed, with the reason. The exception
-//! is Git LFS, whose filter is pure data: the pointer that is committed says the hash and size of the file that stands for it.
+//! A file is unchanged if its times and size are those of the index. Otherwise it counts as changed, with the reason. The
+//! exception is Git LFS, whose filter is pure data: the committed pointer has the hash and size of the file in its place.
 
 use std::{fs, path::Path};
 
@@ -13,7 +13,7 @@ use crate::base::hash::Sha256;
 /// The first line of a pointer.
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";
 
-/// The longest blob that is taken for a pointer, as in Git LFS.
+/// The largest size of a pointer, as in Git LFS.
 const LONGEST_POINTER: u64 = 1024;
 
 /// The name of the filter that attributes give a path.
@@ -29,7 +29,7 @@ pub(super) fn name(stack: &mut gix::worktree::Stack, opened: &Opened, path: &BSt
     })
 }
 
-/// True if the blob is a pointer of Git LFS to just the content that the file has.
+/// True if the blob is a Git LFS pointer to exactly the file's content.
 pub(super) fn is_pointed_to(opened: &Opened, blob: gix::ObjectId, file: &Path) -> bool {
     let is_short = opened.repository.find_header(blob).is_ok_and(|header| header.size() <= LONGEST_POINTER);
     if !is_short {
@@ -41,7 +41,7 @@ pub(super) fn is_pointed_to(opened: &Opened, blob: gix::ObjectId, file: &Path) -
     is_that_long && hash(file).is_some_and(|found| found == pointer)
 }
 
-/// Content, as a pointer names it.
+/// The content that a pointer names.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     sha256: String,
@@ -49,7 +49,7 @@ struct Pointer {
 }
 
 impl Pointer {
-    /// Exactly three lines: one with an extension was made by a further program.
+    /// Exactly three lines: a pointer with an extension was made by a further program.
     fn parse(blob: &[u8]) -> Option<Pointer> {
         let mut lines = std::str::from_utf8(blob).ok()?.strip_suffix('\n')?.split('\n');
         if lines.next()? != VERSION {

@@ -1,7 +1,7 @@
-//! Bounds of an index, looked at before git's own reader takes it in.
+//! Checks the bounds of an index before git's own reader parses it.
 //!
-//! Paths are kept as differences from the one before, so that a small file can stand for more memory than there is, and the tree in it
-//! is read by recursion. What goes beyond the bounds, or is not understood here, is refused.
+//! The index stores each path as its difference from the one before, so a small file can expand beyond all memory, and its tree
+//! is read by recursion. An index that exceeds the bounds, or is not understood here, is refused.
 
 #![expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
 
@@ -13,13 +13,13 @@ use crate::base::error::Error;
 /// The longest index that is read, in bytes.
 const LONGEST: u64 = 1 << 30;
 
-/// How many bytes all its paths may have.
+/// The limit of the bytes of all its paths.
 const MOST_PATHS: usize = 512 << 20;
 
-/// How many folders may lie within each other.
+/// The limit of nested folders.
 const DEEPEST: usize = 2048;
 
-/// An error if the index goes beyond the bounds; none if there is no index. `hash` is the length of an object's name in bytes.
+/// An error if the index exceeds the bounds; none if there is no index. `hash` is the length of an object's name in bytes.
 pub(super) fn check(path: &Path, hash: usize) -> Result<(), Error> {
     let refused = |why: &str| unknown(&format!("`{}` {why}", path.display()));
     let Ok(found) = fs::metadata(path) else { return Ok(()) };
@@ -39,7 +39,7 @@ pub(super) fn check(path: &Path, hash: usize) -> Result<(), Error> {
 struct Bounds {
     /// The bytes of all paths.
     paths: usize,
-    /// How deep the trees of its extension lie within each other.
+    /// The depth of the nested trees in its extension.
     depth: usize,
 }
 
@@ -94,7 +94,7 @@ impl Index<'_> {
         Some(u32::from_be_bytes(self.bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
     }
 
-    /// A number of variable length, and where it ends.
+    /// A number of variable length, and its end.
     fn variable(&self, mut at: usize) -> Option<(usize, usize)> {
         let mut byte = *self.bytes.get(at)?;
         let mut value = usize::from(byte & 0x7f);
@@ -107,7 +107,7 @@ impl Index<'_> {
     }
 }
 
-/// How deep the trees of the extension lie within each other.
+/// The depth of the nested trees in the extension.
 fn depth(mut body: &[u8], hash: usize) -> Option<usize> {
     let mut open: Vec<usize> = vec![1];
     let mut deepest = 0;
@@ -195,7 +195,7 @@ mod tests {
         let extension = b"ZZZZ\0\0\0\x01x";
         let whole = index(2, &[entry(b"", b"a", 2)], extension);
         assert!(bounds(&whole).is_some());
-        // Without the extension it is one that is whole, but for the hash, which is looked at later.
+        // Without the extension it is complete, but for the hash, which is checked later.
         let without = whole.len() - extension.len();
         assert!((0..whole.len()).all(|length| bounds(&whole[..length]).is_none() || length == without));
         assert!(bounds(&index(5, &[], b"")).is_none());

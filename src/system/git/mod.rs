@@ -1,7 +1,7 @@
-//! The state of a git repository: its commit, and which files are not as they were committed.
+//! The state of a git repository: its commit, and the files that differ from it.
 //!
-//! It is read, never asked for: no program is started, git itself neither. Nothing of a repository's configuration is obeyed but how
-//! files compare (`settings`), no object is fetched, and a repository within the repository is not opened.
+//! It is read without git: no program is started. Of a repository's configuration only the settings for the comparison of files
+//! count (`settings`), no object is fetched, and a nested repository is not opened.
 
 mod filter;
 mod index;
@@ -38,10 +38,10 @@ use crate::{
 /// The stack of the thread that reads a repository, in bytes.
 const STACK: usize = 8 << 20;
 
-/// Threads that a comparison with the tree takes beside one for each processor: they give out the work, and look for new files.
+/// Threads of a comparison with the tree beside one for each processor: they distribute the work, and look for new files.
 const BESIDE: usize = 4;
 
-/// How often that thread is waited for before the signal is looked at.
+/// The interval at which the waiting thread checks the signal.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The files of a tree that differ from its commit.
@@ -49,21 +49,20 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct State {
     /// The commit; none before the first one.
     pub head: Option<String>,
-    /// Modified and untracked files, relative to the folder that was asked about, each with the reason if its content was not
-    /// compared.
+    /// Modified and untracked files, relative to the given folder, each with a reason if its content was not compared.
     pub changed: BTreeMap<RepoPath, Option<String>>,
-    /// Folders that are repositories of their own, as far as they were met.
+    /// Folders with repositories of their own, as far as they were met.
     pub nested: BTreeSet<RepoPath>,
 }
 
-/// The means by which a repository can be judged, and the limits.
+/// The facts about a repository that decide how well it can be judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outlook {
     /// The commit; none before the first one.
     pub head: Option<String>,
     /// Files that are tracked.
     pub tracked: usize,
-    /// Filters that configuration names programs for; none of them is run.
+    /// Filters with programs in the configuration; none of them is run.
     pub filters: BTreeSet<String>,
     /// Repositories within the repository, which are not opened.
     pub nested: BTreeSet<RepoPath>,
@@ -73,12 +72,12 @@ pub struct Outlook {
     pub partial: bool,
 }
 
-/// The files below a folder that differ from the commit; none if it belongs to no repository.
+/// The files below a folder that differ from the commit; none if it is in no repository.
 ///
-/// Of the environment, `HOME` and `XDG_CONFIG_HOME` are used: they lead to the user's own settings.
+/// Of the environment only `HOME` and `XDG_CONFIG_HOME` are used: they lead to the user's own settings.
 ///
-/// A repository that somebody else made can keep its reader busy, and that looks at no signal. So it has a thread of its own, which is
-/// left behind once `stop` is set.
+/// A hostile repository can keep its reader busy, and the reader checks no signal. So it runs on a thread of its own, which is
+/// abandoned once `stop` is set.
 pub fn state(
     root: &Path,
     environment: &BTreeMap<String, String>,
@@ -108,18 +107,18 @@ pub fn state(
     }
 }
 
-/// An error if there are fewer threads than a comparison with the tree takes, which would end in the middle of it.
+/// An error if there are too few threads for a comparison with the tree, which would end in the middle.
 fn check_threads() -> Result<(), Error> {
     let wanted = thread::available_parallelism().map_or(1, NonZeroUsize::get) + BESIDE;
     if threads::available(wanted)? < wanted { Err(threads::none_left()) } else { Ok(()) }
 }
 
-/// The commit alone; none without a repository, before the first commit, or if it can't be told.
+/// The commit alone; none without a repository, before the first commit, or if it can't be read.
 pub fn head(root: &Path, environment: &BTreeMap<String, String>) -> Option<String> {
     Opened::at(root, environment).ok()??.head()
 }
 
-/// The means to judge the repository of a folder, and the limits; none if it belongs to none.
+/// The facts about a folder's repository; none if it is in no repository.
 pub fn outlook(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<Outlook>, Error> {
     let Some(mut opened) = Opened::at(root, environment)? else { return Ok(None) };
     let state = status::read(&mut opened, &AtomicBool::new(false))?;
@@ -128,18 +127,18 @@ pub fn outlook(root: &Path, environment: &BTreeMap<String, String>) -> Result<Op
     Ok(Some(Outlook { head: state.head, tracked, filters, nested: state.nested, sparse, partial }))
 }
 
-/// Where the hooks of a repository are.
+/// The places of a repository's hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookPlace {
     /// The folder of the repository, shared by its work trees, that holds `hooks`.
     pub repository: PathBuf,
-    /// The folder that a setting names instead; git looks into no other then. It is told and never used.
+    /// The folder that a setting names instead; git uses no other then. It is reported and never used.
     pub elsewhere: Option<String>,
-    /// The folder that was asked about, below the work tree.
+    /// The given folder, below the work tree.
     pub below: PathBuf,
 }
 
-/// Where the hooks of a folder's repository are; none if it belongs to none.
+/// The places of the hooks of a folder's repository; none if it is in no repository.
 pub fn hooks(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<HookPlace>, Error> {
     let Some(place) = Place::find(root)? else { return Ok(None) };
     let elsewhere = settings::read(&place, environment)?.hooks;
@@ -148,9 +147,9 @@ pub fn hooks(root: &Path, environment: &BTreeMap<String, String>) -> Result<Opti
     Ok(Some(HookPlace { repository, elsewhere, below }))
 }
 
-/// The folder between a root and a file that is a repository of its own; none if there is none.
+/// The folder between a root and a file that has a repository of its own; none if there is none.
 ///
-/// The root itself is not looked at. What stands in `.git` is not read.
+/// The root itself is not examined. The content of `.git` is not read.
 pub fn nested_above(root: &Path, path: &RepoPath, seen: &mut BTreeMap<RepoPath, bool>) -> Option<RepoPath> {
     let folder = path.parent()?;
     if let Some(above) = nested_above(root, &folder, seen) {
@@ -164,15 +163,15 @@ fn has_dot_git(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(".git")).is_ok()
 }
 
-/// A repository that can be read.
+/// A readable repository.
 struct Opened {
     place: Place,
     settings: Settings,
     repository: gix::Repository,
     index: gix::index::File,
-    /// How many files the index named before it was looked at closer.
+    /// The number of files in the index before further examination.
     tracked: usize,
-    /// The folder that was asked about, below the work tree; empty for the work tree itself.
+    /// The given folder, below the work tree; empty for the work tree itself.
     prefix: PathBuf,
 }
 
@@ -180,7 +179,7 @@ impl Opened {
     fn at(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<Opened>, Error> {
         let Some(place) = Place::find(root)? else { return Ok(None) };
         let settings = settings::read(&place, environment)?;
-        // Of reduced trust: of the repository's configuration it takes its format alone. All else is in `settings`.
+        // With reduced trust, only the format of the repository's configuration counts. All else is in `settings`.
         let repository = gix::open::Options::isolated()
             .with(gix::sec::Trust::Reduced)
             .filter_config_section(|section| section.source == gix::config::Source::Api)
@@ -210,7 +209,7 @@ impl Opened {
     }
 }
 
-/// An index that says only how it differs from a shared one is not read: the reader puts the two together wrongly.
+/// A split index is refused: the reader joins it with its shared one wrongly.
 #[expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
 fn check_index(place: &Place) -> Result<(), Error> {
     let entries = fs::read_dir(&place.own).into_iter().flatten().flatten();

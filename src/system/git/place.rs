@@ -1,6 +1,6 @@
-//! Where a repository is, and the files of it that are read: none of them may be anything but a file.
+//! Locates a repository and the files of it that are read: each of them must be a regular file.
 //!
-//! Reading a pipe would wait for ever, so that each of the files is looked at before git's own reader opens it.
+//! A pipe would block the reader for ever, so each of the files is checked before git's own reader opens it.
 
 use std::{
     collections::BTreeSet,
@@ -19,10 +19,10 @@ const LONGEST_LINK: u64 = 64 << 10;
 /// The longest list of references, in bytes.
 const LONGEST_REFERENCES: u64 = 256 << 20;
 
-/// How many folders of objects a repository may take objects from.
+/// The limit of a repository's alternate object folders.
 const MOST_ALTERNATES: usize = 32;
 
-/// How many references may lead from one to the next.
+/// The limit of a chain of symbolic references.
 const LONGEST_CHAIN: usize = 8;
 
 /// A repository and its work tree.
@@ -39,7 +39,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The repository that a folder belongs to: the nearest one above, as git finds it. None if nothing there is called `.git`.
+    /// The repository of a folder: the nearest one above, as git finds it. None if no folder above has a `.git`.
     pub(super) fn find(root: &Path) -> Result<Option<Place>, Error> {
         let mut odd = None;
         for work in root.ancestors() {
@@ -93,14 +93,14 @@ impl Place {
     }
 }
 
-/// An error if one of the folders of objects that lead to each other has a list that can't be read.
+/// An error if one of the linked object folders has an unreadable list of alternates.
 fn check_alternates(objects: &Path) -> Result<(), Error> {
     let mut open = vec![objects.to_owned()];
     let mut seen = BTreeSet::new();
     while let Some(folder) = open.pop() {
         let path = folder.join("info/alternates");
         check_short(&path, LONGEST_FILE)?;
-        // A circle is told by the reader.
+        // The reader reports a cycle.
         if !path.is_file() || !seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
             continue;
         }
@@ -119,7 +119,7 @@ fn whole(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|error| unknown(&format!("`{}` can't be read: {error}", path.display())))
 }
 
-/// An error if there is something that is not a file, or a file of more bytes.
+/// An error if the path has anything but a file of at most `most` bytes.
 fn check_short(path: &Path, most: u64) -> Result<(), Error> {
     check_file(path)?;
     match fs::metadata(path) {
@@ -130,7 +130,7 @@ fn check_short(path: &Path, most: u64) -> Result<(), Error> {
     }
 }
 
-/// An error if there is something that is not a file, however it is reached.
+/// An error if the path has anything but a file, also at the end of links.
 pub(super) fn check_file(path: &Path) -> Result<(), Error> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
@@ -161,7 +161,7 @@ fn linked(dot_git: &Path, work: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// The one path that a file holds; none if there is no such file.
+/// The path that a file holds; none if there is no such file.
 fn named(path: &Path) -> Result<Option<String>, Error> {
     Ok(text(path)?.map(|text| text.trim().to_owned()).filter(|name| !name.is_empty()))
 }

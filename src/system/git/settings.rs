@@ -1,7 +1,7 @@
-//! The settings of git that say how files compare, and no other.
+//! The settings of git for the comparison of files, and no other.
 //!
-//! git starts programs that its configuration names: filters, monitors, hooks, helpers. So nothing of a configuration is obeyed but
-//! the keys listed here, which are data. A setting that git may get tomorrow is not among them either.
+//! git starts programs that its configuration names: filters, monitors, hooks, helpers. So only the keys listed here, which are
+//! data, have an effect. Future settings of git are not among them either.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// The keys that are obeyed, from whatever file of git's they are.
+/// The keys that have an effect, from any of git's files.
 const KEYS: &[&str] = &[
     "core.autocrlf",
     "core.checkRoundtripEncoding",
@@ -32,15 +32,15 @@ const KEYS: &[&str] = &[
     "core.trustctime",
 ];
 
-/// Keys that name a file: it is read only if it is a file, and is no longer than this.
+/// Keys that name a file: it is read only if it is a regular file within the limit.
 const FILES: &[(&str, &str)] = &[("core.excludesFile", "ignore"), ("core.attributesFile", "attributes")];
 
 pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
-/// The most memory that git's reader takes for one thing, such as an object or the index, in bytes.
+/// The largest object or index that git's reader loads, in bytes.
 const LONGEST_OBJECT: u64 = 1 << 29;
 
-/// What a repository may say of its own format.
+/// The extensions that a repository's format may have.
 const EXTENSIONS: &[&str] = &[
     "compatobjectformat",
     "noop",
@@ -58,19 +58,19 @@ const EXTENSIONS: &[&str] = &[
 pub(super) struct Settings {
     /// As `key=value`, for the reader of the repository.
     pub(super) overrides: Vec<String>,
-    /// True if names differ in more than the case of their letters.
+    /// True if names that differ by case alone are the same.
     pub(super) ignore_case: bool,
     /// True if only a part of the files is checked out.
     pub(super) sparse: bool,
-    /// True if objects that are missing could be fetched, which is not done.
+    /// True if missing objects could be fetched, which is not done.
     pub(super) partial: bool,
     /// The folder in which git looks for hooks, if a setting names one.
     pub(super) hooks: Option<String>,
-    /// The filters that configuration names programs for.
+    /// The filters with programs in the configuration.
     pub(super) filters: BTreeSet<String>,
 }
 
-/// Reads them: the system's file, the user's, with what they include, and the repository's, which may include nothing.
+/// Reads them: the system's file, the user's with its includes, and the repository's, which may include nothing.
 pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Result<Settings, Error> {
     let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let xdg = environment.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
@@ -105,9 +105,9 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
             None => (),
         }
     }
-    // A line end that would not come back is git's to warn of, when it writes.
+    // git warns of line ends that would not survive; here they don't matter.
     settings.overrides.push("core.safecrlf=false".to_owned());
-    // The offsets of several threads stand in the index itself, and could make little stand for much.
+    // The index itself has the offsets for several threads, and could make a small file expand.
     settings.overrides.push("index.threads=1".to_owned());
     settings.overrides.push(format!("gitoxide.objects.allocLimit={LONGEST_OBJECT}"));
     for (key, name) in FILES {
@@ -133,13 +133,13 @@ fn is_true(file: &File, key: &str) -> bool {
     matches!(file.boolean(key), Ok(Some(true)))
 }
 
-/// Programs that would change contents on their way.
+/// Filter programs, which would change contents on their way.
 fn filters(file: &File) -> Vec<String> {
     let sections = file.sections_by_name("filter").into_iter().flatten();
     sections.filter_map(|section| Some(section.header().subsection_name()?.to_str_lossy().into_owned())).collect()
 }
 
-/// A file of the user's: it is theirs, and may include others. One that can't be read is as if it were not there.
+/// A file of the user's: it is trusted, and may include others. An unreadable one counts as missing.
 fn of_user(path: &Path, source: Source, place: &Place, home: Option<&Path>) -> Option<File> {
     if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return None;
@@ -164,7 +164,7 @@ fn of_repository(path: &Path, source: Source) -> Result<File, Error> {
         .map_err(|error| unknown(&format!("`{}` can't be read: {}", path.display(), said(&error))))
 }
 
-/// A format that is not known could mean anything.
+/// An unknown format could mean anything.
 fn check_format(local: &File) -> Result<(), Error> {
     let version = local.integer("core.repositoryFormatVersion").ok().flatten().unwrap_or(0);
     if !(0..=1).contains(&version) {
@@ -194,7 +194,7 @@ fn check_work_tree(place: &Place, local: &File) -> Result<(), Error> {
     }
 }
 
-/// The file that a setting names; none if it names none.
+/// The file that a setting names, if any.
 fn resolve(given: &str, work: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match (given.strip_prefix("~/"), given) {
         (_, "") => None,

@@ -1,7 +1,7 @@
 //! Files that are tracked and not checked out.
 //!
-//! A sparse checkout marks them in the index, or keeps one entry for a whole folder. One that is there nonetheless is compared like
-//! any other, as git does since 2.37.
+//! A sparse checkout marks them in the index, or keeps one entry for a whole folder. A marked file that exists is compared like
+//! any other, as in git since 2.37.
 
 use std::{fs, path::Path, sync::atomic::AtomicBool};
 
@@ -13,9 +13,9 @@ use gix::{
 use super::{Opened, tree};
 use crate::base::error::Error;
 
-/// Puts files in place of folders, and takes the mark from files that are there.
+/// Replaces folder entries by files, and unmarks existing files.
 ///
-/// Folders that are not there stay as they are unless `whole` is asked for, because the index is compared with the commit.
+/// Missing folders stay as they are unless `whole` is true, because the index is compared with the commit.
 pub(super) fn unfold(opened: &mut Opened, whole: bool, stop: &AtomicBool) -> Result<(), Error> {
     let folders: Vec<(BString, gix::ObjectId)> = opened
         .index

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::base::{error::Error, path::RepoPath};
 
-/// Reads the state of everything below the folder that was asked about.
+/// Reads the state of everything below the given folder.
 pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<State, Error> {
     let is_as_committed = is_as_committed(opened)?;
     if opened.settings.sparse || opened.index.is_sparse() {
@@ -51,7 +51,7 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<State, Erro
     })
 }
 
-/// True if the index says of itself that it holds the commit's tree, as it does unless something is staged.
+/// True if the index claims to hold the commit's tree, as it does unless something is staged.
 fn is_as_committed(opened: &Opened) -> Result<bool, Error> {
     let tree = opened.repository.head_tree_id_or_empty().map_err(|error| unknown(&said(&error)))?;
     Ok(opened.index.tree().is_some_and(|known| known.num_entries.is_some() && known.id == tree.detach()))
@@ -63,7 +63,7 @@ fn staged(opened: &Opened, stop: &AtomicBool) -> Result<Vec<BString>, Error> {
     let tree = opened.repository.head_tree_id_or_empty().map_err(told)?;
     let committed = tree::files(&opened.repository, tree.detach(), stop)?;
     let index = &opened.index;
-    // Which commit of a submodule is to be the next one is not a change of a file.
+    // A new commit of a submodule is not a change of a file.
     let row = |id, mode: Mode| (!mode.is_submodule()).then_some((id, mode));
     let before: BTreeMap<&BStr, _> =
         committed.iter().map(|file| (file.path.as_bstr(), row(file.id, file.mode))).collect();
@@ -71,7 +71,7 @@ fn staged(opened: &Opened, stop: &AtomicBool) -> Result<Vec<BString>, Error> {
     let after: BTreeMap<&BStr, _> =
         index.entries().iter().filter(is_plain).map(|entry| (entry.path(index), row(entry.id, entry.mode))).collect();
     let added = after.iter().filter(|(path, row)| before.get(*path) != Some(row)).map(|(path, _)| *path);
-    // A conflict, and a file that is to be added, are told where files are compared.
+    // The comparison of files reports conflicts, and files with the intent to add.
     let is_gone = |path: &&&BStr| index.entry_range(path).is_none();
     let removed = before.keys().filter(is_gone).copied();
     Ok(added
@@ -81,7 +81,7 @@ fn staged(opened: &Opened, stop: &AtomicBool) -> Result<Vec<BString>, Error> {
         .collect())
 }
 
-/// Tracked files that differ from the index, each with the reason if that was not told from its content.
+/// Tracked files that differ from the index, each with a reason if its content was not compared.
 fn edited(opened: &Opened, stop: &AtomicBool) -> Result<Vec<(BString, Option<String>)>, Error> {
     let told = |error: gix::Error| unknown(&said(&error));
     check_attribute_files(opened)?;
@@ -153,10 +153,10 @@ fn check_attribute_files(opened: &Opened) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was seen of a file that differs.
+/// A file that differs.
 #[derive(Debug)]
 struct Seen {
-    /// The blob that its content was compared with, if content is all that differs.
+    /// The blob for the comparison of contents, if content is all that differs.
     blob: Option<gix::ObjectId>,
     reason: Option<String>,
 }
@@ -190,7 +190,7 @@ impl<'index> VisitEntry<'index> for Differing {
     }
 }
 
-/// Compares contents. One that can't be compared counts as changed, and does not stop the others.
+/// Compares contents. An incomparable one counts as changed, and does not stop the others.
 #[derive(Clone)]
 struct Compare;
 

@@ -1,5 +1,5 @@
-//! The files of a commit's tree. A few small trees that name each other can stand for more files than there are atoms, so that the
-//! walk has bounds.
+//! The files of a commit's tree. A few small trees that contain each other can expand to more files than there are atoms, so
+//! the walk has bounds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,10 +12,10 @@ use gix::{
 use super::{said, unknown};
 use crate::base::error::{Code, Error};
 
-/// How many files and folders a tree may have.
+/// The limit of files and folders of a tree.
 const MOST_ENTRIES: usize = 20_000_000;
 
-/// How many bytes their paths may have.
+/// The limit of bytes of their paths.
 const MOST_PATHS: usize = 512 << 20;
 
 /// A file of a tree.

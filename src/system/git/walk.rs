@@ -1,7 +1,7 @@
-//! Files that are not tracked and that no ignore file names.
+//! Files that are neither tracked nor ignored.
 //!
-//! A folder with an entry `.git` is a repository of its own: its name is told, and nothing in it is looked at. An ignore file that is
-//! not a file is an error, because reading it could wait for ever.
+//! A folder with an entry `.git` is a repository of its own: it is reported, and not entered. An ignore file that is not a
+//! regular file is an error, because reading it could block for ever.
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ struct Walk<'a> {
     found: Found,
 }
 
-/// Finds them below the folder that was asked about.
+/// Finds them below the given folder.
 pub(super) fn untracked(opened: &Opened, stop: &AtomicBool) -> Result<Found, Error> {
     let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
     let repository = &opened.repository;
@@ -66,7 +66,7 @@ impl Walk<'_> {
         }
         check_ignore_file(folder)?;
         let unread = |error: std::io::Error| unknown(&format!("`{}` can't be read: {error}", folder.display()));
-        // What may not be read, git leaves out with a warning.
+        // Git omits unreadable folders with a warning.
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(()),
             entries => entries.map_err(unread)?,
@@ -142,10 +142,10 @@ pub(super) fn check_in_tree(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// How many `**` a pattern may have: each of them tries every folder of a path.
+/// The limit of `**` in a pattern: each of them tries every folder of a path.
 const MOST_STARS: usize = 6;
 
-/// An error if a file has a pattern whose matching could take for ever.
+/// An error if a file has a pattern that could take for ever to match.
 #[expect(clippy::disallowed_methods, reason = "the file is read as git reads it, and nothing of it is kept")]
 pub(super) fn check_patterns(path: &Path) -> Result<(), Error> {
     let Ok(text) = fs::read(path) else { return Ok(()) };
@@ -155,7 +155,7 @@ pub(super) fn check_patterns(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// True for a pattern with more `**` than that. Stars in a row count once, and a comment is no pattern.
+/// True for a pattern with more `**` than the limit. Adjacent stars count once, and a comment is not a pattern.
 fn is_slow(line: &[u8]) -> bool {
     let stars = line.chunk_by(|one, next| one == next).filter(|run| run.starts_with(b"**")).count();
     !line.starts_with(b"#") && stars > MOST_STARS

@@ -1,6 +1,6 @@
-//! Signatures of `ssh-keygen -Y sign`, and the file of those whose signatures count. Pure: nothing is read or started here.
+//! Signatures of `ssh-keygen -Y sign`, and the file of accepted signers. Pure: nothing is read or started here.
 //!
-//! What is accepted is a part of what `ssh-keygen -Y verify` accepts; what can't be judged for certain is refused.
+//! The accepted signatures are a subset of those that `ssh-keygen -Y verify` accepts; an undecidable one is refused.
 
 mod signers;
 mod sshsig;

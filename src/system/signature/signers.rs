@@ -1,30 +1,30 @@
-//! The file of those whose signatures count, in the form of OpenSSH's `allowed_signers`: who, with which key, for what, when.
+//! The file of accepted signers, in the form of OpenSSH's `allowed_signers`: principals, keys, namespaces, validity.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::wire::Wire;
 
-/// How kinds of keys begin.
+/// Prefixes of the kinds of keys.
 const KINDS: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-sha2-"];
 
 /// The lines of such a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signers(Vec<Line>);
 
-/// What a signature is used for.
+/// The use of a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Use<'a> {
-    /// Who is to have made it.
+    /// The claimed signer.
     pub principal: &'a str,
     /// The key that made it, in SSH's binary form.
     pub key: &'a [u8],
-    /// What it was made for.
+    /// The namespace of the signature.
     pub namespace: &'a str,
     /// The moment, as `20261121T202000Z`.
     pub now: &'a str,
 }
 
-/// A line, or what is wrong with it.
+/// A line, or its defect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     number: usize,
@@ -33,24 +33,24 @@ struct Line {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Signer {
-    /// Patterns of names.
+    /// Patterns of principals.
     principals: String,
     key: Vec<u8>,
-    /// Patterns of what the key may be used for; none: everything.
+    /// Patterns of the key's namespaces; if none, all.
     namespaces: Option<String>,
     after: Option<String>,
     before: Option<String>,
 }
 
 impl Signers {
-    /// Reads all lines; one that can't be read lets nobody in.
+    /// Reads all lines; a malformed one admits nobody.
     pub fn parse(text: &str) -> Self {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         Signers(lines.map(|(number, line)| Line { number, content: signer(line) }).collect())
     }
 
-    /// Checks that a line lets the principal use that key; an error is a phrase about the file that says why none does.
+    /// Checks that a line permits the principal to use that key; an error is a phrase about the file with the reason.
     pub fn check(&self, wanted: Use<'_>) -> Result<(), String> {
         let mut reason = None;
         for Line { number, content } in &self.0 {
@@ -69,13 +69,13 @@ impl Signers {
 }
 
 impl Signer {
-    /// Why the line does not hold for that use.
+    /// The reason that the line does not permit that use.
     fn objection(&self, wanted: Use<'_>) -> Option<String> {
         if let Some(namespaces) = self.namespaces.as_ref().filter(|patterns| !fits(patterns, wanted.namespace)) {
             return Some(format!("is for `{}` only", namespaces.escape_debug()));
         }
         let (after, before) = (self.after.as_deref(), self.before.as_deref());
-        // Of one length and form, moments compare as their texts do.
+        // Moments of one length and form compare as their texts do.
         match () {
             () if after.is_some_and(|after| wanted.now < after) => Some("is not valid yet".to_owned()),
             () if before.is_some_and(|before| wanted.now > before) => Some("is no longer valid".to_owned()),
@@ -84,7 +84,7 @@ impl Signer {
     }
 }
 
-/// `PRINCIPALS [OPTIONS] KIND KEY [COMMENT]`; an error goes on after "it".
+/// `PRINCIPALS [OPTIONS] KIND KEY [COMMENT]`; an error continues a sentence after "it".
 fn signer(line: &str) -> Result<Signer, String> {
     let (principals, mut rest) = line.split_once([' ', '\t']).ok_or("has no key")?;
     if principals.contains('"') {
@@ -128,7 +128,7 @@ fn options_of(mut options: &str, signer: &mut Signer) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a character first stands outside of quotes.
+/// The first place of a character outside of quotes.
 fn unquoted(text: &str, is_it: impl Fn(char) -> bool) -> Option<usize> {
     let mut quoted = false;
     text.char_indices()
@@ -139,7 +139,7 @@ fn unquoted(text: &str, is_it: impl Fn(char) -> bool) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// `20261121Z` or `20261121202000Z` as `20261121T202000Z`. Without its Z it would be a time of wherever one happens to be.
+/// `20261121Z` or `20261121202000Z` as `20261121T202000Z`. Without its Z it would be a local time.
 fn compact(moment: &str) -> Result<String, String> {
     let digits = moment.strip_suffix('Z').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     match digits.map(|digits| (digits, digits.len())) {
@@ -148,7 +148,7 @@ fn compact(moment: &str) -> Result<String, String> {
     }
 }
 
-/// True if one of the patterns fits, and none that begins with `!` does. `*` and `?` stand for any text and any character.
+/// True if one of the patterns matches, and none that begins with `!` does. `*` and `?` stand for any text and any character.
 fn fits(patterns: &str, text: &str) -> bool {
     let fitting = |pattern: &str| like(pattern.as_bytes(), text.as_bytes());
     let refused = patterns.split(',').filter_map(|pattern| pattern.strip_prefix('!')).any(fitting);
@@ -156,7 +156,7 @@ fn fits(patterns: &str, text: &str) -> bool {
 }
 
 fn like(pattern: &[u8], text: &[u8]) -> bool {
-    // The last star, and how much of the text it stands for so far.
+    // The last star, and the length of its match so far.
     let mut star = None;
     let (mut at, mut done) = (0, 0);
     while done < text.len() {
@@ -190,7 +190,7 @@ mod tests {
         [&b"ssh-ed25519"[..], &[1; 32]].map(wire::string).concat()
     }
 
-    /// What a line says of alice's use of the key, in which `KEY` stands for it.
+    /// The verdict of a line on alice's use of the key, in which `KEY` stands for it.
     fn says(line: &str) -> Result<(), String> {
         let text = line.replace("KEY", &format!("ssh-ed25519 {}", BASE64_STANDARD.encode(key())));
         let (principal, namespace, now) = ("alice@example.com", "nrv-confirm", "20261121T202000Z");

@@ -1,4 +1,4 @@
-//! One signature, as OpenSSH's `PROTOCOL.sshsig` has it: who made it, for what use, and whether it is of a message.
+//! One signature, in the format of OpenSSH's `PROTOCOL.sshsig`: its key, its namespace, and its verification.
 
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_STANDARD_NO_PAD};
 use ring::{digest, signature};
@@ -12,10 +12,10 @@ const MAGIC: &[u8] = b"SSHSIG";
 /// The kind of key of a FIDO token, which signs more than the message.
 const TOKEN: &str = "sk-ssh-ed25519@openssh.com";
 
-/// A token's word that somebody touched it.
+/// The flag of a token that somebody touched it.
 const TOUCHED: u8 = 1;
 
-/// A signature that was read and not yet verified.
+/// A signature that was parsed and not yet verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     key: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Reads what `ssh-keygen -Y sign` writes; an error is a phrase that goes on after "the signature".
+    /// Parses the output of `ssh-keygen -Y sign`; an error is a phrase that continues a sentence after "the signature".
     pub fn parse(text: &str) -> Result<Self, String> {
         let inner = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
         let inner: String = inner.unwrap_or_default().split_whitespace().collect();
@@ -47,7 +47,7 @@ impl Signature {
         wire.end().filter(|()| known).map(|()| signature)
     }
 
-    /// The public key that it says it was made with, in SSH's binary form.
+    /// The public key that it claims, in SSH's binary form.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -57,7 +57,8 @@ impl Signature {
         format!("SHA256:{}", BASE64_STANDARD_NO_PAD.encode(digest::digest(&digest::SHA256, &self.key)))
     }
 
-    /// Checks that its key made it, of this message and for this use; an error is a phrase that goes on after "the signature".
+    /// Verifies that its key signed this message for this namespace; an error is a phrase that continues a sentence after "the
+    /// signature".
     pub fn verify(&self, namespace: &str, message: &[u8]) -> Result<(), String> {
         if self.namespace != namespace {
             return Err(format!("was made for `{}`, not for `{namespace}`", self.namespace.escape_debug()));
@@ -80,7 +81,7 @@ impl Signature {
         }
     }
 
-    /// True if the key made it of these bytes; none if the key, or how it signs, is of no accepted kind.
+    /// True if the key signed these bytes; none if the key, or its algorithm, is not accepted.
     fn check(&self, signed: &[u8]) -> Option<bool> {
         let mut key = Wire::new(&self.key);
         let mut signature = Wire::new(&self.signature);
@@ -125,14 +126,14 @@ fn holds(algorithm: &'static dyn signature::VerificationAlgorithm, key: &[u8], s
     signature::UnparsedPublicKey::new(algorithm, key).verify(signed, value).is_ok()
 }
 
-/// What a token signs: the application that it was made for, what it says of itself, and the hash of the bytes.
+/// The bytes that a token signs: the hash of its application, its flags and counter, and the hash of the message.
 fn by_token(application: &[u8], signature: &mut Wire<'_>, signed: &[u8]) -> Option<Vec<u8>> {
     let (flags, count) = (signature.bytes(1)?, signature.bytes(4)?);
     let hash = |bytes: &[u8]| digest::digest(&digest::SHA256, bytes);
     (flags[0] & TOUCHED != 0).then(|| [hash(application).as_ref(), flags, count, hash(signed).as_ref()].concat())
 }
 
-/// A number with zeros in front, so that it has that length.
+/// A number padded with zeros to that length.
 fn padded(number: &[u8], length: usize) -> Option<Vec<u8>> {
     Some([vec![0; length.checked_sub(number.len())?], number.to_vec()].concat())
 }

@@ -1,6 +1,6 @@
-//! The binary form of SSH's keys and signatures: numbers and strings, one behind the other (RFC 4251, section 5).
+//! The binary form of SSH's keys and signatures: numbers and strings in sequence (RFC 4251, section 5).
 
-/// Takes values from the front of some bytes; none where the bytes are no such value.
+/// Reads values from the front of some bytes; none if the bytes do not hold such a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire<'a>(&'a [u8]);
 
@@ -9,7 +9,7 @@ impl<'a> Wire<'a> {
         Wire(bytes)
     }
 
-    /// So many bytes as they are.
+    /// The next `length` bytes.
     pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -33,7 +33,7 @@ impl<'a> Wire<'a> {
         str::from_utf8(self.string()?).ok()
     }
 
-    /// A whole number that is not negative, without the zeros in front.
+    /// A non-negative integer, without leading zeros.
     pub(super) fn magnitude(&mut self) -> Option<&'a [u8]> {
         let bytes = self.string()?;
         if bytes.first().is_some_and(|first| first & 0x80 != 0) {
@@ -43,15 +43,15 @@ impl<'a> Wire<'a> {
         Some(&bytes[zeros..])
     }
 
-    /// Nothing may be left.
+    /// None if bytes are left.
     pub(super) fn end(self) -> Option<()> {
         self.0.is_empty().then_some(())
     }
 }
 
-/// A string as it is written.
+/// A string in its binary form.
 pub(super) fn string(bytes: &[u8]) -> Vec<u8> {
-    // What is longer does not come from any file that was read here.
+    // A longer one can't come from any file that was read here.
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     [&length.to_be_bytes(), bytes].concat()
 }

@@ -7,7 +7,7 @@ use crate::base::{
     path::{RepoPath, bound},
 };
 
-/// Globs that a path matches if one of them does and none of those with `!` does.
+/// Globs that a path matches if it matches at least one of them and none of those with `!`.
 #[derive(Clone, Debug)]
 pub struct Globs {
     patterns: Vec<String>,
@@ -28,7 +28,7 @@ impl Globs {
         Self::of_any_size(patterns)
     }
 
-    /// Compiles globs as [`Globs::parse`] does, however many: for those that stand for the files of a change.
+    /// Compiles any number of globs, as [`Globs::parse`]: for globs that stand for the files of a change.
     pub(crate) fn of_any_size<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Error> {
         let mut included = GlobSetBuilder::new();
         let mut excluded = GlobSetBuilder::new();
@@ -57,7 +57,7 @@ impl Globs {
 
     /// The glob that matches one path and no other.
     pub fn literal(path: &RepoPath) -> String {
-        // What begins with `!` excludes.
+        // A glob that begins with `!` excludes.
         let start = if path.starts_with('!') { "./" } else { "" };
         format!("{start}{}", globset::escape(&path.replace('\\', "\\\\")))
     }
@@ -72,7 +72,7 @@ impl Globs {
         &self.patterns
     }
 
-    /// The longest folder or file name that each including glob fixes, `""` for the root: what it can match lies beneath.
+    /// The longest literal folder or file name of each including glob, `""` for the root: every match is at or beneath it.
     pub fn prefixes(&self) -> Vec<String> {
         let mut prefixes: Vec<String> = self
             .patterns

@@ -1,4 +1,4 @@
-//! Does git leave a path alone? Asked of the ignore files, without git.
+//! Checks paths against git's ignore files, without git.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ impl Workspace {
             None => (self.root().to_owned(), self.root().to_owned()),
         };
         let target = real.join(folder.as_str());
-        // The nearest file that says anything has the last word.
+        // The nearest file with a matching rule decides.
         let nearest_first = real.ancestors().take_while(|folder| folder.starts_with(&repository));
         let files = nearest_first.map(of_folder);
         let exclude = rules(&repository, &exclude_file(&repository));
@@ -41,7 +41,8 @@ impl Workspace {
     }
 }
 
-/// The ignore files of a tree, each read once. A walk asks here where one of them is a link, which it would follow and git does not.
+/// The ignore files of a tree, each read once. A walk needs this if one of them is a link, which the walk would follow and git
+/// does not.
 pub(super) struct IgnoreFiles {
     root: PathBuf,
     repository: PathBuf,
@@ -50,14 +51,14 @@ pub(super) struct IgnoreFiles {
 }
 
 impl IgnoreFiles {
-    /// Those of the tree at `root`, and of the repository that it lies in.
+    /// The ignore files of the tree at `root`, and of its repository.
     pub(super) fn of(root: &Path) -> Self {
         let (root, repository) = repository_of(root).unwrap_or_else(|| (root.to_owned(), root.to_owned()));
         let exclude = rules(&repository, &exclude_file(&repository));
         IgnoreFiles { root, repository, exclude, known: Mutex::default() }
     }
 
-    /// True if git leaves what has this path in the tree alone. That none of the folders above is left alone was asked before.
+    /// True if git ignores the path in the tree. The folders above it must have been checked before.
     pub(super) fn exclude(&self, relative: &Path, is_folder: bool) -> bool {
         let path = self.root.join(relative);
         let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.repository));
@@ -66,7 +67,7 @@ impl IgnoreFiles {
                 Match::None => {}
                 found => return found.is_ignore(),
             }
-            // What stands above a repository within says nothing of it.
+            // Files above a nested repository do not apply to it.
             if folder.join(".git").symlink_metadata().is_ok() {
                 break;
             }
@@ -80,13 +81,13 @@ impl IgnoreFiles {
     }
 }
 
-/// What the ignore file of a folder says; a link says nothing, as for git.
+/// The rules of a folder's ignore file; none for a link, as in git.
 fn of_folder(folder: &Path) -> Gitignore {
     let file = folder.join(IGNORE);
     if is_link(&file) { Gitignore::empty() } else { rules(folder, &file) }
 }
 
-/// What a file says; one that is missing or can't be read says nothing.
+/// The rules of a file; none if it is missing or unreadable.
 fn rules(base: &Path, file: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(base);
     if unfit(file).is_none() {

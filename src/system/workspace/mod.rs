@@ -1,6 +1,6 @@
-//! The user's tree, read only: beneath the root's handle, through no link, sorted.
+//! The user's tree, read only: beneath the root's handle, without following links, sorted.
 //!
-//! Nobody else reads the tree. What a dry run proposes lies over it as a [`View`].
+//! Nobody else reads the tree. A [`View`] lays the proposals of a dry run over it.
 
 mod glob;
 mod ignored;
@@ -39,19 +39,19 @@ pub use survey::{Seen, Survey, Visit};
 pub use view::{Overlay, View};
 pub use walk::{Listing, ignore_files_above};
 
-/// How many bytes of a file are held in memory at most.
+/// The bytes of a file that are held in memory at most.
 const MAX_READ: u64 = 1 << 30;
 
-/// How many bytes of a file are hashed at most: a file with holes may claim to be longer than anybody waits.
+/// The bytes of a file that are hashed at most: a file with holes may have any length.
 const MAX_HASHED: u64 = 64 << 30;
 
-/// How much memory is asked for before anything is read.
+/// The memory that is reserved before a read.
 const MAX_RESERVED: u64 = 1 << 20;
 
-/// Becomes true when whatever takes long has to stop; none: nothing stops it.
+/// Becomes true as soon as long operations must stop; none: they never stop.
 type Stop<'a> = Option<&'a AtomicBool>;
 
-/// A folder that runs work in.
+/// A folder in which runs work.
 ///
 /// ```
 /// use nrv::{RepoPath, Workspace};
@@ -69,10 +69,10 @@ pub struct Workspace {
     handle: OwnedFd,
 }
 
-/// What is known of a file without its bytes.
+/// The metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Permission bits, `0o7777` at most.
     pub mode: u32,
@@ -80,17 +80,17 @@ pub struct Metadata {
     pub length: u64,
     /// Number of hard links.
     pub links: u64,
-    /// Device and inode: which file it is, whatever its name.
+    /// Device and inode, which identify the file under any name.
     pub identity: (u64, u64),
     /// The numbers of its user and its group.
     pub owner: (u32, u32),
     /// Modification time in nanoseconds since 1970; only ever compared.
     pub modified_ns: i128,
-    /// When the system last saw the file or its attributes change, in nanoseconds since 1970; only ever compared.
+    /// The last change of the file or its attributes, in nanoseconds since 1970; only ever compared.
     pub changed_ns: i128,
 }
 
-/// What stands at a path.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// What it is, for a sentence such as "`x` is a link".
+    /// Its noun, for a sentence such as "`x` is a link".
     pub fn noun(self) -> &'static str {
         match self {
             Kind::File | Kind::Folder | Kind::Link => self.as_str(),
@@ -138,7 +138,7 @@ impl Metadata {
         self.kind == Kind::Folder
     }
 
-    /// What the system says of a file.
+    /// The metadata from the system's answer.
     pub fn of(stat: &Stat) -> Self {
         Metadata {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
@@ -171,17 +171,17 @@ impl Workspace {
         start.ancestors().find(is_root).unwrap_or(start).to_owned()
     }
 
-    /// The root's absolute path. For spawning programs and for messages, not for opening files.
+    /// The root's absolute path, for child processes and messages, not for opening files.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The root's handle, for those who open beneath it.
+    /// The root's handle, for opening files beneath it.
     pub fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }
 
-    /// What stands at a path; none if nothing does. A link is not followed, neither there nor on the way.
+    /// The metadata at a path; none if nothing is there. Links are not followed, neither there nor on the way.
     pub fn stat(&self, path: &RepoPath) -> Result<Option<Metadata>, Error> {
         let folder = match self.open_parent(path) {
             Ok(folder) => folder,
@@ -195,8 +195,8 @@ impl Workspace {
         }
     }
 
-    /// As [`Workspace::stat`] in a single question to the system. Folders that are links are followed on the way, so the
-    /// answer is good for telling whether a file is the one that was looked at before, and for nothing else.
+    /// As [`Workspace::stat`] by a single system call. Links to folders on the way are followed, so the answer only tells
+    /// whether a file is the one seen before.
     pub fn look(&self, path: &RepoPath) -> Result<Option<Metadata>, Error> {
         match rustix::fs::statat(self.handle(), path.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Metadata::of(&stat))),
@@ -211,7 +211,7 @@ impl Workspace {
     }
 
     /// As [`Workspace::read`], but a symbolic link at the path itself is returned as such: its target, with the mode of a link.
-    /// Links on the way are refused all the same.
+    /// Links on the way are still refused.
     pub fn read_entry(&self, path: &RepoPath) -> Result<Content, Error> {
         self.read_entry_until(path, None)
     }
@@ -239,7 +239,7 @@ impl Workspace {
         }
     }
 
-    /// The link at a path; none if something else stands there.
+    /// The link at a path; none for anything else.
     fn read_link(&self, path: &RepoPath) -> Result<Option<Content>, Error> {
         let folder = self.open_parent(path)?;
         match rustix::fs::readlinkat(&folder, path.file_name(), Vec::new()) {
@@ -249,7 +249,7 @@ impl Workspace {
         }
     }
 
-    /// A regular file's bytes and mode, with what else is known of exactly the file that was read.
+    /// A regular file's bytes and mode, with the metadata of exactly the file that was read.
     ///
     /// A file of more than a gibibyte is `unreadable`: its length may be a hole that no memory holds.
     pub fn read_with_metadata(&self, path: &RepoPath) -> Result<(Content, Metadata), Error> {
@@ -262,7 +262,7 @@ impl Workspace {
         Ok(metadata.map(|metadata| (Content::new(bytes, metadata.mode), metadata)))
     }
 
-    /// A regular file's bytes into a buffer that is used again, with their hash and the file's mode; none if the file has more
+    /// Reads a regular file's bytes into a reused buffer; returns their hash and the file's mode, or none if the file has more
     /// than `limit` bytes.
     pub fn read_into(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
         self.read_into_until(path, limit, bytes, None)
@@ -292,7 +292,7 @@ impl Workspace {
         if metadata.length > limit {
             return Ok(None);
         }
-        // One byte more tells the end of the file without another question.
+        // One byte more tells the end of the file without another read.
         let expected = usize::try_from((metadata.length + 1).min(MAX_RESERVED)).unwrap_or(0);
         bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
         fill(&file, (metadata.length, limit), bytes, stop).map_err(|error| unread(path, &error, stop))?;
@@ -338,7 +338,7 @@ impl Workspace {
         Ok((File::from(file), metadata))
     }
 
-    /// The handle of the folder that holds a path, opened beneath the root with no link on the way.
+    /// The handle of the folder that holds a path, opened beneath the root without following links.
     pub fn open_parent(&self, path: &RepoPath) -> Result<OwnedFd, Error> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let parent = path.parent();
@@ -351,15 +351,15 @@ fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Owned
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     loop {
         match rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-            // The kernel asks for another try when the tree was renamed under it.
+            // The kernel asks for another try if the tree was renamed meanwhile.
             Err(Errno::AGAIN | Errno::INTR) => {}
             result => return result,
         }
     }
 }
 
-/// Reads to the end of a file, and little further than a limit. One question is enough for a file that is as long as it was
-/// measured: there was room for more, and no more came.
+/// Reads to the end of a file, and little further than a limit. One read is enough if the length is unchanged: there was room
+/// for more, and no more came.
 fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>, stop: Stop<'_>) -> std::io::Result<()> {
     if let Ok(n) = rustix::io::read(file, rustix::buffer::spare_capacity(bytes))
         && n as u64 == length
@@ -372,7 +372,7 @@ fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>, stop: Sto
     Until { reader: rest, stop }.read_to_end(bytes).map(|_| ())
 }
 
-/// A reader that fails once everything has to stop.
+/// A reader that fails once the operation must stop.
 struct Until<'a, R> {
     reader: R,
     stop: Stop<'a>,

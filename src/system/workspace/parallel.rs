@@ -1,4 +1,4 @@
-//! Work on many files by several threads, with results in the order of the input.
+//! Works on many files by several threads, with results in the order of the input.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn
     parallel_map_with(threads, items, || (), |(), item| work(item))
 }
 
-/// As [`parallel_map`], with something that each thread makes once and uses for one item after the other: a buffer.
+/// As [`parallel_map`], with an object that each thread makes once and reuses for its items, such as a buffer.
 pub fn parallel_map_with<T: Sync, S, R: Send>(
     threads: usize,
     items: &[T],
@@ -38,7 +38,7 @@ pub fn parallel_map_with<T: Sync, S, R: Send>(
     });
     let mut results: Vec<(usize, R)> = match parts {
         Ok(parts) => parts.into_iter().flatten().collect(),
-        // A panic of the work is a defect there; it goes on here with its message.
+        // A panic of the work is a defect there; it continues here with its message.
         Err(panic) => std::panic::resume_unwind(panic),
     };
     results.sort_unstable_by_key(|(index, _)| *index);

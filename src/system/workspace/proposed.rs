@@ -1,4 +1,4 @@
-//! What a dry run proposes, handed to a process of nrv's own: contents in files of the run's folder, laid over the tree there.
+//! The proposals of a dry run for a process of nrv's own: contents in files of the run's folder, laid over the tree.
 
 use std::{fs::File, io::Read, path::PathBuf};
 
@@ -18,7 +18,7 @@ use crate::base::{
 pub struct Proposed {
     /// The file.
     pub path: RepoPath,
-    /// Where its proposed content is; null if it is to be removed.
+    /// The file with its proposed content; null if it is to be removed.
     pub file: Option<PathBuf>,
     /// Its proposed mode.
     pub mode: u32,

@@ -1,4 +1,4 @@
-//! Set-id files: programs that run with the rights of their owner or their group, whoever starts them.
+//! Set-id files: programs that give the rights of their owner or group to everybody who runs them.
 
 use std::{
     ffi::{CStr, CString},
@@ -13,33 +13,33 @@ use rustix::{
 use super::{Kind, Metadata, Workspace, open_beneath};
 use crate::base::path::RepoPath;
 
-/// The bits of a mode that make a file one.
+/// The mode bits of a set-id file.
 pub const SET_ID: u32 = 0o6000;
 
-/// Bytes of names that are asked for at once.
+/// Bytes of names in one read.
 const NAMES: usize = 32 << 10;
 
-/// Folders in folders that are looked into: each is open meanwhile.
+/// The largest depth of nested folders, each of which is open meanwhile.
 const DEPTH: usize = 200;
 
-/// How a folder is opened.
+/// The flags for opening a folder.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NONBLOCK);
 
-/// A set-id file that was met.
+/// A set-id file that was found.
 #[derive(Debug)]
 pub struct SetId<'a> {
     /// Its path; a name that is not UTF-8 is shown with replacements.
     pub path: String,
-    /// The file itself, whatever stands at its path by now. Nothing can be read from it.
+    /// The open file itself, even if another one is at its path now. It can't be read.
     pub file: BorrowedFd<'a>,
     /// Its permission bits.
     pub mode: u32,
 }
 
 impl Workspace {
-    /// Tells each set-id file below some folders, also those that no path can name. Links are not followed.
+    /// Reports each set-id file below some folders, also those that no path can name. Links are not followed.
     ///
-    /// Gives the folders that can't be looked into.
+    /// Returns the unreadable folders.
     pub fn each_set_id(&self, folders: &[RepoPath], tell: &mut dyn FnMut(SetId<'_>)) -> Vec<String> {
         let mut search = Search { tell, closed: Vec::new() };
         for folder in folders {
@@ -70,7 +70,7 @@ impl Search<'_> {
             };
             let name = entry.file_name();
             let kind = match entry.file_type() {
-                // Some file systems don't tell it with the name.
+                // Some file systems don't report it with the name.
                 FileType::Unknown => look(folder, name).map(|found| found.kind),
                 kind => Some(Kind::of(kind)),
             };
@@ -97,7 +97,7 @@ impl Search<'_> {
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return };
-        // Another file may stand there by now: what is told of is the one that is open.
+        // Another file may be there by now: the open one is reported.
         let Ok(found) = rustix::fs::fstat(&file).map(|stat| Metadata::of(&stat)) else { return };
         if found.kind == Kind::File && found.mode & SET_ID != 0 {
             let path = format!("{shown}/{}", name.to_string_lossy());

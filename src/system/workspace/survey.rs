@@ -1,7 +1,6 @@
-//! Everything that stands in a folder: also what git ignores, links and special files; sorted, with one question to the system
-//! for each.
+//! Lists every entry of a folder, including ignored files, links and special files; sorted, with one system call for each.
 //!
-//! A listing is for those who look for files of some name. This is for those who must not miss any.
+//! A listing finds files by name. This is for callers that must not miss any.
 
 use std::{ffi::CStr, mem::MaybeUninit, os::fd::OwnedFd};
 
@@ -13,43 +12,44 @@ use rustix::{
 use super::{Kind, Metadata, Workspace, open_beneath, parallel_map_with, refused};
 use crate::base::{error::Error, path::RepoPath};
 
-/// Bytes of names that are asked for at once.
+/// Bytes of names in one read.
 const NAMES: usize = 32 << 10;
 
-/// What is to become of something that a survey meets.
+/// The treatment of an entry in a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// It is passed by, a folder with all that is in it.
+    /// It is skipped, and so are the contents of a folder.
     Skip,
-    /// It is told.
+    /// It is reported.
     Take,
-    /// It is not told, but what is in it is looked at.
+    /// It is not reported, but its contents are visited.
     Enter,
-    /// It is told, and what is in it is looked at.
+    /// It is reported, and its contents are visited.
     TakeAndEnter,
 }
 
-/// Something that a survey found.
+/// An entry that a survey found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Where it stands.
+    /// Its path.
     pub path: RepoPath,
-    /// What it is.
+    /// Its metadata.
     pub metadata: Metadata,
 }
 
-/// What a survey found. The order does not depend on the number of threads.
+/// The result of a survey. The order does not depend on the number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// What was to be told, sorted by path.
+    /// The reported entries, sorted by path.
     pub seen: Vec<Seen>,
-    /// What was not to be passed by, but whose name is not UTF-8, so that no path can name it; shown with replacements, sorted.
+    /// Entries without a UTF-8 name that were not to be skipped, so that no path can name them; shown with replacements,
+    /// sorted.
     pub unnameable: Vec<String>,
-    /// Folders that were to be looked at and can't be, sorted.
+    /// Folders that were to be visited but are unreadable, sorted.
     pub unreadable: Vec<RepoPath>,
 }
 
-/// What is in one folder.
+/// The entries of one folder.
 #[derive(Default)]
 struct Part {
     survey: Survey,
@@ -57,15 +57,15 @@ struct Part {
 }
 
 impl Workspace {
-    /// Asks of everything in the tree what is to become of it. Links are not followed.
+    /// Visits every entry of the tree by the answers of `visit`. Links are not followed.
     ///
-    /// What is gone before it can be looked at was never there.
+    /// An entry that vanishes before it is read counts as missing.
     pub fn survey(&self, threads: usize, visit: impl Fn(&RepoPath, Kind) -> Visit + Sync) -> Result<Survey, Error> {
         let root = self.look_into(None, &mut Vec::new(), &visit)?;
         self.go_down(root, threads, &visit)
     }
 
-    /// As [`Workspace::survey`] of what is in some folders. None of them lies in another.
+    /// As [`Workspace::survey`] for the contents of some folders. None of them is inside another.
     pub fn survey_below(
         &self,
         folders: &[RepoPath],
@@ -98,7 +98,7 @@ impl Workspace {
         Ok(all.survey)
     }
 
-    /// What is in one folder; none: the root.
+    /// The entries of one folder; if none, of the root.
     fn look_into(
         &self,
         folder: Option<&RepoPath>,
@@ -134,7 +134,7 @@ impl Workspace {
 }
 
 impl Part {
-    /// Asks of one entry of a folder what is to become of it.
+    /// Adds one entry of a folder by the answer of `visit`.
     fn add(
         &mut self,
         (handle, folder): (&OwnedFd, Option<&RepoPath>),
@@ -151,7 +151,7 @@ impl Part {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(refused(&path, errno)),
         };
-        // Some file systems don't tell it with the name.
+        // Some file systems don't report it with the name.
         let metadata = if kind == FileType::Unknown { look()? } else { None };
         let kind = match (&metadata, kind) {
             (Some(metadata), _) => metadata.kind,

@@ -1,4 +1,4 @@
-//! The tree as a run sees it: what is on disk, with what a dry run proposes laid over it.
+//! The tree as a run sees it: the files on disk, with the proposals of a dry run laid over them.
 
 use std::{
     collections::BTreeMap,
@@ -23,29 +23,29 @@ impl Overlay {
         Overlay(BTreeMap::new())
     }
 
-    /// Lays a change set over what is there already.
+    /// Lays a change set over the present overlay.
     pub fn add(&mut self, changes: &ChangeSet) {
         for change in changes.changes() {
             self.0.insert(change.path.clone(), change.after.clone());
         }
     }
 
-    /// Lays one file's content over what is there already.
+    /// Lays one file's content over the present overlay.
     pub fn insert(&mut self, path: RepoPath, content: Option<Content>) {
         self.0.insert(path, content);
     }
 
-    /// Takes away what lies over a path.
+    /// Removes the overlay of a path.
     pub fn remove(&mut self, path: &RepoPath) {
         self.0.remove(path);
     }
 
-    /// What is proposed, in the order of the paths.
+    /// The proposals, in the order of the paths.
     pub fn iter(&self) -> impl Iterator<Item = (&RepoPath, Option<&Content>)> {
         self.0.iter().map(|(path, content)| (path, content.as_ref()))
     }
 
-    /// The proposed content of a path; the outer none if nothing is proposed for it.
+    /// The proposed content of a path; the outer none if it has no proposal.
     pub fn get(&self, path: &RepoPath) -> Option<Option<&Content>> {
         self.0.get(path).map(Option::as_ref)
     }
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         View { workspace, overlay, stop: None }
     }
 
-    /// The same view, of which nothing more is read once `stop` is true: that is `cancelled`.
+    /// The same view, whose reads fail with `cancelled` once `stop` is true.
     #[must_use]
     pub fn until(self, stop: &'a AtomicBool) -> Self {
         View { stop: Some(stop), ..self }
@@ -77,14 +77,14 @@ impl<'a> View<'a> {
         Ok(self.overlaid(self.workspace.list_until(globs, threads, self.stop)?, globs, is_file))
     }
 
-    /// As [`Workspace::list_entries`], with what is proposed and without that whose removal is proposed.
+    /// As [`Workspace::list_entries`], with proposed entries and without those whose removal is proposed.
     pub fn list_entries(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
         Ok(self.overlaid(self.workspace.list_entries_until(globs, threads, self.stop)?, globs, |content| {
             content.is_some()
         }))
     }
 
-    /// A listing with what lies over it, as far as that is wanted.
+    /// A listing with the overlay's entries that are wanted.
     fn overlaid(&self, mut listing: Listing, globs: &Globs, is_wanted: fn(Option<&Content>) -> bool) -> Listing {
         if !self.overlay.0.is_empty() {
             listing.paths.retain(|path| self.overlay.get(path).is_none_or(is_wanted));
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A file's bytes one after another, for what is too large to be held.
+    /// A reader of a file's bytes, for files too large to be held.
     pub fn reader(&self, path: &RepoPath) -> Result<Box<dyn Read + 'a>, Error> {
         match self.overlay.get(path) {
             Some(_) => Ok(Box::new(Cursor::new(self.read(path)?.into_bytes()))),
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
         self.workspace
     }
 
-    /// What lies over it.
+    /// The overlay.
     pub fn overlay(&self) -> &'a Overlay {
         self.overlay
     }

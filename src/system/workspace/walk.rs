@@ -25,16 +25,16 @@ use crate::{
 /// The files that a walk found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// What matches, sorted by the bytes of the paths: regular files, and links where they were asked for.
+    /// The matches, sorted by the bytes of the paths: regular files, and links on request.
     pub paths: Vec<RepoPath>,
     /// Files that match but whose names are not UTF-8, so that no path can name them; shown with replacements, sorted.
     pub unnameable: Vec<String>,
 }
 
-/// What a walk met of ignore files on its way.
+/// The ignore files that a walk met.
 #[derive(Default)]
 struct Met {
-    /// Those that can't be read, and why.
+    /// The unreadable ones, with the reasons.
     refused: Vec<(PathBuf, &'static str)>,
     /// True if one is a link.
     has_link: bool,
@@ -49,8 +49,8 @@ enum Found {
 impl Workspace {
     /// Lists the regular files that match the globs and that `.gitignore` does not exclude.
     ///
-    /// Links are not followed, `.git` and `.runs` are not entered. A folder that can't be read is an error: a listing
-    /// that leaves something out would be taken for the whole.
+    /// Links are not followed, `.git` and `.runs` are not entered. An unreadable folder is an error: an incomplete listing
+    /// would pass for the whole.
     pub fn list(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
         self.list_until(globs, threads, None)
     }
@@ -88,7 +88,7 @@ impl Workspace {
         walked.ok_or_else(|| Error::new(Code::Internal, "a walk that reads no ignore file met a link"))
     }
 
-    /// Walks the tree; none if an ignore file is a link and nobody else reads the ignore files.
+    /// Walks the tree; none if an ignore file is a link and `own` is none.
     fn walk(
         &self,
         globs: &Globs,
@@ -98,7 +98,7 @@ impl Workspace {
     ) -> Result<Option<Listing>, Error> {
         let (sender, receiver) = mpsc::channel();
         let met = Arc::default();
-        // The walk ends the program, or waits for ever, where one of its threads can't be started.
+        // If a thread can't be started, the walk ends the program, or hangs.
         let threads = threads::available(threads)?;
         let walker = self.walker(globs, threads, &met, own);
         walker.build_parallel().run(|| {
@@ -141,7 +141,7 @@ impl Workspace {
         Ok(Some(listing))
     }
 
-    /// The ignore files of the workspace's root and above it; an error if one can't be read.
+    /// The ignore files of the workspace's root and above it; an error if one is unreadable.
     fn met_above(&self) -> Result<Met, Error> {
         let mut met = Met::default();
         let own = self.root().join(IGNORE);
@@ -155,8 +155,8 @@ impl Workspace {
         Ok(met)
     }
 
-    /// The walk. A folder whose ignore file can't be read is not entered, nor, unless `own` reads the ignore files, one in which it is a
-    /// link; that is added to `met`.
+    /// The walk. It skips a folder whose ignore file is unreadable and, without `own`, one whose ignore file is a link; both go
+    /// into `met`.
     fn walker(
         &self,
         globs: &Globs,
@@ -168,7 +168,7 @@ impl Workspace {
         let reads_itself = own.is_none();
         let prefixes = globs.prefixes();
         let root = self.root().to_owned();
-        // In a repository, ignore files count as git reads them: up to the repository's root and no further.
+        // In a repository, ignore files apply as in git: up to the repository's root and no further.
         let repository = repository_of(&root);
         let in_repository = repository.is_some();
         let mut builder = WalkBuilder::new(self.root());
@@ -178,7 +178,7 @@ impl Workspace {
             .hidden(false)
             .ignore(false)
             .git_global(false)
-            // It would be looked for in every repository within this one as well.
+            // The walk would look for it in every nested repository as well.
             .git_exclude(false)
             .git_ignore(reads_itself)
             .require_git(in_repository)
@@ -211,7 +211,7 @@ impl Workspace {
         if let Some((real, repository)) = repository.filter(|_| reads_itself) {
             let depth = real.components().count() - repository.components().count();
             builder.current_dir(self.root().ancestors().nth(depth).unwrap_or(&repository));
-            // A line that can't be read leaves the others as they are.
+            // A malformed line does not affect the others.
             let _ = builder.add_ignore(exclude_file(&repository));
         }
         builder
@@ -246,8 +246,8 @@ impl Workspace {
     }
 }
 
-/// The files above a workspace's root that say what is ignored, whether they exist or not: who confines itself to the root
-/// has to be able to read them, or lists other files than everybody else.
+/// The ignore files above a workspace's root, existing or not. A process that is confined to the root must be able to read
+/// them, or its listings would differ.
 pub fn ignore_files_above(root: &Path) -> Vec<PathBuf> {
     let Some((real, repository)) = repository_of(root) else { return Vec::new() };
     let above = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&repository));
@@ -256,7 +256,7 @@ pub fn ignore_files_above(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The ignore file of a repository that is not part of its tree. A linked work tree has that of the repository that it belongs to.
+/// The ignore file of a repository outside of its tree. A linked work tree has that of its main repository.
 pub(super) fn exclude_file(repository: &Path) -> PathBuf {
     let dot_git = repository.join(".git");
     let named = |file: &Path, before: &str| {
@@ -268,7 +268,7 @@ pub(super) fn exclude_file(repository: &Path) -> PathBuf {
     common.join("info/exclude")
 }
 
-/// The first line of a file that names a folder of git's.
+/// The first line of a file with the path of one of git's folders.
 fn first_line(file: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(file, flags, Mode::empty()).ok()?);
@@ -277,25 +277,25 @@ fn first_line(file: &Path) -> Option<String> {
     Some(line)
 }
 
-/// A folder without links on the way, and the repository that it is or lies in.
+/// A folder without links on the way, and the repository that contains it.
 pub(super) fn repository_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let repository = real.ancestors().find(|folder| folder.join(".git").exists())?.to_owned();
     Some((real, repository))
 }
 
-/// True for a link. Of ignore files in the tree git follows none.
+/// True for a link. Git follows no links to ignore files in the tree.
 pub(super) fn is_link(file: &Path) -> bool {
     file.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// The name of the files that say what git ignores.
+/// The name of git's ignore files.
 pub(super) const IGNORE: &str = ".gitignore";
 
 /// The longest ignore file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Why an ignore file can't be read, also at the end of a link: it would be waited for, or take all memory.
+/// The reason that an ignore file is unreadable, also at the end of a link: reading it would block, or take all memory.
 pub(super) fn unfit(file: &Path) -> Option<&'static str> {
     std::fs::metadata(file).ok().and_then(|found| unfit_as(&found))
 }
@@ -314,18 +314,18 @@ fn refusal(ignore: &Path, why: &str) -> Error {
         .hint("it would be read for the names of files to ignore; remove it")
 }
 
-/// What a walk that began at `root` adds to it.
+/// The part of a path that a walk from `root` adds.
 fn beneath<'a>(path: &'a Path, root: &Path) -> Option<&'a Path> {
     let rest = path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes())?;
     Some(Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest))))
 }
 
-/// True if one of the two lies at or beneath the other.
+/// True if one of the two is at or beneath the other.
 fn meet(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// True if a file vanished between being listed and being looked at.
+/// True if a file vanished after it was listed.
 fn is_gone(error: &ignore::Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
@@ -426,7 +426,7 @@ mod tests {
             "r/w/c.tmp.html",
             "r/w/keep.tmp.html",
         ]);
-        // Above the repository, so that it says nothing.
+        // Above the repository, so that it does not apply.
         fs::write(folder.path().join(".gitignore"), "*.html\n").unwrap();
         fs::write(folder.path().join("r/.gitignore"), "out/\n/w/anchored.html\n*.tmp.html\n").unwrap();
         fs::write(folder.path().join("r/w/.gitignore"), "!keep.tmp.html\n").unwrap();
