@@ -46,9 +46,9 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The command line asks for something that does not exist or leaves something out.
+    /// The command line names something unknown or omits something required.
     Usage = "usage", exit 2;
-    /// A value does not have the shape that it must have.
+    /// A value has the wrong shape.
     InvalidInput = "invalid_input", exit 1;
     /// A path leaves the workspace, is absolute, or has a form that is never accepted.
     InvalidPath = "invalid_path", exit 1;
@@ -56,7 +56,7 @@ codes! {
     InvalidPolicy = "invalid_policy", exit 1;
     /// A file, run, adapter or call of that name does not exist.
     NotFound = "not_found", exit 1;
-    /// A file can't be taken as what it should be: not UTF-8, binary, too large, a link.
+    /// A file has an unexpected form: not UTF-8, binary, too large, a link.
     Unreadable = "unreadable", exit 1;
     /// The operating system refused.
     Io = "io", exit 1;
@@ -70,7 +70,7 @@ codes! {
     ScriptCrashed = "script_crashed", exit 1;
     /// A file can't be replaced without losing something: read-only, hard-linked, not a regular file.
     Unwritable = "unwritable", exit 1;
-    /// A gate said no.
+    /// A gate blocked it.
     Blocked = "blocked", exit 3;
     /// Neither policy nor the script's header permits it.
     PermissionDenied = "permission_denied", exit 3;
@@ -78,21 +78,21 @@ codes! {
     ProtectedPath = "protected_path", exit 3;
     /// The adapter or script is not on the approved list.
     NotApproved = "not_approved", exit 3;
-    /// A command that had to succeed did not.
+    /// A command that had to succeed failed.
     CommandFailed = "command_failed", exit 1;
-    /// The run's record can't be written; nothing goes on without it.
+    /// The record can't be written; nothing goes on without it.
     RecordUnwritable = "record_unwritable", exit 1;
-    /// The result is not the promised one.
+    /// The result differs from the proposal.
     VerificationFailed = "verification_failed", exit 4;
-    /// A record on disk is not what was written.
+    /// A record on disk has changed since it was written.
     RecordDamaged = "record_damaged", exit 4;
-    /// A diff does not fit the file that it is about.
+    /// A diff does not fit its file.
     PatchRejected = "patch_rejected", exit 1;
     /// A repeated execution differs from the record.
     Diverged = "diverged", exit 4;
-    /// A file is not what it was when the change was proposed.
+    /// A file has changed since the change was proposed.
     StalePreimage = "stale_preimage", exit 5;
-    /// Uncommitted changes lie where the run may write, nobody can tell, or a run that died is not recovered.
+    /// Uncommitted changes are where the run may write, the state is unknown, or a dead run is not recovered.
     DirtyTree = "dirty_tree", exit 5;
     /// Undoing would lose later work.
     UndoRefused = "undo_refused", exit 5;
@@ -100,9 +100,9 @@ codes! {
     BudgetExhausted = "budget_exhausted", exit 6;
     /// The run waits for a confirmation.
     Suspended = "suspended", exit 7;
-    /// A call was being answered when its run died, and nobody knows whether it took effect.
+    /// The run died during a call, and the call's effect is unknown.
     Uncertain = "uncertain", exit 7;
-    /// A model did not answer, or not with what was asked for.
+    /// A model did not answer, or its reply is invalid.
     ModelFailed = "model_failed", exit 1;
     /// A model can't answer now; later it may.
     ModelUnavailable = "model_unavailable", exit 75;
@@ -193,7 +193,7 @@ impl Error {
         self
     }
 
-    /// An I/O error on the thing that `what` names.
+    /// An I/O error on the thing that the first argument names.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         Error::new(Code::Io, format!("{what}: {error}"))
     }
@@ -205,7 +205,7 @@ impl Error {
         self
     }
 
-    /// Says what to do next.
+    /// Adds the next step for the reader.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

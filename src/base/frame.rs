@@ -136,7 +136,7 @@ pub struct RunRequest {
     pub mode: String,
 }
 
-/// The next text of a session, with what it imports.
+/// The next text of a session, with its imports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -369,7 +369,7 @@ pub enum FromWorker {
 pub struct Isolation {
     /// True if Landlock denies every file.
     pub landlock: bool,
-    /// True if seccomp allows only what a computation needs.
+    /// True if seccomp allows only the calls of a computation.
     pub seccomp: bool,
     /// The missing parts, each with its consequence; empty if none is missing.
     pub missing: Vec<String>,
@@ -424,8 +424,8 @@ pub struct Use {
     /// The function that it stands in.
     #[serde(default)]
     pub within: Option<String>,
-    /// True if the need for it is uncertain: its receiver or argument is known only at run time, or no known call reaches the
-    /// function that it stands in.
+    /// True if the need for it is uncertain: its receiver or argument is known only at run time, or no known call reaches its
+    /// function.
     #[serde(default)]
     pub possible: bool,
 }

@@ -11,7 +11,7 @@ pub struct Violation {
     /// How bad it is.
     #[serde(default)]
     pub severity: Severity,
-    /// A sentence that says what is wrong.
+    /// A sentence that describes the violation.
     pub message: String,
     /// The file that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -135,7 +135,7 @@ fn line_feeds_at_the_end_count() {
     check("@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n", "a\n", Ok("a"));
     check("@@ -1 +1 @@\n-a\n+b\n", "a", Err("line 1 should be `a` and is `a`"));
     check("@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n", "a\nbc\n", Err("`b` without a line feed"));
-    // Git would take the first place, and join `b` with what follows.
+    // Git would take the first place, and join `b` with the next line.
     let end = "@@ -2,2 +2,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
     check(end, "a\nb \na\nb", Err("at several other places: 1, 3"));
     check(end, "x\ny\na\nb", Ok("x\ny\nA\nb"));

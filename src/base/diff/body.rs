@@ -73,7 +73,7 @@ impl Counts {
 /// Counts the lines of the hunk whose header is at `at`, as far as they resemble lines of a hunk, and returns their end.
 ///
 /// The header lines of another file and the end of a mail, which resemble changed lines, end it. Empty lines at the end may be
-/// context that lost its space, or no part of the diff: the hunk's header decides how many belong to it.
+/// context that lost its space, or no part of the diff. The hunk's header decides.
 pub(super) fn measure(text: &Text, at: usize, old: Position, new: Position) -> (Counts, usize) {
     let mut counts = Counts::default();
     let mut next = at + 1;

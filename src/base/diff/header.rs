@@ -13,7 +13,7 @@ pub(super) struct Header {
     pub(super) operation: Operation,
     pub(super) old_mode: Option<u32>,
     pub(super) new_mode: Option<u32>,
-    /// False if the header does not tell whether the file exists.
+    /// False if the header leaves the file's existence open.
     pub(super) is_certain: bool,
     /// Git's object name of a deleted file.
     pub(super) blob: Option<String>,

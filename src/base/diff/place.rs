@@ -71,8 +71,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The windows of one length, by hash: the first of each bucket and how many are in it, and for each window the next of the
-/// same bucket.
+/// The windows of one length, by hash: first window and size of each bucket, and for each window the next of its bucket.
 struct Windows {
     hashes: Vec<u64>,
     first: Vec<u32>,

@@ -24,7 +24,7 @@ fn apply_all(patch: &Patch, before: Option<Content>, reverse: bool) -> Result<Op
     })
 }
 
-/// Content and what git keeps of the mode.
+/// The content, and the mode as far as git keeps it.
 fn seen(content: Option<&Content>) -> Option<(Vec<u8>, u32)> {
     content.map(|content| (content.bytes.to_vec(), content.mode & 0o120_100))
 }

@@ -1,6 +1,6 @@
 //! Paths inside a workspace: relative, normalised, and checked once, on entry.
 //!
-//! A [`RepoPath`] says nothing about what is on disk; `workspace` and `journal` open it beneath the root's handle.
+//! A [`RepoPath`] need not exist on disk; `workspace` and `journal` open it beneath the root's handle.
 
 pub mod bound;
 pub mod earlier;

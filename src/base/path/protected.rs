@@ -1,13 +1,13 @@
 //! Paths that no run may write or read: one list, each entry with its reason.
 //!
-//! A file is on the list if programs obey it although nobody started them for it: on entering, opening, cloning or committing
-//! in the folder that holds it. Shells, editors, agents, git and debuggers have such files. Ordinary files of projects are not
-//! on it, even if they name commands: `package.json`, `Makefile`, workflows of CI services and texts that instruct agents, such
-//! as `AGENTS.md`. A policy permits single files of it by their exact path (`paths.allow_protected`), but never the files by
-//! which runs are judged, recorded and approved.
+//! A file is on the list if programs obey it unasked: on entering, opening, cloning or committing in the folder that holds it.
+//! Shells, editors, agents, git and debuggers have such files. Ordinary files of projects are not on it, even if they name
+//! commands. Examples are `package.json`, `Makefile`, workflows of CI services and texts that instruct agents, such as
+//! `AGENTS.md`. A policy permits single files of it by their exact path (`paths.allow_protected`), but never the files by which
+//! runs are judged, recorded and approved.
 //!
-//! Names are compared at any depth, and as other file systems may read them: without regard to case, to invisible characters,
-//! to dots and blanks at the end, as short names of eight letters, and up to a colon.
+//! Names are compared at any depth, and as other file systems may read them. Case, invisible characters, dots and blanks at the
+//! end, and everything from a colon on are ignored. Short names of eight letters count too.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -176,7 +176,7 @@ pub fn lasting_refusal(path: &RepoPath) -> Option<&'static str> {
 
 /// The reason that a run may write nothing in a folder, under a policy that permits these exact paths.
 ///
-/// A folder that holds protected files among others, such as `.github`, is none of those.
+/// A folder with protected files among others, such as `.github`, is not one of those.
 pub fn folder_refusal(path: &RepoPath, permitted: &[String]) -> Option<&'static str> {
     let (reason, is_lasting) = named(path, false)?;
     let below =
@@ -216,7 +216,7 @@ fn find(path: &RepoPath) -> Option<(&'static str, bool)> {
     named(path, true)
 }
 
-/// The same by the components alone. An entry of several components also covers a file in the place of the first ones: a link
+/// The same by the components alone. An entry of several components also covers a file in the place of the first ones. A link
 /// there would bring in the whole entry from elsewhere.
 fn named(path: &RepoPath, is_file: bool) -> Option<(&'static str, bool)> {
     let index = &*INDEX;
@@ -258,8 +258,8 @@ fn by_short_name(name: &str) -> Option<(&'static str, bool)> {
     hit.map(|(_, _, found)| *found)
 }
 
-/// A name as other file systems may read it: in lower case, without invisible characters, without dots and blanks at its end,
-/// and up to a colon.
+/// A name as other file systems may read it: in lower case, up to a colon, without invisible characters, and without final dots
+/// and blanks.
 fn plain(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase() && byte != b':';
     if name.bytes().all(is_plain) && !name.ends_with(['.', ' ']) {

@@ -32,11 +32,11 @@ const TOO_LARGE: &str = "it is too large to be read";
 /// The places of the contents before and after a change.
 #[derive(Clone, Debug)]
 pub enum Images<'a> {
-    /// The change was made: the tree holds the contents after, and file `n` of a folder of the record, from 0, the content
-    /// before of entry `n`; there is none for entries that are created.
+    /// The change was made: the tree holds the contents after. A folder of the record holds the contents before, as file `n`
+    /// for entry `n`, from 0; new files have none.
     Applied(PathBuf),
-    /// Nothing was written: the tree holds the contents before, and a file of the record the contents after, one behind the
-    /// other in the order of the entries.
+    /// Nothing was written: the tree holds the contents before. A file of the record holds the contents after, concatenated in
+    /// the order of the entries.
     Preview(PathBuf),
     /// Nothing was written: the tree holds the contents before, and this the contents after.
     Proposed(&'a ChangeSet),

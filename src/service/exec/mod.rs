@@ -126,8 +126,8 @@ pub struct Done {
 
 /// Checks the call, finds the program and lists the files that the command may change. The caller holds the lock on them.
 ///
-/// A program's path with a slash is relative to the workspace's root unless absolute, like all paths of a call, in whatever
-/// folder the command runs.
+/// A program's path with a slash is relative to the workspace's root unless absolute. The working folder does not matter, as
+/// for all paths of a call.
 pub fn prepare<'a>(ctx: Context<'a>, run: &call::Run) -> Result<Prepared<'a>, Error> {
     let root = fs::canonicalize(ctx.view.workspace().root())
         .map_err(|error| Error::io("the workspace's root can't be found", &error))?;

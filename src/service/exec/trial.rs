@@ -1,4 +1,4 @@
-//! A trial of the view: tests that a command can change this tree in it, whoever owns its files.
+//! A trial of the view: tests that a command can change this tree in it, for every owner of files.
 
 use std::collections::BTreeMap;
 

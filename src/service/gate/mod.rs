@@ -302,8 +302,8 @@ fn result(gate: &dyn Gate, findings: &[Finding], config_sha256: Sha256, input_sh
     }
 }
 
-/// A subject's hash. Numbers that canonical JSON would round are hashed as plain JSON writes them: the hash only identifies
-/// the subject, and the record refuses such numbers itself.
+/// A subject's hash. Numbers that canonical JSON would round are hashed in plain JSON. The hash only identifies the subject,
+/// and the record refuses such numbers itself.
 fn hash(subject: &Subject<'_>) -> Sha256 {
     json::sha256(subject).unwrap_or_else(|_| Sha256::of(serde_json::to_string(subject).unwrap_or_default().as_bytes()))
 }

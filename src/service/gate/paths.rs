@@ -100,7 +100,8 @@ fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
     }
 }
 
-/// A tool may read what a script may not, such as the repository's history, but nothing that the policy denies to readers.
+/// A tool may read paths that are closed to scripts, such as the repository's history, but nothing that the policy denies to
+/// readers.
 fn judge_tool_read(path: &str, policy: &Policy) -> Option<Finding> {
     let path = RepoPath::parse(path.trim_start_matches(['/', '~'])).ok()?;
     policy.read_refusal(&path).filter(|refusal| refusal.code != Code::ProtectedPath).map(Finding::from)

@@ -33,7 +33,7 @@ pub struct Capabilities {
     models: BTreeMap<String, Model>,
 }
 
-/// The known facts of a model; an unknown one is none, and nothing is checked against it.
+/// The known facts of a model; nothing is checked against an unknown one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {

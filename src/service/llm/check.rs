@@ -1,4 +1,4 @@
-//! Checks a reply against its request, whoever gave it: a server's status 200 proves nothing.
+//! Checks a reply against its request, from any source: a server's status 200 proves nothing.
 
 use super::{
     error::{Kind, lasting, quoted},

@@ -4,8 +4,8 @@
 //! about the proposals of a reply, and reaches only the given server. The caller asks gates and budgets first, and keeps the
 //! record.
 //!
-//! An [`Orchestrator`] answers requests: [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Served`] one
-//! that a program describes by a [`Service`], [`Heuristic`] needs no model, [`Command`] is a program, [`Cassettes`] answer from
+//! An [`Orchestrator`] answers requests. [`Wire`] is a server that speaks one of the [`dialect::PROVIDERS`], [`Served`] one
+//! that a program describes by a [`Service`]. [`Heuristic`] needs no model, [`Command`] is a program, [`Cassettes`] answer from
 //! a record. [`client()`] checks the replies of all of them.
 
 pub mod dialect;

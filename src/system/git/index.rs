@@ -1,7 +1,7 @@
 //! Checks the bounds of an index before git's own reader parses it.
 //!
-//! The index stores each path as its difference from the one before, so a small file can expand beyond all memory, and its tree
-//! is read by recursion. An index that exceeds the bounds, or is not understood here, is refused.
+//! The index stores each path as its difference from the one before, so a small file can expand beyond all memory. Its tree is
+//! read by recursion. An index that exceeds the bounds, or is not understood here, is refused.
 
 #![expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
 

@@ -1,9 +1,9 @@
 //! Transactions over the user's tree: all or nothing, at any instant. The only writer of the tree.
 //!
-//! `intent` → `prepare` (pre-images hashed, post-images staged in the pack) → one sync → `commit` (each target is exchanged
-//! with its successor, which leaves the pre-image in the pack) → a sync → commit mark. The caller appends the outcome to the
-//! run's record and then calls [`Journal::settle`]. [`Journal::recover`] undoes a transaction that crashed before its commit
-//! mark, and finishes one that crashed after it.
+//! The steps are `intent`, `prepare`, a sync, `commit`, a sync, and the commit mark. `prepare` hashes pre-images and stages
+//! post-images in the pack. `commit` exchanges each target with its successor, which leaves the pre-image in the pack. The
+//! caller appends the outcome to the run's record and then calls [`Journal::settle`]. [`Journal::recover`] undoes a transaction
+//! that crashed before its commit mark, and finishes one that crashed after it.
 
 mod attributes;
 mod case;

@@ -31,7 +31,7 @@ impl Secret {
 
     /// Reads a secret from a file that lies outside of a folder.
     ///
-    /// A file that everybody on the machine can read or write is refused: a warning would go unread where nobody watches, and
+    /// A file that everybody on the machine can read or write is refused. A warning would go unread where nobody watches, and
     /// `chmod` fixes it for good.
     pub fn read(file: &Path, outside: &Path) -> Result<Self, Error> {
         let name = file.display();

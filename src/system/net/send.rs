@@ -1,6 +1,6 @@
 //! Sends one request and passes the answer on as it arrives.
 //!
-//! Every request has a connection of its own: a server may close a kept one just when it is reused, and a POST can't be sent
+//! Every request has a connection of its own. A server may close a kept one just when it is reused, and a POST can't be sent
 //! twice. No redirect is followed. Proxy and certificates come from the caller; the environment is not read.
 
 use std::{

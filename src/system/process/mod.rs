@@ -1,6 +1,6 @@
 //! The only spawner of processes: script workers, verifiers, git, commands, and a person's pager.
 //!
-//! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host alone;
+//! A child starts with an empty environment in a process group of its own, so that Ctrl-C on a terminal reaches the host alone.
 //! [`page`] explains the exception of a pager. A sandboxed process sandboxes itself ([`lockdown`]) before it does anything
 //! else. A thread that serves a script in place of a process has the same shape.
 

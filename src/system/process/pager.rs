@@ -13,7 +13,7 @@ const NOT_RUN: [i32; 2] = [126, 127];
 /// Shows a text with a command line of the user's shell, such as `less -R`, and waits for its end. False if there is no such
 /// program. Programs are looked up in `path`, which is the shell's `PATH`.
 ///
-/// Unlike all other children it has the environment and the process group of this process: it reads keys from the terminal, and
+/// Unlike all other children it has the environment and the process group of this process. It reads keys from the terminal, and
 /// the owner of the environment chose it.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns something for a person to look at")]
 pub fn page(line: &str, path: &str, text: Vec<u8>) -> Result<bool, Error> {

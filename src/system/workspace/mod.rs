@@ -195,8 +195,8 @@ impl Workspace {
         }
     }
 
-    /// As [`Workspace::stat`] by a single system call. Links to folders on the way are followed, so the answer only tells
-    /// whether a file is the one seen before.
+    /// As [`Workspace::stat`] by a single system call. Links to folders on the way are followed, so the answer only identifies
+    /// a file that was seen before.
     pub fn look(&self, path: &RepoPath) -> Result<Option<Metadata>, Error> {
         match rustix::fs::statat(self.handle(), path.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Metadata::of(&stat))),
@@ -262,7 +262,7 @@ impl Workspace {
         Ok(metadata.map(|metadata| (Content::new(bytes, metadata.mode), metadata)))
     }
 
-    /// Reads a regular file's bytes into a reused buffer; returns their hash and the file's mode, or none if the file has more
+    /// Reads a regular file's bytes into a reused buffer; returns their hash and the file's mode. None if the file has more
     /// than `limit` bytes.
     pub fn read_into(&self, path: &RepoPath, limit: u64, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
         self.read_into_until(path, limit, bytes, None)

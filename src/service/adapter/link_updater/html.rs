@@ -1,9 +1,9 @@
-//! Finds the values of an HTML page that hold URLs, as exact byte ranges, with a streaming parser: attributes, style sheets,
-//! and structured data on request.
+//! Finds the values of an HTML page that hold URLs: attributes, style sheets, and structured data on request. They are exact
+//! byte ranges, found with a streaming parser.
 //!
-//! The parser only simulates a tree. Tags that are inserted into its input, not into the file, correct it: `<svg/>` ends at
-//! once, `<script src=>` begins text although its last attribute lacks a value, and a `<noscript>` inside another holds markup.
-//! Where its tree could differ from a browser's, the page is unclear.
+//! The parser only simulates a tree. Tags that are inserted into its input, not into the file, correct three readings. `<svg/>`
+//! ends at once. `<script src=>` begins text although its last attribute lacks a value. A `<noscript>` inside another holds
+//! markup. Where its tree could differ from a browser's, the page is unclear.
 
 use std::{cell::RefCell, collections::BTreeSet, ops::Range};
 

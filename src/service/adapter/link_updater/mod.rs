@@ -1,11 +1,15 @@
 //! `link_updater`: moves every link from old hosts to new ones, and changes no other byte.
 //!
-//! The reader of a format defines its links and the accepted spellings of a host. In HTML these are the attributes that the
-//! standard gives URLs (`srcset`, `ping` and `<meta http-equiv=refresh>` among them), `og:` and `twitter:` URLs, CSS in `style`
-//! attributes and `<style>`, links in `<template>` and `<noscript>`, and JSON-LD on request. Text, comments, other scripts,
-//! `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or no slash (`http:/host`) depends on the page's own address and
-//! stays; one that begins with `//` is read as on an https page. `format.rs` lists the other formats; a file of its own defines
-//! the links of each.
+//! The reader of a format defines its links and the accepted spellings of a host. HTML has these links:
+//!
+//! - the attributes that the standard gives URLs, `srcset`, `ping` and `<meta http-equiv=refresh>` among them;
+//! - `og:` and `twitter:` URLs;
+//! - CSS in `style` attributes and `<style>`;
+//! - links in `<template>` and `<noscript>`, and JSON-LD on request.
+//!
+//! Text, comments, other scripts, `data-*`, `alt`, `title` and `srcdoc` stay. A link of one or no slash (`http:/host`) depends
+//! on the page's own address and stays. One that begins with `//` is read as on an https page. `format.rs` lists the other
+//! formats; a file of its own defines the links of each.
 //!
 //! A file with more than one reading is skipped with that reason. An example is a page in which browsers must repair tags
 //! around `<svg>`, `<math>`, `<select>` or the like, so that text could be markup.

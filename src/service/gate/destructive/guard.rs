@@ -1,5 +1,5 @@
-//! The guard: an agent may not approve in a person's place, hide the caller from nrv, or change the policy, the records, git's
-//! hooks and the settings of agents.
+//! The guard: an agent may not approve in a person's place, or hide the caller from nrv. It may not change the policy, the
+//! records, git's hooks and the settings of agents.
 //!
 //! Only the command line counts: the contents of files and archives are unknown here.
 

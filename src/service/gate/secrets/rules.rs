@@ -89,8 +89,8 @@ impl Rules {
 
     /// The built-in rules and a team's.
     ///
-    /// Fails with `invalid_policy` if a pattern does not compile, has no word to search for, an id is taken, or an example has
-    /// the wrong result.
+    /// Fails with `invalid_policy` for an unusable pattern, a taken id, or an example with the wrong result. An unusable pattern
+    /// does not compile, or has no word to search for.
     pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
         let mut rules = parse(BUILT_IN);
         for rule in own {

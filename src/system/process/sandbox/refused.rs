@@ -1,5 +1,5 @@
-//! The system calls that no sandboxed program may make. They reach other processes, the kernel's keys and mounts, or the
-//! network; they make set-id files, which give this user's rights to others; or no other means bounds their effects.
+//! The system calls that no sandboxed program may make. Some reach other processes, the kernel's keys and mounts, or the
+//! network. Some make set-id files, which give this user's rights to others. The effects of the others have no other bound.
 
 use libc::c_long;
 use seccompiler::{BpfProgram, sock_filter};

@@ -140,8 +140,7 @@ impl Aim {
         link.meaning().is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
     }
 
-    /// The required link, if it and the replacement of its head are so plain that they mean the same in every place of HTML;
-    /// else none.
+    /// The required link, if its new head and the rest mean the same in every place of HTML without escapes; else none.
     pub(super) fn plain(&self, old: &Link) -> Option<Link> {
         let goal = self.0.get(&old.meaning()?.origin().ascii_serialization())?;
         let (scheme, authority) = goal.origin.split_once("://")?;

@@ -1,7 +1,7 @@
 //! Tracks the elements of SVG and MathML around a place, and recognises undecidable cases.
 //!
 //! Inside `<svg>` and `<math>` every element is kept; outside only names are. A tag that would make a browser repair the tree
-//! across that border makes the page doubtful, and a doubtful page must not have been changed.
+//! across that border makes the page doubtful. A doubtful page must not have been changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
