@@ -20,7 +20,7 @@ const WITHOUT_PROSE: &[&str] = &["docs/SUMMARY.md", "docs/script-api.md"];
 
 /// Doc comments that begin with "What" or "Whether", by folder or file of `src`. The numbers only shrink.
 const REMAINING: &[(&str, usize)] =
-    &[("base", 105), ("face", 174), ("host", 297), ("record", 24), ("script", 149), ("service", 432), ("system", 193)];
+    &[("face", 174), ("host", 297), ("record", 24), ("script", 1), ("service", 137), ("system", 193)];
 
 /// The pages of the root and of `docs`, and every README; of the changelog, the part that is not released yet.
 fn pages() -> BTreeMap<String, String> {
