@@ -1,6 +1,6 @@
 //! The hidden subcommands: processes of nrv's own that the host starts from its own binary.
 //!
-//! They are looked for before the command line is parsed, so that they confine themselves before anything else happens.
+//! They are looked for before the command line is parsed, so that they confine themselves first.
 
 use std::process::ExitCode;
 
@@ -22,25 +22,25 @@ pub const WORKER: &str = "__worker";
 /// The subcommand of a verifier's process.
 pub const VERIFIER: &str = "__verify";
 
-/// The subcommand of a process that sees whether a commitment holds.
+/// The subcommand of a process that checks a commitment.
 pub const CHECK: &str = "__check";
 
-/// Runs scripts on threads of this program, for where it can't start processes of itself, or for tests.
+/// Runs scripts on threads of this program, for tests or where it can't start processes of itself.
 ///
-/// What that gives up is recorded (`worker_started`): a script that overflows its stack or uses up all memory ends the whole
-/// program, nothing but the engine keeps it from files and the network, and it can't be killed, only asked to stop.
+/// The lost protections are recorded (`worker_started`). A script that overflows its stack or uses up all memory ends the whole
+/// program. Only the engine keeps it from files and the network, and it can't be killed, only asked to stop.
 pub const THREAD: Isolation = Isolation::Thread(guest::on_thread);
 
-/// A verifier reads the tree and the record, and nothing else; it writes nothing.
+/// Confines a verifier, which reads the tree and the record only, and writes nothing.
 fn confine(request: &Request) {
-    // What the kernel lacks is no reason to stop: the verifier's own code writes nothing either way.
+    // Missing features of the kernel are no reason to stop: the verifier's own code writes nothing either way.
     let _ = lockdown::read_only(&request.readable());
 }
 
-/// Becomes what the first argument names, if that is a hidden subcommand; a program that embeds nrv calls it first in its
+/// Runs the hidden subcommand that the first argument names, if it is one. A program that embeds nrv calls it first in its
 /// `main`, before it starts threads or opens files.
 ///
-/// None: this is an ordinary start. A program with adapters of its own calls [`main_if_requested_with`].
+/// None on an ordinary start. A program with adapters of its own calls [`main_if_requested_with`].
 pub fn main_if_requested() -> Option<ExitCode> {
     main_if_requested_with(&Adapters::default())
 }

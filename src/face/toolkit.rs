@@ -1,6 +1,6 @@
 //! Diffs from Rust, without a script: every application is a run of its own, under the workspace's policy and in its record.
 //!
-//! The program's own call is the decision: no confirmation is asked for, and nothing but the gates stands in its way.
+//! The program's own call is the decision: no confirmation is asked for, and only the gates can stop it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,33 +20,33 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// Why nothing was applied.
+/// The error of applying; nothing was applied.
 pub type ApplyError = Error;
 
-/// Why a text is no plan.
+/// The error of a text that is no plan.
 pub type PlanError = Error;
 
 /// A command, run without a shell.
 pub type CommandOptions = Run;
 
-/// Why no command was run.
+/// The error of running commands.
 pub type ExecError = Error;
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ExecOutcome {
-    /// Why it could not be run; the other fields are empty then.
+    /// The error if it could not be run; the other fields are empty then.
     #[serde(default)]
     pub error: Option<Error>,
     /// The exit code, if it exited.
     pub status: Option<i32>,
     /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// What it wrote to stdout, as text; of long output the head and the tail.
+    /// Its output on stdout, as text; long output is cut to its head and tail.
     pub stdout: String,
-    /// What it wrote to stderr, in the same way.
+    /// Its output on stderr, in the same way.
     pub stderr: String,
-    /// True if not all of its output is there.
+    /// True if its output was cut.
     pub truncated: bool,
     /// True if it ran into its time limit.
     pub timed_out: bool,
@@ -66,7 +66,7 @@ pub struct ExecOutcome {
 pub struct ScaffoldDiff {
     /// The file, relative to the workspace.
     pub path: PathBuf,
-    /// The SHA-256 hash of the file when this diff's turn comes. With it the hunks apply exactly where they say.
+    /// The SHA-256 hash of the file before this diff. With it the hunks apply exactly at their line numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// The diff; its headers name the file.
@@ -82,18 +82,18 @@ pub struct ApplyPlan {
     pub diffs: Vec<ScaffoldDiff>,
 }
 
-/// A plan as a model writes it: diffs, and what is to be run once they are applied.
+/// A plan as a model writes it: diffs, and commands to run after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaffoldPlan {
     /// The diffs.
     pub diffs: Vec<ScaffoldDiff>,
-    /// What is to be done then.
+    /// The steps after the diffs.
     #[serde(default, deserialize_with = "or_default")]
     pub post: ScaffoldPost,
 }
 
-/// What is to be done when a plan is applied.
+/// The steps after a plan is applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaffoldPost {
@@ -102,7 +102,7 @@ pub struct ScaffoldPost {
     pub commands: Vec<ScaffoldCommand>,
 }
 
-/// A command of a plan. What else a command may say, such as what it may write, is not a model's to say.
+/// A command of a plan. The other fields of commands, such as the globs that they may write, are not a model's to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaffoldCommand {
@@ -111,7 +111,7 @@ pub struct ScaffoldCommand {
     /// Its arguments.
     #[serde(default, deserialize_with = "or_default")]
     pub args: Vec<String>,
-    /// How long it may take, in milliseconds; none: as long as the policy says.
+    /// Its time limit in milliseconds; none for the limit of the policy.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
 }
@@ -123,7 +123,7 @@ impl From<ScaffoldCommand> for CommandOptions {
     }
 }
 
-/// Servers that enforce a schema write null for what is left out.
+/// Reads null as the default: servers that enforce a schema write it for a missing field.
 fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,
@@ -135,8 +135,8 @@ where
 /// Parses a plan of the program's own type, [`ScaffoldPlan`] or [`ApplyPlan`] for instance: JSON and nothing else, no fenced
 /// block.
 ///
-/// What is not JSON is `model_failed` of the kind `malformed_json`. What is no such plan is of the kind `schema`, with
-/// `details.violations`: the JSON Pointer, what is wrong there, and the offending value.
+/// Text that is not JSON is `model_failed` of the kind `malformed_json`. JSON that is no such plan is of the kind `schema`, with
+/// `details.violations`: the JSON Pointer, the error there, and the offending value.
 pub fn parse_plan<T: DeserializeOwned>(json: &str) -> Result<T, PlanError> {
     parse_as(json, Fence::Refused)
 }
@@ -165,18 +165,18 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
-    /// Applies to a workspace under the policy of its `nrv.toml`.
+    /// Makes a toolkit for a workspace under the policy of its `nrv.toml`.
     pub fn new(workspace: &Workspace) -> Result<Self, ApplyError> {
         let workspace = Workspace::open(workspace.root())?;
         Context::new(workspace, Options::default()).map(Toolkit::with_context)
     }
 
-    /// Applies within a context of the program's own.
+    /// Makes a toolkit with a context of the program's own.
     pub fn with_context(context: Context) -> Self {
         Toolkit { context }
     }
 
-    /// Applies a plan; an outcome for each diff, in their order.
+    /// Applies a plan; returns an outcome for each diff, in their order.
     pub fn apply_plan(&self, plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
         let plan = serde_json::to_value(plan).map_err(|error| {
             Error::new(Code::InvalidPath, format!("a path of the plan can't be used: {error}"))
@@ -186,7 +186,7 @@ impl Toolkit {
         self.run("apply a plan", strategy, Call::ApplyPlan { plan, strategy: written, strict: false })
     }
 
-    /// Applies a patch of one or several files; an outcome for each file, in the patch's order.
+    /// Applies a patch of one or several files; returns an outcome for each file, in the patch's order.
     pub fn apply_patch(&self, patch: &[u8], options: &ApplyOptions<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
         let ApplyOptions { strategy, strict, recount, reverse, strip } = *options;
         let patches = vec![NamedPatch { name: "the patch".to_owned(), diff: Blob::new(patch.to_vec()) }];
@@ -198,10 +198,10 @@ impl Toolkit {
         )
     }
 
-    /// Runs all commands, one after the other, and tells of each. What the policy does not allow is an error, and so is whatever
-    /// else ends a run; a command that failed or can't be run is an outcome.
+    /// Runs all commands, one after the other, and reports each. A command that the policy does not allow is an error, as is any
+    /// other end of the run; a command that failed or can't be run is an outcome.
     ///
-    /// What they change below their `writes` stays, unless there is an error.
+    /// Their changes below their `writes` stay, unless there is an error.
     pub fn verify(&self, commands: &[CommandOptions]) -> Result<Vec<ExecOutcome>, ExecError> {
         let request = Request::program(&self.context, "verify");
         let mut host = Host::start(&self.context, request, &mut Silent)?;
@@ -254,7 +254,7 @@ pub fn apply_plan(plan: &ApplyPlan, strategy: ApplyStrategy<'_>) -> Result<Vec<A
     Toolkit::new(&Workspace::open(Path::new("."))?)?.apply_plan(plan, strategy)
 }
 
-/// The strategy of the call: a dry run proposes what would be written, so that its patch shows it.
+/// The strategy of the call: a dry run proposes its changes, so that its patch shows them.
 fn written(strategy: ApplyStrategy<'_>) -> Strategy {
     match strategy {
         ApplyStrategy::DryRun => Strategy::Write,

@@ -1,4 +1,4 @@
-//! Notes beside lines, as code hosts take them: GitHub's workflow commands, GitLab's code quality, SARIF.
+//! Notes on lines in the formats of code hosts: GitHub's workflow commands, GitLab's code quality, SARIF.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::{
     face::report::{Annotation, Level, Report, annotations},
 };
 
-/// Who reads the notes.
+/// The format of the notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
     /// Workflow commands of GitHub Actions, one a line
@@ -47,13 +47,13 @@ fn github(note: &Annotation) -> String {
     format!("::{command} {}title={title}::{}\n", place.unwrap_or_default(), escaped(&note.message, false))
 }
 
-/// What a workflow command may not contain as it is.
+/// Escapes the characters that a workflow command may not contain.
 fn escaped(text: &str, property: bool) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     if property { text.replace(':', "%3A").replace(',', "%2C") } else { text }
 }
 
-/// Notes without a file have no place in that form. What is the same in two runs has the same fingerprint.
+/// Leaves out notes without a file, which the format can't hold. Equal notes of two runs have the same fingerprint.
 fn gitlab(notes: &[Annotation]) -> Value {
     let mut seen = BTreeSet::new();
     let entry = |note: &Annotation| {

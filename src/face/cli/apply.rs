@@ -1,4 +1,4 @@
-//! `nrv apply`: plans and patches, told apart by what is in them, as one change.
+//! `nrv apply`: plans and patches, told apart by their content, as one change.
 
 use std::fmt::Write;
 
@@ -24,10 +24,10 @@ use crate::{
     service::apply::{ApplyOutcome, ApplyStatus},
 };
 
-/// What editors of some systems begin a text with.
+/// The mark with which some editors begin a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What the files hold that are to be applied.
+/// The content of the files to apply.
 enum Work {
     /// A plan of `nrv plan`.
     Planned(Box<Plan>),
@@ -62,7 +62,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
-/// Reads the files and tells what they are.
+/// Reads the files and determines their kind.
 fn read(here: &Here, arguments: &ApplyArguments, out: &mut Output) -> Result<(Vec<Input>, Work), Error> {
     let (mut inputs, mut patches) = (Vec::new(), Vec::new());
     for file in &arguments.files {
@@ -99,7 +99,7 @@ fn plan(name: &str, text: &[u8]) -> Result<Work, Error> {
         .hint("a plan is what `nrv plan` writes, or `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}]}`"))
 }
 
-/// Refuses options that mean nothing for what is to be applied.
+/// Refuses options that have no meaning for the kind of the files.
 fn check(work: &Work, arguments: &ApplyArguments) -> Result<(), Error> {
     let of_patches =
         [("--recount", arguments.recount), ("--reverse", arguments.reverse), ("--strip", arguments.strip.is_some())];
@@ -133,7 +133,7 @@ fn call(work: Work, arguments: &ApplyArguments) -> Call {
     }
 }
 
-/// A line for each file to stdout, what is to be known of it to stderr.
+/// Writes a line for each file to stdout, and notes on it to stderr.
 pub(super) fn tell(result: &Value, out: &mut Output) {
     if out.is_json() {
         return;
@@ -148,7 +148,7 @@ pub(super) fn tell(result: &Value, out: &mut Output) {
     }
 }
 
-/// `M path  +3 −1`, as git's letters have it; `=` is a file that is as it should be already.
+/// `M path  +3 −1`, with git's letters; `=` is a file that needs no change.
 fn line(outcome: &ApplyOutcome) -> String {
     let letter = match (outcome.status, &outcome.from) {
         (ApplyStatus::Noop, _) => "=",

@@ -1,4 +1,4 @@
-//! `nrv approve`: what may run where only approved scripts run. A person reads what a script may do before it is written down.
+//! `nrv approve`: approves scripts for locked runs. A person reads the permissions of a script before they are pinned.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -33,21 +33,21 @@ use crate::{
 
 Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
 pub(super) struct ApproveArguments {
-    /// Scripts to approve, none to pin what policies start; with --check those to look at, else all that are approved
+    /// Scripts to approve, or none to pin the permissions of policies; with --check, scripts to check [default: all approved ones]
     pub(super) scripts: Vec<PathBuf>,
-    /// Write nothing; fail if a script is not what was approved
+    /// Write nothing; fail if a script differs from its approval
     #[arg(long, conflicts_with_all = ["grant", "no_grants", "remove", "yes"])]
     pub(super) check: bool,
     /// Grant a confirmation of these scripts: its label, its kind (gate.confirm, dta.apply, gates), or `*` for all but those of gates
     #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
     pub(super) grant: Vec<String>,
-    /// Take back what was granted to these scripts before
+    /// Revoke the grants of these scripts
     #[arg(long, conflicts_with = "remove")]
     pub(super) no_grants: bool,
-    /// Take the approval of these scripts back
+    /// Revoke the approval of these scripts
     #[arg(long)]
     pub(super) remove: bool,
-    /// Show what would be approved, write nothing
+    /// Show the approval, write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Do not ask
@@ -56,7 +56,7 @@ pub(super) struct ApproveArguments {
 }
 
 impl ApproveArguments {
-    /// True if something is asked for that needs a script.
+    /// True if an option needs a script.
     fn takes_scripts(&self) -> bool {
         self.remove || self.no_grants || !self.grant.is_empty()
     }
@@ -107,7 +107,7 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
     Ok(0)
 }
 
-/// Pins the scripts, and tells of each what it may do and what is new.
+/// Pins the scripts, and shows the permissions of each and their changes.
 fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Output) -> Result<Vec<Value>, Error> {
     let mut rows = Vec::new();
     for script in &arguments.scripts {
@@ -142,7 +142,7 @@ fn told_trust(before: &Lock, after: &Lock) -> String {
     text
 }
 
-/// What a person reads before they approve.
+/// The text that a person reads before they approve.
 fn told(loaded: &Loaded, standing: &Standing, pin: &Pin, known: &[String]) -> String {
     let mut text = format!("{}\n", escape(&loaded.main));
     if let Some(line) = loaded.doc.as_deref().and_then(|doc| doc.lines().next()) {
@@ -191,7 +191,7 @@ fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<
     Ok(rows)
 }
 
-/// Asks whoever is there, and writes the file.
+/// Asks for confirmation, and writes the file.
 fn write(
     here: &Here,
     arguments: &ApproveArguments,
@@ -225,7 +225,7 @@ fn write(
     host::set_up(workspace, &proposed)
 }
 
-/// Fails if a script is not what was approved, and names all that differs.
+/// Fails if a script differs from its approval, and names all differences.
 fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<u8, Error> {
     let context = &here.context;
     let text = approval::text(context)?;
@@ -283,7 +283,7 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     Err(last)
 }
 
-/// The errors of policies that may do something else than the lock says.
+/// The errors of policies whose permissions differ from the lock.
 fn unpinned(lock: &Lock, here: &Here) -> Result<Vec<Error>, Error> {
     let entrusted = approval::entrusted(&here.context)?;
     let refusal = |(file, now): (&String, &PinnedTrust)| {

@@ -24,7 +24,7 @@ use super::{
 /// The largest integer up to which JSON numbers are exact everywhere, 2^53.
 pub(super) const LARGEST_SEED: u64 = 1 << 53;
 
-/// What a run may be at.
+/// The states of a run.
 const STATES: [&str; 7] = ["running", "done", "failed", "cancelled", "suspended", "undo_refused", "interrupted"];
 
 /// Run plan → apply → verify workflows that can be trusted
@@ -51,7 +51,7 @@ pub(super) struct Cli {
 }
 
 impl Cli {
-    /// For whom stdout is.
+    /// The mode of stdout.
     pub(super) fn mode(&self) -> Mode {
         let events = match &self.command {
             Command::Run(arguments) => arguments.script.events,
@@ -107,7 +107,7 @@ pub(super) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,
-    /// Log more to stderr; repeat for still more
+    /// Log more to stderr; repeat for even more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(super) verbose: u8,
 }
@@ -123,22 +123,22 @@ pub(super) enum Color {
     Never,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run a workflow
     Run(RunArguments),
-    /// Write what a workflow would do to a file, to be reviewed and applied
+    /// Write the changes of a workflow to a plan file, for review and `nrv apply`
     Plan(PlanArguments),
-    /// Apply a plan or patches: all of it or nothing
+    /// Apply a plan or patches, all or nothing
     Apply(ApplyArguments),
-    /// Run the cases of scripts: what they make of an input, twice, back again, and always the same
+    /// Run script tests: output, idempotence, rollback, determinism
     Test(TestArguments),
-    /// Say that what nrv.toml starts may be started
+    /// Trust the programs and requests of nrv.toml
     Trust(TrustArguments),
-    /// Pin scripts, what they import and what they may do, in nrv.lock
+    /// Pin scripts, their imports and permissions in nrv.lock
     Approve(ApproveArguments),
-    /// Say what is wrong with scripts; nothing of them runs
+    /// Check scripts for errors without running them
     Check(CheckArguments),
     /// List the workflows of this repository
     #[command(after_help = "Example:\n  nrv scripts --json")]
@@ -153,19 +153,19 @@ pub(super) enum Command {
     },
     /// Judge commands, tools and edits as runs are judged
     Gate(GateArguments),
-    /// Look at the providers of language models
+    /// Show and probe the providers of language models
     Llm(LlmArguments),
-    /// Look at the records of runs
+    /// List, show and export the records of runs
     #[command(after_help = "Example:\n  nrv runs show last")]
     Runs {
         #[command(subcommand)]
         command: Runs,
     },
-    /// Go on with a run that waits or whose process died; nothing is done twice
+    /// Resume a run that waits or whose process died; nothing is done twice
     Resume(ResumeArguments),
-    /// Do a run again from its record alone, and say where the two part
+    /// Replay a run from its record alone, and report differences
     Replay(ReplayArguments),
-    /// Look again whether what a run committed to holds, now
+    /// Check the commitments and verifiers of a run against the present tree
     #[command(after_help = "Example:\n  nrv verify last")]
     Verify {
         /// Run, or `last`
@@ -173,29 +173,29 @@ pub(super) enum Command {
     },
     /// Undo a run exactly, or refuse and name the files that changed since
     Rollback(RollbackArguments),
-    /// Finish or undo what a crash left; every command that writes does it first
+    /// Finish or undo a change that a crash interrupted; every command that writes does this first
     #[command(after_help = "Example:\n  nrv recover")]
     Recover {
         /// Change nothing; fail with exit code 5 if a run died and is not recovered
         #[arg(long)]
         check: bool,
     },
-    /// Install, look at or remove a hook of git that keeps a half-changed tree from being committed
+    /// Install, show or remove a git hook that keeps a half-changed tree from being committed
     Hooks {
         #[command(subcommand)]
         command: Hooks,
     },
-    /// Write a policy, a first script and a line of .gitignore; replaces nothing
+    /// Write a policy, a first script and a line of .gitignore; replace nothing
     #[command(after_help = "Example:\n  nrv init --dry-run")]
     Init {
-        /// Show what would be written
+        /// Show the files, write nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Check what nrv needs here, and say what to do about what is missing
+    /// Check the requirements of nrv, and advise on missing ones
     #[command(after_help = "Example:\n  nrv doctor")]
     Doctor,
-    /// Show what scripts can use: calls of the host, the standard library, the language
+    /// Show the reference for scripts: calls of the host, the standard library, the language
     Docs(DocsArguments),
     /// Write definition files for editors
     Definitions(DefinitionsArguments),
@@ -214,10 +214,10 @@ pub(super) enum Command {
     },
 }
 
-/// What commands that change files take.
+/// Options of commands that change files.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(super) struct Mutation {
-    /// Propose and verify, write nothing but the record
+    /// Propose and verify; write only the record
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Answer the confirmations that the policy lets a flag answer
@@ -261,7 +261,7 @@ pub(super) struct RunArguments {
 pub(super) struct PlanArguments {
     #[command(flatten)]
     pub(super) script: ScriptArguments,
-    /// File to write the plan to, `-` for stdout; one that exists is replaced
+    /// File to write the plan to, `-` for stdout; replace an existing one
     #[arg(short, long, value_name = "FILE", required_unless_present = "help")]
     pub(super) output: Option<PathBuf>,
     /// Exit with 8 if something would change
@@ -278,21 +278,21 @@ pub(super) struct PlanArguments {
 
 A FILE is a plan of `nrv plan`, a plan {\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}]}, or a patch.")]
 pub(super) struct ApplyArguments {
-    /// Plan or patches, `-` for stdin; patches are applied in their order, as one change
+    /// Plan, or patches to apply in their order as one change; `-` for stdin
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) mutation: Mutation,
-    /// Keep each file as it was beside the new one, under its name with this at the end
+    /// Keep the old version of each file beside the new one, with this suffix
     #[arg(long, value_name = "SUFFIX")]
     pub(super) backup: Option<String>,
-    /// Take each hunk only where it says, and nothing but diffs in a patch
+    /// Apply each hunk only at its line number, and refuse text around the diffs
     #[arg(long)]
     pub(super) strict: bool,
-    /// Count the lines of hunks, whatever their headers say
+    /// Count the lines of hunks, and ignore the counts in their headers
     #[arg(long)]
     pub(super) recount: bool,
-    /// Take patches back, the last one first
+    /// Apply patches in reverse, the last one first
     #[arg(short = 'R', long)]
     pub(super) reverse: bool,
     /// Leading folders that are not part of a patch's paths [default: a/ and b/ where both sides have them]
@@ -303,7 +303,7 @@ pub(super) struct ApplyArguments {
     pub(super) events: bool,
 }
 
-/// A script, and what is said of a run of it.
+/// A script, and the options of its run.
 #[derive(Debug, Args)]
 pub(super) struct ScriptArguments {
     /// Script to run
@@ -315,24 +315,24 @@ pub(super) struct ScriptArguments {
     /// JSON file with arguments of the script, `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub(super) args: Option<PathBuf>,
-    /// Seed of everything that the run chooses by chance
+    /// Seed of the run's random choices
     ///
-    /// Larger ones would not survive JSON, in which a run's record is kept.
+    /// A larger seed would not survive JSON, the format of a run's record.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
     pub(super) seed: u64,
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
-    /// Run only what `nrv approve` approved, as it was approved; block where gates would ask, and apply diffs exactly where they say
+    /// Run only an approved script, as it was approved; block where gates would ask, and apply diffs only at their line numbers
     #[arg(long)]
     pub(super) locked: bool,
-    /// Let nothing but approved adapters change the files that they are for
+    /// Let only approved adapters change the files that they own
     #[arg(long)]
     pub(super) strict_tools: bool,
-    /// Record what language models reply, one JSON file a request
+    /// Record the replies of language models, one JSON file a request
     #[arg(long, value_name = "DIR", conflicts_with = "replay_llm")]
     pub(super) record_llm: Option<PathBuf>,
-    /// Answer requests to language models from recorded replies alone
+    /// Answer requests to language models from recorded replies only
     #[arg(long, value_name = "DIR")]
     pub(super) replay_llm: Option<PathBuf>,
     /// Print the script's help, or this help without a script
@@ -343,20 +343,20 @@ pub(super) struct ScriptArguments {
 /// Commands of `nrv hooks`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Hooks {
-    /// Write `.git/hooks/pre-commit`, which stops a commit while a run that died is not recovered
+    /// Write `.git/hooks/pre-commit`, which stops commits until a run that died is recovered
     #[command(after_help = "Example:\n  nrv hooks install --dry-run")]
     Install {
-        /// Show what would be written
+        /// Show the files, write nothing
         #[arg(long)]
         dry_run: bool,
         /// Write it without asking
         #[arg(long)]
         yes: bool,
     },
-    /// Say if `.git/hooks/pre-commit` is there, and whose it is
+    /// Show if `.git/hooks/pre-commit` exists and is nrv's own
     #[command(after_help = "Example:\n  nrv hooks status")]
     Status,
-    /// Remove `.git/hooks/pre-commit` if it is nrv's own, to the byte
+    /// Remove `.git/hooks/pre-commit` if it is exactly nrv's own
     #[command(after_help = "Example:\n  nrv hooks remove")]
     Remove {
         /// Remove it without asking
@@ -379,7 +379,7 @@ pub(super) enum Dta {
     },
     /// Run an adapter
     Run(DtaRunArguments),
-    /// Run the verifiers of a run again, against the tree as it is now
+    /// Run the verifiers of a run again, against the present tree
     #[command(after_help = "Example:\n  nrv dta verify last")]
     Verify {
         /// Run, or `last`
@@ -428,57 +428,57 @@ pub(super) enum Runs {
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
     },
-    /// Say what runs came to: rules that were broken, size and fate of changes, metrics
+    /// Show statistics of runs: violations, size and fate of changes, metrics
     #[command(after_help = "Example:\n  nrv runs stats --since 30")]
     Stats {
         /// Only runs of the last DAYS days
         #[arg(long, value_name = "DAYS")]
         since: Option<u64>,
-        /// Write the change of the policy that the violations ask for, as a diff of `nrv.toml`
+        /// Write a change of the policy that the violations suggest, as a diff of `nrv.toml`
         #[arg(long)]
         suggest: bool,
     },
-    /// Show what a run did
+    /// Show a run
     #[command(after_help = "Example:\n  nrv runs show last --canonical")]
     Show {
         /// Run, or `last`
         run: String,
-        /// Write what is compared between runs: by position, without times, run id and hashes of the chain
+        /// Write the form for comparing runs: by position, without times, run id and hashes of the chain
         #[arg(long)]
         canonical: bool,
     },
-    /// Tell what a run was asked, decided, changed, verified and spent, as text or as a page
+    /// Report the requests, decisions, changes, checks and costs of a run, as text or as a page
     Report(super::report::Arguments),
-    /// Check that a record is what was written
+    /// Verify that a record is unchanged
     #[command(after_help = "Example:\n  nrv runs verify last")]
     Verify {
         /// Run, or `last`
         run: String,
     },
-    /// Write a run's record to one file, with the head that says where it ends
+    /// Write a run's record to one file, with the head that marks its end
     #[command(after_help = "Example:\n  nrv runs export last -o run.nrv-run --with-contents")]
     Export {
         /// Run, or `last`
         run: String,
-        /// File to write, never one that exists [default: RUN.nrv-run]
+        /// File to write; it must not exist [default: RUN.nrv-run]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Take along what files held before and after: without it the run can be verified, not rolled back
+        /// Include the contents of files before and after, which a rollback needs
         #[arg(long)]
         with_contents: bool,
     },
-    /// Write what a run did as an in-toto statement in a DSSE envelope, signed by an SSH key
+    /// Write an in-toto statement about a run in a DSSE envelope, signed by an SSH key
     Attest(AttestArguments),
-    /// Take in a record that `nrv runs export` wrote, if it is what was written
+    /// Import a record that `nrv runs export` wrote, after verifying it
     #[command(after_help = "Example:\n  nrv runs import run.nrv-run")]
     Import {
         /// File to read, `-` for stdin
         file: PathBuf,
     },
-    /// Remove the records of old runs, as `[retention]` in the policy says
+    /// Remove the records of old runs, by `[retention]` in the policy
     #[command(after_help = "Example:\n  nrv runs gc --dry-run")]
     Gc {
-        /// Show what would be removed
+        /// List the runs to remove, remove nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -493,22 +493,22 @@ pub(super) enum Runs {
 pub(super) struct ResumeArguments {
     /// Run, or `last`
     pub(super) run: String,
-    /// Grant what it waits for
+    /// Grant the confirmation that it waits for
     #[arg(long, value_name = "GATE", conflicts_with = "reject")]
     pub(super) approve: Option<String>,
-    /// Refuse what it waits for, and undo the run
+    /// Refuse the confirmation that it waits for, and undo the run
     #[arg(long, value_name = "GATE")]
     pub(super) reject: Option<String>,
-    /// Who decides [default: the user's name]
+    /// Name of the person who decides [default: the user's name]
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
-    /// Why
+    /// Reason of the decision
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
-    /// With --approve, of a call of which nobody knows whether it took effect: take it as made, with this reply
+    /// With --approve, for a call whose effect is unknown: take it as made, with this reply
     #[arg(long, value_name = "JSON", requires = "approve")]
     pub(super) reply: Option<String>,
-    /// Go on with what the run has read, although it is otherwise now
+    /// Go on although files that the run has read have changed since
     #[arg(long)]
     pub(super) accept_stale_reads: bool,
     /// Answer the confirmations that the policy lets a flag answer
@@ -530,10 +530,10 @@ Neither the tree nor the network is looked at, and nothing is written.")]
 pub(super) struct ReplayArguments {
     /// Run, or `last`
     pub(super) run: String,
-    /// Script to execute in place of the one that ran
+    /// Script to run in place of the recorded one
     #[arg(long, value_name = "SCRIPT")]
     pub(super) against: Option<PathBuf>,
-    /// Policy to judge by in place of the recorded one, `-` for stdin: tells every decision that would be another one
+    /// Policy to judge by in place of the recorded one, `-` for stdin; report each decision that differs
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 }
@@ -544,10 +544,10 @@ pub(super) struct ReplayArguments {
 pub(super) struct RollbackArguments {
     /// Run, or `last`
     pub(super) run: String,
-    /// Leave files alone that changed since, and bring back the others
+    /// Restore only files that have not changed since
     #[arg(long)]
     pub(super) keep_later: bool,
-    /// Say what would be brought back, write nothing but the record
+    /// Show the files to restore; write only the record
     #[arg(long)]
     pub(super) dry_run: bool,
 }

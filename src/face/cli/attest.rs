@@ -1,4 +1,4 @@
-//! `nrv runs attest`: what a run did, signed, for systems that know nothing of nrv.
+//! `nrv runs attest`: a signed statement about a run, for systems without nrv.
 
 use std::{
     collections::BTreeMap,
@@ -23,16 +23,16 @@ use crate::{
     },
 };
 
-/// What a signature of an attestation is for, so that one for something else does not count.
+/// The namespace of an attestation's signature; a signature made for another purpose does not verify.
 const NAMESPACE: &str = "nrv-attest";
 
-/// How long somebody may take to unlock a key or touch a token.
+/// The time that a person has to unlock a key or touch a token, in milliseconds.
 const PATIENCE_MS: u64 = 120_000;
 
 /// The longest signature that is read.
 const MAX_SIGNATURE: usize = 1 << 16;
 
-/// What `ssh-keygen` needs of the environment to reach an agent and to ask for a passphrase.
+/// The variables that `ssh-keygen` needs to reach an agent and to ask for a passphrase.
 const ENVIRONMENT: &[&str] =
     &["PATH", "HOME", "SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "TERM"];
 
@@ -48,13 +48,13 @@ pub(super) struct AttestArguments {
     /// SSH key to sign with, as `ssh-keygen -Y sign -f` takes it
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// File to write, `-` for stdout; one that exists is replaced [default: -]
+    /// File to write, `-` for stdout; replace an existing one [default: -]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Look whether an attestation is signed by --signer, whose key stands in .nrv/allowed_signers
+    /// Verify that --signer, whose key is in .nrv/allowed_signers, signed an attestation
     #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "key", "output"], requires = "signer")]
     verify: Option<PathBuf>,
-    /// Who has to have signed it
+    /// Expected signer of the attestation
     #[arg(long, value_name = "NAME", requires = "verify")]
     signer: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `nrv check`: what is wrong with scripts, found without running them.
+//! `nrv check`: finds errors in scripts without running them.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
     } else {
         tell(&all, out);
     }
-    // What keeps a script from running at all says more than a permission.
+    // An error that keeps a script from running comes before a missing permission.
     Ok(all.iter().flat_map(|one| &one.errors).map(|error| error.code().exit_code()).min().unwrap_or(0))
 }
 
@@ -58,7 +58,7 @@ fn tell(all: &[Checked], out: &mut Output) {
         one.errors.iter().for_each(|error| out.explain(error));
         one.warnings.iter().for_each(|warning| out.warn_of(warning));
     }
-    // Of what can't be read nothing was checked.
+    // An unreadable script was not checked.
     let (read, unread): (Vec<&Checked>, Vec<&Checked>) = all.iter().partition(|one| !one.sources.is_empty());
     if !read.is_empty() {
         out.say(&summary(&read));
@@ -68,7 +68,7 @@ fn tell(all: &[Checked], out: &mut Output) {
     }
 }
 
-/// How much is wrong with scripts that were read.
+/// The number of errors and warnings in scripts that were read.
 fn summary(all: &[&Checked]) -> String {
     let count = |list: fn(&Checked) -> usize| all.iter().map(|one| list(one)).sum::<usize>();
     let (errors, warnings) = (count(|one| one.errors.len()), count(|one| one.warnings.len()));

@@ -1,4 +1,5 @@
-//! Services that build and test read commands in what a job prints. What nrv shows of scripts, commands, models and files is none.
+//! Protection against commands for CI services, which they read from a job's output. Text of scripts, commands, models and files
+//! must not be taken for one.
 
 use std::{borrow::Cow, io::IsTerminal, sync::OnceLock};
 
@@ -6,13 +7,13 @@ use anstream::adapter::strip_str;
 
 use crate::host::is_on;
 
-/// Variables that say that a service reads along.
+/// Variables that a CI service sets.
 const SERVICES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "TEAMCITY_VERSION", "TF_BUILD", "TRAVIS"];
 
-/// Words at the beginning of a line that a service takes for a command, whatever white space stands before them.
+/// Words at the beginning of a line that a service takes for a command, even after white space.
 const AT_START: &[&str] = &["::", "travis_fold:", "travis_time:"];
 
-/// True if a service reads along, as the environment says.
+/// True if the environment says that a service reads the output.
 fn reads_along() -> bool {
     static READS_ALONG: OnceLock<bool> = OnceLock::new();
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
@@ -21,17 +22,17 @@ fn reads_along() -> bool {
     *READS_ALONG.get_or_init(|| SERVICES.iter().any(is_set))
 }
 
-/// A text in which no service finds a command; the same text where none reads along.
+/// A text without commands for a service; the same text outside a service.
 pub(super) fn text(text: Cow<'_, str>) -> Cow<'_, str> {
     if holds_command(&text) && reads_along() { Cow::Owned(without_commands(&text)) } else { text }
 }
 
-/// JSON in which no service finds a command, and that means the same.
+/// The same JSON value without commands for a service.
 pub(super) fn json(text: String) -> String {
     if text.contains("##") && reads_along() { text.replace("##", "\\u0023\\u0023") } else { text }
 }
 
-/// Bytes as [`text`] has them, unless stdout is a file, which no service reads.
+/// Bytes in the form of [`text`], unless stdout is a file, which no service reads.
 pub(super) fn bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     let is_file = || {
         rustix::fs::fstat(std::io::stdout())
@@ -47,7 +48,7 @@ pub(super) fn bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Bytes that are no UTF-8: their stretches that are, one by one.
+/// Escapes the UTF-8 parts of bytes that are not UTF-8 as a whole.
 fn lossless(bytes: &[u8]) -> Cow<'_, [u8]> {
     let chunks = bytes.utf8_chunks().flat_map(|chunk| {
         let plain = text(Cow::Borrowed(chunk.valid())).into_owned().into_bytes();
@@ -60,11 +61,11 @@ fn holds_command(text: &str) -> bool {
     text.contains("##") || AT_START.iter().any(|word| text.contains(word)) || text.contains("\u{1b}[0Ksection_")
 }
 
-/// Takes from every line that could be a command the form of one: `│` stands before it, and `##` is parted.
+/// Breaks the form of each line that could be a command: `│` is put before it, and a space after `##`.
 fn without_commands(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive(['\n', '\r']) {
-        // Colours are taken out later, where nobody sees them.
+        // Colours are removed later where there is no terminal.
         let plain = strip_str(line).to_string();
         let bare = plain.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
         if AT_START.iter().any(|word| bare.starts_with(word)) {

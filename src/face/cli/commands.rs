@@ -1,21 +1,21 @@
-//! What `nrv doctor` says of the rules on commands: how many there are, and which of them allow more than they seem to.
+//! The check of `nrv doctor` on command rules: their number, and those that allow more than they seem to.
 
 use crate::{
     service::gate::destructive::runs_what_follows,
     system::policy::{AllowedCommand, Policy},
 };
 
-/// What to do about rules that allow everything.
+/// The advice on rules that allow everything.
 pub(super) const ADVICE: &str =
     "name in `prefix` what the program is to start, as in [\"npx\", \"eslint\"], and in `exec.read` single folders";
 
-/// Combinations of words of one rule that are looked at.
+/// The most combinations of words of one rule that are tried.
 const MOST: usize = 1000;
 
-/// Folders that hold what no command needs.
+/// Folders that no command needs as a whole.
 const WIDE: &[&str] = &["/", "~", "~/", "~/.ssh"];
 
-/// What the rules allow, in words; an error if that is everything.
+/// The permissions of the rules as text; an error if they allow everything.
 pub(super) fn told(policy: &Policy) -> Result<String, String> {
     let exec = &policy.settings().exec;
     let open = exec.allow.iter().enumerate().filter_map(|(at, rule)| {
@@ -34,7 +34,7 @@ pub(super) fn told(policy: &Policy) -> Result<String, String> {
     }
 }
 
-/// The words of a rule that run whatever follows them.
+/// The words of a rule that allow any arguments after them.
 fn allowing(rule: &AllowedCommand) -> Option<Vec<String>> {
     let mut all = vec![Vec::new()];
     for either in &rule.prefix {

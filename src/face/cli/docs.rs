@@ -11,7 +11,7 @@ use crate::{
     script::{library::MODULES, reference::Reference},
 };
 
-/// What definitions are called where they can't be written.
+/// The name of definitions in errors about writing them.
 const WHAT: &str = "definition files";
 
 /// Arguments of `nrv docs`.
@@ -36,7 +36,7 @@ pub(super) struct DocsArguments {
 Files *.d.rhai are read by Rhai's language server, nrv.json is for all other editors. Beside scripts, those in std/ tell the server
 what an import of the standard library brings.")]
 pub(super) struct DefinitionsArguments {
-    /// Folder to write them to; it is made if it is not there, and files of an earlier version are replaced
+    /// Folder to write them to; create it if missing, and replace files of an earlier version
     #[arg(value_name = "DIR")]
     pub(super) folder: PathBuf,
 }

@@ -1,6 +1,6 @@
-//! `nrv doctor`: is everything here that nrv needs, what does it mean if not, and what is to be done.
+//! `nrv doctor`: checks the requirements of nrv, explains the missing ones, and advises.
 //!
-//! What can be found out is found out by the library; here it is judged and told.
+//! The library probes the system; this module judges and reports its findings.
 
 use std::{path::Path, sync::atomic::AtomicBool};
 
@@ -35,13 +35,13 @@ const LITTLE_SPACE: u64 = 1 << 30;
 /// Free bytes below which not even a record fits.
 const NO_SPACE: u64 = 16 << 20;
 
-/// The version of Landlock's interface that denies everything that nrv wants denied.
+/// The version of Landlock's interface that can deny every access that nrv denies.
 const COMPLETE_LANDLOCK: i32 = 6;
 
 /// Milliseconds that a command on trial may take.
 const TRIAL_MS: u64 = 30_000;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Level {
@@ -50,14 +50,14 @@ enum Level {
     Fail,
 }
 
-/// One thing that was looked at.
+/// One check and its finding.
 #[derive(Debug, Serialize)]
 struct Check {
     check: &'static str,
     level: Level,
-    /// What was found, and what it means.
+    /// The finding and its meaning.
     found: String,
-    /// What to do about it.
+    /// The advice on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -148,7 +148,7 @@ fn kernel(checks: &mut Vec<Check>) {
     });
 }
 
-/// What confines a command here is tried with everything but the command.
+/// Tries the confinement of commands with all of its parts but the command.
 fn sandbox(options: &Options, checks: &mut Vec<Check>) {
     let advice =
         "see `landlock`, `seccomp` and `user_namespaces` above; `[exec] sandbox = \"require\"` runs nothing then";
@@ -172,7 +172,7 @@ fn sandbox(options: &Options, checks: &mut Vec<Check>) {
     checks.extend(bounds);
 }
 
-/// By what the bounds of commands hold here.
+/// Reports the mechanism that bounds commands here.
 fn bounds(found: &Confinement) -> Check {
     let by = |bound, what: &str| match found.bounds.get(&bound) {
         Some(Hold::Group) => format!("{what} by a control group"),
@@ -185,13 +185,13 @@ fn bounds(found: &Confinement) -> Check {
     if found.bounds.get(&Bound::Memory) == Some(&Hold::Group) {
         return ok("bounds", format!("commands are bounded: {told}"));
     }
-    // Where more is missing than bounds it is told by `sandbox`.
+    // Without isolation, `sandbox` reports the missing parts.
     let why = if found.isolated { format!("; {}", found.missing.join("; ")) } else { String::new() };
     let advice = "run nrv where you may make control groups, as by `systemd-run --user --scope nrv …`";
     warn("bounds", format!("commands are bounded: {told}{why}"), advice)
 }
 
-/// The repository is read without any program; so are the limits of that.
+/// Checks the repository, which nrv reads without the git program, and reports unsupported features.
 fn git(root: &Path, options: &Options) -> Check {
     let outlook = match git::outlook(root, &options.environment_of_git()) {
         Err(error) => {
@@ -227,7 +227,7 @@ fn git(root: &Path, options: &Options) -> Check {
     warn("git", format!("{found}; {}", limits.join("; ")), advice)
 }
 
-/// Everything that belongs to the workspace; the limits of its scripts.
+/// Checks the parts of the workspace; returns the limits of its scripts.
 fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut Vec<Check>) -> Limits {
     checks.push(ok("workspace", format!("{}: {}", place.root.display(), place.reason)));
     let found = host::probe_workspace(&workspace);
@@ -261,7 +261,7 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
     }
 }
 
-/// A command changes files of this tree in a view of it, whoever they belong to.
+/// Checks that a command can change files of any owner in a view of this tree.
 fn view(context: &Context) -> Check {
     let nothing = Overlay::new();
     let advice = "run nrv as the owner of these files, or name folders that commands need in `[exec] scratch`";
@@ -306,7 +306,7 @@ fn view(context: &Context) -> Check {
     }
 }
 
-/// Trust in the policy; none if it starts nothing and sends nothing.
+/// Checks the trust in the policy; none if it starts no program and sends no request.
 fn trust(context: &Context) -> Option<Check> {
     let wanted = context.wanted(&context.policy)?;
     Some(match context.check_trust() {
@@ -319,7 +319,7 @@ fn trust(context: &Context) -> Option<Check> {
     })
 }
 
-/// What can be said of providers of language models without asking them.
+/// Checks the providers of language models without asking them.
 fn llm(context: &Context) -> Check {
     let listed = host::providers(context);
     let faults = listed.iter().filter_map(|one| one.fault.as_ref());

@@ -83,7 +83,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
-/// Answers requests on texts, one a line, until stdin ends. Nothing on disk is read or written.
+/// Answers requests about texts, one a line, until stdin ends. Nothing on disk is read or written.
 fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
     let adapter = here.adapters().find(name)?;
     let empty = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
@@ -107,7 +107,7 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
             .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))
             .and_then(|request| jsonl::answer(adapter, &ctx, &request));
         match answer {
-            // New contents of files are what is asked for.
+            // The answer holds new contents of files, which must stay exact.
             Ok(answer) => out.bytes(ci::json(exact_line(&answer)).as_bytes()),
             Err(error) => out.json_line(&json!({"id": id, "error": error})),
         }
@@ -130,7 +130,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
     if passed { Ok(0) } else { Ok(Code::VerificationFailed.exit_code()) }
 }
 
-/// What verifiers say now of what a run applied.
+/// Shows the present verdicts of verifiers on the changes of a run.
 pub(super) fn tell_steps(verified: &[host::Verified], out: &mut Output) {
     for step in verified {
         let word = if step.verifier.passed { "passed" } else { "failed" };

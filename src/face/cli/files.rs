@@ -1,4 +1,4 @@
-//! The files of a change before a person who is to say yes or no: what wants a look first, and the rest in numbers.
+//! The files of a change for a person who confirms it: the riskiest first, and the rest as counts.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// A file by its row in an error or a proposal, of which the path alone says something.
+    /// The file of a row in an error or a proposal, which may have nothing but a path.
     pub(super) fn of_row(row: &Value) -> Self {
         let number = |key: &str| row[key].as_u64().unwrap_or(0);
         let path = row["path"].as_str().unwrap_or_default().to_owned();
@@ -47,7 +47,7 @@ pub(super) fn of_patch(stats: &[Stat], patch: &[u8]) -> Vec<File> {
         .collect()
 }
 
-/// The first files as a table, with why they are the first, and how many others there are of each kind.
+/// The first files as a table with the reasons of their rank, and the number of others of each kind.
 pub(super) fn listed(mut files: Vec<File>, most: usize) -> String {
     diff::sort_by_risk(&mut files, |file| &file.marks);
     let shown = &files[..files.len().min(most)];
@@ -56,7 +56,7 @@ pub(super) fn listed(mut files: Vec<File>, most: usize) -> String {
     table.set_header(["file", "+", "-"].into_iter().chain(is_marked.then_some("")));
     for File { path, added, removed, marks } in shown {
         let words: Vec<&str> = marks.iter().map(|mark| mark.word()).collect();
-        // What is taken out later would move the columns.
+        // Removing secrets later would move the columns.
         let cells = [escape(&redact::text(path)), added.to_string(), removed.to_string()];
         table.add_row(cells.into_iter().chain(is_marked.then(|| words.join(", "))));
     }
@@ -65,7 +65,7 @@ pub(super) fn listed(mut files: Vec<File>, most: usize) -> String {
     format!("{}\n{}", trimmed(&table), more(&counts))
 }
 
-/// How many files are not shown, by kind; nothing if all are.
+/// The number of files that are not shown, by kind; nothing if all are.
 pub(super) fn more(counts: &[(String, u64)]) -> String {
     let n: u64 = counts.iter().map(|(_, n)| n).sum();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `nrv hooks`: a hook of git's that keeps a half-changed tree from being committed.
+//! `nrv hooks`: a git hook that keeps a half-changed tree from being committed.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn remove(here: &Here, yes: bool, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Asks whoever is there; without a yes it is an error.
+/// Asks for confirmation; without a yes it is an error.
 fn ask(here: &Here, label: String, patch: Vec<u8>, none: &str, out: &mut Output) -> Result<(), Error> {
     let question =
         Question { id: label.clone(), label, subject: Value::Null, files: Vec::new(), patch, may_all: false };

@@ -1,14 +1,14 @@
-//! An error about a patch as a person reads it: the hunk's header, the line that does not fit, and what is there instead.
+//! An error about a patch as a person reads it: the hunk's header, the line that does not fit, and the one in the file.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, renderer::DecorStyle};
 
 use super::redact;
 use crate::base::{error::Error, text::escape};
 
-/// How many places are listed at which the lines of a hunk are.
+/// The most places of a hunk's lines that are listed.
 const PLACES: usize = 10;
 
-/// Renders an error with the part of the patch that it is about; none if it does not say which line of the patch that is.
+/// Renders an error with the part of the patch that it is about; none if it names no line of the patch.
 pub(super) fn render(error: &Error, name: &str, patch: &[u8], color: bool) -> Option<String> {
     let first = usize::try_from(error.details().get("line")?.as_u64()?).ok()?;
     let hunk = hunk(patch, first.checked_sub(1)?);
@@ -38,7 +38,7 @@ pub(super) fn render(error: &Error, name: &str, patch: &[u8], color: bool) -> Op
     Some(text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
 }
 
-/// The lines from a hunk's header to its end, safe to be shown; of anything else its one line.
+/// The lines from a hunk's header to its end, escaped; of anything else its one line.
 fn hunk(patch: &[u8], first: usize) -> Vec<String> {
     let mut lines = patch.split(|byte| *byte == b'\n').skip(first).map(|line| {
         // A long line is cut, and a secret that is cut is not found any more.
@@ -50,7 +50,7 @@ fn hunk(patch: &[u8], first: usize) -> Vec<String> {
     header.into_iter().chain(body).collect()
 }
 
-/// Which line of a hunk's body is not what the file has.
+/// The index of the line in a hunk's body that differs from the file.
 fn differing(error: &Error, body: &[String]) -> Option<usize> {
     let expected = error.details().get("expected")?.as_str()?;
     let is_it =
@@ -58,9 +58,9 @@ fn differing(error: &Error, body: &[String]) -> Option<usize> {
     body.iter().position(is_it)
 }
 
-/// Where the lines are that the hunk is about, if that is anywhere.
+/// The places in the file with the lines of the hunk, if there are any.
 fn places(error: &Error) -> Option<String> {
-    // With a line that differs, the only place is the one that the message tells.
+    // With a line that differs, the message names the only place.
     if error.details().contains_key("found") {
         return None;
     }

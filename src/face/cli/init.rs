@@ -1,4 +1,4 @@
-//! `nrv init`: what a workspace begins with.
+//! `nrv init`: the first files of a workspace.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
     Ok(0)
 }
 
-/// Trusts the policy that was just written: whoever asked for it need not be asked again.
+/// Trusts the policy that was just written: the user asked for it and need not confirm it again.
 fn trust_own(place: &Place, proposed: &SetUp, out: &mut Output) -> Result<(), Error> {
     let changes = proposed.changes.changes().iter();
     let Some(made) =
@@ -73,7 +73,7 @@ fn trust_own(place: &Place, proposed: &SetUp, out: &mut Output) -> Result<(), Er
     Ok(())
 }
 
-/// What becomes of each file.
+/// The action on each file.
 fn rows(proposed: &SetUp) -> Vec<Value> {
     let written = proposed.changes.changes().iter().map(|change| {
         let action = if change.before.is_none() { "make" } else { "append" };
@@ -92,11 +92,11 @@ fn lines(proposed: &SetUp) -> String {
     rows(proposed).iter().map(line).collect()
 }
 
-/// The commands that come next; those that run the script only if it is there then.
+/// The next commands for the user; those that run the script only if it exists.
 fn next(workspace: &Workspace, proposed: &SetUp) -> Result<Vec<String>, Error> {
     let mut next = vec!["nrv doctor".to_owned()];
     let made = proposed.changes.changes().iter().any(|change| change.path.as_str() == FIRST_SCRIPT);
-    // What lies behind a link is not looked at.
+    // Links are not followed.
     let found = workspace.stat(&RepoPath::parse(FIRST_SCRIPT)?).ok().flatten();
     if made || found.is_some_and(|found| found.kind == Kind::File) {
         let run = format!("nrv run {FIRST_SCRIPT}");

@@ -1,4 +1,4 @@
-//! `nrv llm`: providers of language models, for who sets one up. No run is made and nothing is recorded.
+//! `nrv llm`: inspects and probes providers of language models. No run is made and nothing is recorded.
 
 use clap::{Args, Subcommand};
 
@@ -17,19 +17,19 @@ pub(super) struct LlmArguments {
 
 #[derive(Debug, Subcommand)]
 enum Llm {
-    /// Show the models of a provider and what they can do
+    /// Show the models of a provider and their capabilities
     #[command(after_help = "Example:\n  nrv llm capabilities local --json")]
     Capabilities {
         /// Provider [default: the one of requests that name none]
         name: Option<String>,
     },
-    /// Ask a provider what it can do, and say how long it took
+    /// Ask a provider for its models, and show the response time
     #[command(after_help = "Example:\n  nrv llm ping local")]
     Ping {
         /// Provider [default: the one of requests that name none]
         name: Option<String>,
     },
-    /// Send one small request, and say what became of it
+    /// Send one small request, and show the result
     #[command(after_help = "Example:\n  nrv llm probe local --model tiny")]
     Probe {
         /// Provider [default: the one of requests that name none]

@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
             let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             return ExitCode::from(match printed {
                 _ if !asked_for => Code::Usage.exit_code(),
-                // A closed pipe is no reason to say anything else.
+                // A closed pipe changes no exit code.
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Code::Io.exit_code(),
                 Ok(()) | Err(_) => 0,
             });
@@ -105,7 +105,7 @@ pub fn main() -> ExitCode {
     match out.take_failure() {
         Some(error) => {
             out.explain(&error);
-            // What went wrong before says more.
+            // An earlier error takes precedence.
             ExitCode::from(if code == 0 { error.code().exit_code() } else { code })
         }
         None => ExitCode::from(code),
@@ -113,9 +113,9 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
-    // Opened only by those who need a policy: others work where it is missing or can't be read.
+    // Opened only by commands that need a policy: others work where it is missing or can't be read.
     let here = || Here::open(cli);
-    // What died has to be recovered, and what was done to be seen, also where a policy can't be read.
+    // Recovery and the records of runs have to work even where a policy can't be read.
     let in_any_case = || match Here::open(cli) {
         Err(error) if error.code() == Code::InvalidPolicy => Here::without_policy(cli),
         here => here,
@@ -167,11 +167,11 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
     }
 }
 
-/// Where a command was started, and which folder it works on.
+/// The folder where a command was started, and the root of the workspace that it works on.
 struct Place {
     folder: PathBuf,
     root: PathBuf,
-    /// Why that one.
+    /// The reason for that root.
     reason: String,
 }
 
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// A place with its policy, and how runs are done there.
+/// A place with its policy, and the context of its runs.
 pub(crate) struct Here {
     place: Place,
     context: Context,
@@ -214,7 +214,7 @@ impl Here {
         Ok(here)
     }
 
-    /// For whom records say which policy is in force: the workspace's is not even read.
+    /// For commands whose policy comes from records: that of the workspace is not even read.
     fn without_policy(cli: &Cli) -> Result<Self, Error> {
         Here::with(cli, |workspace, options| Context::with_policy(workspace, Policy::default(), options))
     }
@@ -239,22 +239,22 @@ impl Here {
         Ok(Here { place, context, meter })
     }
 
-    /// True where nobody watches and nothing new is to be learned.
+    /// True in CI, where no person watches and nothing may be recorded.
     fn is_ci(&self) -> bool {
         self.context.options.is_ci()
     }
 
-    /// True if only approved scripts run, whether or not a flag says so.
+    /// True if only approved scripts run, even without a flag.
     fn is_locked(&self) -> bool {
         self.is_ci() && self.context.policy.settings().ci.locked
     }
 
-    /// True if recorded replies alone answer requests to language models.
+    /// True if only recorded replies answer requests to language models.
     fn replays_only(&self) -> bool {
         self.is_ci() && self.context.policy.settings().ci.cassettes == Cassettes::Replay
     }
 
-    /// The adapters that there are.
+    /// The available adapters.
     fn adapters(&self) -> &Adapters {
         &self.context.options.adapters
     }
@@ -294,7 +294,7 @@ impl Here {
     }
 }
 
-/// The same options, where a person has to trust what the policy starts.
+/// The same options, with the user's trust store: a person has to trust the programs and requests of the policy.
 fn with_trust(options: Options) -> Options {
     Options { trust: trust::of(&options), ..options }
 }
@@ -309,7 +309,7 @@ fn environment() -> BTreeMap<String, String> {
     let text = |text: OsString| text.into_string().ok();
     let variables = std::env::vars_os().filter_map(|(name, value)| {
         let name = text(name)?;
-        // It is set, whatever it holds.
+        // Its value does not matter.
         let value = if name == CI { value.to_string_lossy().into_owned() } else { text(value)? };
         Some((name, value))
     });
@@ -323,7 +323,7 @@ fn log_to_stderr(verbose: u8) {
         2 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
-    // A log that nobody can read must not end the process in the middle of its work.
+    // A closed stderr must not end the process in the middle of its work.
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| redact::Log).with_target(false);
     log.log_internal_errors(false).init();
 }

@@ -1,4 +1,4 @@
-//! Where words go: data to stdout, talk to stderr, colours only where they are wanted.
+//! The output of commands: data to stdout, messages to stderr, colours only where they are wanted.
 
 use std::{
     borrow::Cow,
@@ -25,24 +25,24 @@ use crate::{
     script::diagnostic,
 };
 
-/// For whom stdout is.
+/// The mode of stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs: one JSON document.
+    /// One JSON document for programs.
     Document,
-    /// For programs: events as JSON lines, what the command came to last.
+    /// Events as JSON lines for programs, the result last.
     Lines,
 }
 
-/// What a stream of events holds beside [`crate::host::Event`].
+/// The lines of a stream of events beside [`crate::host::Event`].
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Line<'a> {
-    /// Somebody is asked.
+    /// A question to a person.
     Question { question: &'a Question },
-    /// The last line if no run came to its end.
+    /// The last line if no run has ended.
     Error { error: &'a Error, exit_code: u8 },
 }
 
@@ -79,12 +79,12 @@ impl Output {
         }
     }
 
-    /// For whom stdout is.
+    /// The mode of stdout.
     pub(super) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// When the user wants colours.
+    /// The user's choice of colours.
     pub(super) fn color(&self) -> Color {
         self.color
     }
@@ -94,7 +94,7 @@ impl Output {
         self.mode != Mode::Text
     }
 
-    /// True if people look at stdout directly.
+    /// True if stdout is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         std::io::stdout().is_terminal() && !self.is_json()
     }
@@ -118,11 +118,11 @@ impl Output {
         self.patches.insert(name.to_owned(), patch.to_owned());
     }
 
-    /// Text to stdout, as it is.
+    /// Writes text to stdout, as it is.
     pub(super) fn data(&mut self, text: &str) {
         let text = redact::shown(text);
         let text = text.as_ref();
-        // A stream that takes colours out writes what is between them piece by piece.
+        // A stream that removes colours writes the text between them piece by piece.
         let plain = match self.stdout.current_choice() {
             ColorChoice::Never => Cow::Owned(strip_str(text).to_string()),
             ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Cow::Borrowed(text),
@@ -131,19 +131,19 @@ impl Output {
         self.note(written);
     }
 
-    /// Bytes to stdout, not even looked at for colours.
+    /// Writes bytes to stdout, without a look for colours.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
         self.note(written);
     }
 
-    /// Bytes of others to stdout: as they are, unless a service would take a part of them for a command.
+    /// Writes foreign bytes to stdout: as they are, unless a CI service would take a part of them for a command.
     pub(super) fn foreign(&mut self, bytes: &[u8]) {
         self.bytes(&ci::bytes(bytes));
     }
 
-    /// A JSON document to stdout, as it is but for what a service would take for a command.
+    /// Writes a JSON document to stdout, changed only where a CI service would take a part of it for a command.
     pub(super) fn json_bytes(&mut self, bytes: Vec<u8>) {
         match String::from_utf8(bytes) {
             Ok(text) => self.bytes(ci::json(text).as_bytes()),
@@ -151,12 +151,12 @@ impl Output {
         }
     }
 
-    /// Why stdout does not have all that was written to it, told once.
+    /// The first failure to write to stdout, returned once.
     pub(super) fn take_failure(&mut self) -> Option<Error> {
         self.unwritten.take().map(|error| Error::io("stdout can't be written", &error))
     }
 
-    /// Remembers the first failure; a reader that went away has all that it wanted.
+    /// Remembers the first failure; a closed pipe is none, since its reader wants no more.
     fn note(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
@@ -165,12 +165,12 @@ impl Output {
         }
     }
 
-    /// A line to stdout.
+    /// Writes a line to stdout.
     pub(super) fn line(&mut self, text: &str) {
         self.data(&format!("{text}\n"));
     }
 
-    /// A JSON document to stdout, indented.
+    /// Writes an indented JSON document to stdout.
     pub(super) fn document(&mut self, value: &impl Serialize) {
         let redacted = redact::value(value);
         let text = match &redacted {
@@ -182,41 +182,41 @@ impl Output {
         self.line(&if self.stdout_is_terminal() { escape_in_json(&text) } else { text });
     }
 
-    /// A JSON document on a line of its own to stdout, written at once and whole.
+    /// Writes a JSON document as one line to stdout, in one piece.
     pub(super) fn json_line(&mut self, value: &impl Serialize) {
         self.bytes(json_line(value).as_bytes());
     }
 
-    /// An event, where stdout is a stream of them.
+    /// Writes an event, if stdout is a stream of them.
     pub(super) fn event(&mut self, event: &impl Serialize) {
         if self.mode == Mode::Lines {
             self.json_line(event);
         }
     }
 
-    /// A sentence to stderr.
+    /// Writes a sentence to stderr.
     pub(super) fn say(&mut self, text: &str) {
         let _ = self.stderr.write_all(format!("{}\n", redact::shown(text)).as_bytes());
     }
 
-    /// The end of a failed command's output, to stderr.
+    /// Writes the end of a failed command's output to stderr.
     pub(super) fn say_output(&mut self, output: &str) {
         self.say(&table::output(output, ""));
         self.said = Some(output.to_owned());
     }
 
-    /// A warning to stderr.
+    /// Writes a warning to stderr.
     pub(super) fn warn(&mut self, text: &str) {
         let text = format!("{}: {text}", "warning".yellow().bold());
         let _ = writeln!(self.stderr, "{}", redact::shown(&text));
     }
 
-    /// Text to stderr without a line feed, for questions.
+    /// Writes text to stderr without a line feed, for questions.
     pub(super) fn prompt(&mut self, text: &str) {
         let _ = write!(self.stderr, "{}", redact::shown(text)).and_then(|()| self.stderr.flush());
     }
 
-    /// A text as stderr would get it: without secrets, and with colours only where they are wanted.
+    /// A text in the form for stderr: without secrets, and with colours only where they are wanted.
     pub(super) fn for_stderr(&self, text: &str) -> String {
         let text = redact::shown(text);
         match self.stderr.current_choice() {
@@ -225,7 +225,7 @@ impl Output {
         }
     }
 
-    /// An error: on stderr for people, with the script's line if there is one; on stdout as JSON where that was asked for.
+    /// Writes an error: to stderr for people, with the script's line if there is one, or to stdout as JSON.
     pub(super) fn error(&mut self, error: &Error) {
         let exit_code = error.code().exit_code();
         match self.mode {
@@ -236,13 +236,13 @@ impl Output {
         self.explain(error);
     }
 
-    /// What is likely not meant so in a script, on stderr.
+    /// Writes a warning about a script to stderr.
     pub(super) fn warn_of(&mut self, warning: &Error) {
         let text = diagnostic::render_warning(warning, &self.sources, redact::text, self.colors());
         let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
     }
 
-    /// True if stderr is to have colours.
+    /// True if stderr has colours.
     fn colors(&self) -> bool {
         match self.color {
             Color::Always => true,
@@ -251,7 +251,7 @@ impl Output {
         }
     }
 
-    /// An error on stderr.
+    /// Writes an error to stderr.
     pub(super) fn explain(&mut self, error: &Error) {
         let color = self.colors();
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
@@ -279,13 +279,13 @@ fn is_about(error: &Error, name: &str) -> bool {
     within == Some(&format!("`{}`", name.escape_debug()))
 }
 
-/// Prints the help or the version that was asked for, or an error of the arguments, which repeats them: without their secrets.
+/// Prints the help or the version, or an error of the arguments. The error repeats the arguments, without their secrets.
 pub(super) fn print_of_arguments(error: &clap::Error, arguments: &[OsString]) -> std::io::Result<()> {
     let text = error.render().ansi().to_string();
     if !error.use_stderr() {
         return anstream::stdout().write_all(text.as_bytes());
     }
-    // Words of the parser itself, such as "to pass '--x' as a value", are no secrets.
+    // Only arguments are redacted: words of the parser itself, such as "to pass '--x' as a value", are no secrets.
     let arguments: Vec<Cow<'_, str>> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let values = arguments.iter().filter_map(|argument| argument.split_once('=').map(|(_, value)| value));
     let repeated = arguments.iter().map(|argument| &**argument).chain(values);

@@ -1,12 +1,12 @@
-//! A long text before a person who is asked: in the pager of their choice, else as it is.
+//! Shows a long text to a person: in the pager of their choice, else as it is.
 
 use super::output::Output;
 use crate::system::process;
 
-/// What is taken where the environment names no pager.
+/// The pager if the environment names none.
 const PAGER: &str = "less -FRX";
 
-/// Shows a text by `NRV_PAGER`, `PAGER` or `less`. What was there for the person to read is never a reason to stop.
+/// Shows a text by `NRV_PAGER`, `PAGER` or `less`. A failure to show it never stops the command.
 pub(super) fn show(text: &str, out: &mut Output) {
     let shown = pager().is_some_and(|line| {
         let paged = process::page(&line, &folders(), out.for_stderr(text).into_bytes());
@@ -20,20 +20,20 @@ pub(super) fn show(text: &str, out: &mut Output) {
     }
 }
 
-/// Shows what a person asked for at a terminal, in the pager only if it is longer than the screen.
+/// Shows a text at a terminal, in the pager only if it is longer than the screen.
 pub(super) fn show_long(text: &str, out: &mut Output) {
     let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
     if text.lines().count() < rows { out.data(text) } else { show(text, out) }
 }
 
-/// The `PATH` without the folder that one is in, as `.` and an empty entry are: what lies there is not meant by a bare name.
+/// The `PATH` without the current folder (`.` or an empty entry): a bare name must not mean a program there.
 #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn folders() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     path.split(':').filter(|entry| entry.starts_with('/')).collect::<Vec<_>>().join(":")
 }
 
-/// The pager's line for a shell; none if the user wants none.
+/// The shell command of the pager; none if the user wants none.
 #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn pager() -> Option<String> {
     let named = ["NRV_PAGER", "PAGER"].iter().find_map(|name| std::env::var(name).ok());

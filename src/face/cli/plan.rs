@@ -1,4 +1,4 @@
-//! `nrv plan`: a workflow run dry, and what it would do as a file.
+//! `nrv plan`: a dry run of a workflow, and its changes as a file.
 //!
 //! The plan is the user's own output, like that of any other program: it is not part of a run and not in the journal.
 
@@ -24,7 +24,7 @@ use crate::{
     script,
 };
 
-/// How many of a plan's hash's digits people are shown.
+/// The number of digits of a plan's hash that people see.
 const SHOWN: usize = 12;
 
 pub(super) fn plan(here: &Here, arguments: &PlanArguments, out: &mut Output) -> Result<u8, Error> {
@@ -38,7 +38,7 @@ pub(super) fn plan(here: &Here, arguments: &PlanArguments, out: &mut Output) -> 
         return Err(Error::new(Code::Usage, "stdout can't hold both the plan and events")
             .hint("give a file for the plan: `-o plan.json`"));
     }
-    // What can't be written is told before the work is done.
+    // A target that can't be written is an error before the work is done.
     let target = if to_stdout { None } else { Some(Target::of(&here.absolute(output), "a plan")?) };
     let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
     recordings::keep(here, &finished, out)?;

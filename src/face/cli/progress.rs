@@ -1,6 +1,6 @@
-//! How far long work is: a bar on a terminal, `dta_progress` events for programs, nothing elsewhere.
+//! The progress of long work: a bar on a terminal, `dta_progress` events for programs, nothing elsewhere.
 //!
-//! The bar stands on stderr for as long as one piece of work goes on; whoever says something else ends it first.
+//! The bar stands on stderr while one piece of work goes on; any other output ends it first.
 
 use std::{
     io::{IsTerminal, Write},
@@ -16,16 +16,16 @@ use crate::{
     system::{clock::Stopwatch, threads},
 };
 
-/// How long work takes before anybody is told how far it is.
+/// The time of work before its progress is shown.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How much time lies between two events.
+/// The time between two events.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often a bar moves.
+/// The interval at which a bar moves.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows how far work is.
+/// Shows the progress of work.
 pub(super) struct Meter {
     shown: Shown,
     job: Arc<Mutex<Option<Job>>>,
@@ -44,7 +44,7 @@ struct Job {
     phase: Work,
     done: u64,
     total: u64,
-    /// Since the beginning, or since the last event.
+    /// The time since the beginning, or since the last event.
     watch: Stopwatch,
     bar: Option<ProgressBar>,
 }
@@ -59,7 +59,7 @@ impl Meter {
         Meter { shown, job: Arc::default() }
     }
 
-    /// Work begins; what went on before has ended.
+    /// Begins a piece of work; the one before it has ended.
     pub(super) fn begin(&self, tool: &str, phase: Work, total: u64) {
         if self.shown == Shown::Nothing {
             return;
@@ -83,7 +83,7 @@ impl Meter {
         }
     }
 
-    /// So much is done. Called from any thread, in any order.
+    /// Reports the work that is done. Called from any thread, in any order.
     pub(super) fn advance(&self, done: u64, total: u64) {
         if self.shown == Shown::Nothing {
             return;
@@ -103,17 +103,17 @@ impl Meter {
             job.watch = Stopwatch::start();
             let (tool, phase) = (job.tool.clone(), job.phase);
             let line = json_line(&Event::DtaProgress { tool, phase, done: job.done, total });
-            // Whoever writes the next line hears that nobody reads; the work goes on.
+            // The next writer notices a closed pipe; the work goes on.
             let _ = std::io::stdout().lock().write_all(line.as_bytes());
         }
     }
 
-    /// Nothing goes on any more; nothing of a bar is left.
+    /// Ends the present work and removes its bar.
     pub(super) fn end(&self) {
         clear(&mut self.lock());
     }
 
-    /// Lets somebody write to stderr with the bar out of the way; true if there is one, so that the line is free.
+    /// Calls `write` for stderr with the bar hidden; its argument is true if there was a bar, so that the line is free.
     pub(super) fn aside(&self, write: impl FnOnce(bool)) {
         let bar = self.lock().as_ref().and_then(|job| job.bar.clone());
         match bar {
@@ -134,10 +134,10 @@ impl Job {
             Work::Apply => format!("writing {} files", self.total),
             Work::Verify => format!("verifying {} files", self.total),
         };
-        // It is dressed before it is shown.
+        // It gets its style before it is shown.
         let bar = ProgressBar::hidden();
         bar.set_message(format!("{}: {what}", self.tool));
-        // Only reading tells how far it is.
+        // Only reading reports its progress.
         if self.phase == Work::Discover && self.total > 0 {
             count(&bar, self.total);
             bar.set_position(self.done);

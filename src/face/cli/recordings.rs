@@ -1,4 +1,4 @@
-//! Recorded replies of language models in folders that the user names, and what is to be kept of new ones.
+//! Recorded replies of language models in folders that the user names, and the writing of new ones.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::{
 /// The longest file that is read as a recorded reply.
 const MAX_CASSETTE: u64 = 256 << 20;
 
-/// What is done with recorded replies, as the command line or the environment of CI says.
+/// The source of recorded replies, by the command line or the environment of CI.
 pub(super) fn tapes(here: &Here, arguments: &ScriptArguments) -> Result<Tapes, Error> {
     let given = match (&arguments.record_llm, &arguments.replay_llm) {
         (Some(_), _) if here.replays_only() => {
@@ -34,20 +34,20 @@ pub(super) fn tapes(here: &Here, arguments: &ScriptArguments) -> Result<Tapes, E
     };
     let path = here.absolute(folder);
     let files = match mode {
-        // Found out before a model is asked and paid.
+        // Checked before a model is asked and paid.
         Cassettes::Record => place(here, &named(here, &path)).map(|_| BTreeMap::new())?,
         Cassettes::Off | Cassettes::Replay | Cassettes::Auto => read(&path)?,
     };
     Ok(Tapes::Given(Tape { mode, folder: named(here, &path), files }))
 }
 
-/// Why nothing is recorded where nobody reviews it.
+/// The error of recording in CI, where no person reviews the replies.
 pub(super) fn recording_in_ci() -> Error {
     Error::new(Code::Usage, "`CI` is set, and there recorded replies alone answer")
         .hint("record on a machine where `CI` is not set, and commit the files")
 }
 
-/// What a run used that goes on, with the files if they are not in the workspace; none if nothing is to be read or written there.
+/// The recorded replies of a resumed run in a folder outside the workspace, with their files; none for a folder inside.
 pub(super) fn again(here: &Here, tape: Option<Tape>) -> Result<Option<Tape>, Error> {
     let Some(tape) = tape.filter(|tape| RepoPath::parse(&tape.folder).is_err()) else { return Ok(None) };
     let files = match tape.mode {
@@ -68,7 +68,7 @@ pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result
         .map_err(|error| Error::io(format!("the folder `{}` can't be made", place.display()), &error))?;
     for (name, text) in files {
         let path = place.join(name);
-        // A link, which anybody may have put there, could lead to any file of the user.
+        // A planted link could lead to any file of the user.
         if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return Err(no_place(&path, "it is no regular file"));
         }
@@ -79,8 +79,9 @@ pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result
     Ok(())
 }
 
-/// The folder where replies are recorded, which need not be there: none that no run may write, and none outside of the workspace to
-/// which a link in it leads.
+/// The folder where replies are recorded, which need not exist.
+///
+/// Folders that no run may write are refused, and so are links that lead out of the workspace.
 fn place(here: &Here, folder: &str) -> Result<PathBuf, Error> {
     let root = here.context.workspace.root();
     let named = root.join(folder);
@@ -105,7 +106,7 @@ fn no_place(path: &Path, why: &str) -> Error {
         .hint("name another folder with `--record-llm`, or take away what stands there")
 }
 
-/// A folder as records name it: relative to the workspace if it is beneath it.
+/// The name of a folder in records: relative to the workspace if it is beneath that.
 fn named(here: &Here, path: &Path) -> String {
     path.strip_prefix(here.context.workspace.root()).unwrap_or(path).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `nrv rollback` and `nrv recover`: back to a state that somebody chose.
+//! `nrv rollback` and `nrv recover`: restore an earlier state of the tree.
 
 use super::{Here, Place, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
 use crate::{
@@ -23,7 +23,7 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
     Ok(done.finished.exit_code())
 }
 
-/// What is as it was, and what is not.
+/// Shows the restored files, and those that were left.
 pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Output) {
     for path in &done.kept {
         out.say(&format!("Left alone, since it changed: {}", escape(path)));
@@ -45,7 +45,7 @@ pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Outp
     });
 }
 
-/// The latest run before that one which rolled the same run back.
+/// The latest earlier rollback of the same run.
 fn undone_by(here: &Here, done: &RolledBack) -> Option<String> {
     let subject = format!("rollback of {}", done.parent);
     let is_it = |run: &Overview| {
@@ -58,7 +58,7 @@ fn undone_by(here: &Here, done: &RolledBack) -> Option<String> {
     host::overviews(&here.context).ok()?.into_iter().rfind(is_it).map(|run| run.run)
 }
 
-/// `last` is the latest run that changed something and was no rollback itself, so that a refused one can be repeated.
+/// Resolves `last` to the latest run that changed something and is no rollback, so that a refused rollback can be repeated.
 fn run_to_undo(here: &Here, run: &str) -> Result<String, Error> {
     if run != "last" {
         return Ok(run.to_owned());

@@ -1,6 +1,6 @@
-//! What this process writes for people and programs shows no secrets: output, errors and logs pass here.
+//! Removes secrets from the output, errors and logs of this process.
 //!
-//! What is exact by its nature does not pass: a text that a script shows to a pipe, and the answers of `nrv dta run --jsonl`.
+//! Exact data does not pass here: a text that a script shows to a pipe, and the answers of `nrv dta run --jsonl`.
 
 use std::{
     borrow::Cow,
@@ -32,12 +32,12 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     secrets::redact(text, rules())
 }
 
-/// A text as it is shown: without secrets, and without what a service that reads along would take for a command.
+/// A text in its shown form: without secrets, and without commands for a CI service.
 pub(super) fn shown(plain: &str) -> Cow<'_, str> {
     ci::text(text(plain))
 }
 
-/// The value without secrets; none if it holds none, so that it can be written in its own order of keys.
+/// The value without secrets; none if it holds no secret, so that the caller can keep its order of keys.
 pub(super) fn value(value: &impl Serialize) -> Option<Value> {
     let value = serde_json::to_value(value).ok()?;
     let mut redacted = value.clone();
@@ -45,7 +45,7 @@ pub(super) fn value(value: &impl Serialize) -> Option<Value> {
     (redacted != value).then_some(redacted)
 }
 
-/// Standard error, for logs: an event comes in one piece.
+/// Standard error for logs: each event is written in one piece.
 pub(super) struct Log;
 
 impl Write for Log {

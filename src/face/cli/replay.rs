@@ -1,4 +1,4 @@
-//! `nrv replay`: a run done again from its record, and where the two part.
+//! `nrv replay`: replays a run from its record, and reports differences.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output)
     Ok(replayed.exit_code())
 }
 
-/// What is wrong with the record, and what another policy would have said.
+/// Shows the faults of the record, and the decisions of another policy that differ.
 fn show(replayed: &Replayed, out: &mut Output) {
     if !replayed.record.findings.is_empty() {
         out.data(&table::report(&replayed.record));
@@ -61,7 +61,7 @@ fn line(difference: &Difference) -> String {
     line
 }
 
-/// Which rule says so, why, and where it stands.
+/// The deciding rule with its reason and place.
 fn line_of_rule(rule: &RuleAt) -> String {
     let RuleAt { gate, rule, reason, source, line: _, more } = rule;
     let mut line = format!("     {gate}, rule `{}`: {}", escape(rule), escape(reason));

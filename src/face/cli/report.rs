@@ -1,4 +1,4 @@
-//! `nrv runs report`: what a run did, as text, as a page, as JSON, or beside the lines that it changed.
+//! `nrv runs report`: the report of a run as text, page, JSON or annotations of lines.
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,13 @@ use crate::{
 pub(super) struct Arguments {
     /// Run, or `last`
     run: String,
-    /// Write one self-contained HTML file, or the annotations, `-` for stdout; replaces a file that exists
+    /// Write one self-contained HTML file, or the annotations, `-` for stdout; replace an existing file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the HTML to stdout, as `-o -` does
+    /// Write the HTML to stdout, like `-o -`
     #[arg(long)]
     html: bool,
-    /// Write notes on the lines that the run changed or would change, and on why it failed, for a code host
+    /// Write annotations for a code host: on lines that the run changed or would change, and on its failure
     #[arg(long, value_enum, value_name = "FORM", conflicts_with = "html")]
     annotations: Option<Form>,
 }
@@ -56,7 +56,7 @@ pub(super) fn report(here: &Here, arguments: &Arguments, out: &mut Output) -> Re
         }
         None if arguments.html || arguments.annotations.is_some() || output.is_some() => {
             match arguments.annotations {
-                // Commands of the service are what was asked for; what they quote is escaped there.
+                // Here commands of the service are the output, and the text in them is escaped.
                 Some(Form::Github) => out.bytes(rendered().as_bytes()),
                 Some(Form::Gitlab | Form::Sarif) => out.bytes(ci::json(rendered()).as_bytes()),
                 None => out.foreign(rendered().as_bytes()),

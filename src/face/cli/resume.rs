@@ -1,4 +1,4 @@
-//! `nrv resume`: a run that waits, or whose process died, goes on or is undone.
+//! `nrv resume`: resumes or undoes a run that waits, or whose process died.
 
 use super::{
     Here,
@@ -53,7 +53,7 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
     Ok(conclude(&finished, Mutation::default(), out))
 }
 
-/// The name of whoever types, as the system has it.
+/// The user's name in the system.
 #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
 fn user() -> Option<String> {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| !name.is_empty())

@@ -1,4 +1,4 @@
-//! `nrv run`: a script from the workspace, from its header to its summary.
+//! `nrv run`: runs a script of the workspace, from its header to its summary.
 
 use std::path::Path;
 
@@ -75,18 +75,18 @@ pub(super) fn prepare(
     )))
 }
 
-/// Loads a script with everything that it imports, and tells all that is wrong with it. Gives what it is to be warned of, too.
+/// Loads a script with its imports, and shows its errors; returns its warnings, too.
 pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Loaded, Vec<Error>), Error> {
     let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
     out.know_sources(&sources);
     match loaded {
-        // What the header does not permit is refused if it is asked for, and not before.
+        // A call without permission is refused when it is made, and not before.
         Some(loaded) => Ok((loaded, [errors, warnings].concat())),
         None => Err(told(errors, out)),
     }
 }
 
-/// Tells all errors of a script that can't run but the last, which whoever called tells.
+/// Shows all errors of a script that can't run but the last, which the caller shows.
 fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
     let last = errors.pop();
     errors.iter().for_each(|error| out.explain(error));
@@ -124,7 +124,7 @@ pub(super) fn flags(mutation: Mutation, keep: bool) -> Flags {
     Flags { dry_run: mutation.dry_run, yes: mutation.yes, keep, allow_dirty: mutation.allow_dirty }
 }
 
-/// Refuses `--exit-code` where something may be changed: 8 means that something would be.
+/// Refuses `--exit-code` outside a dry run: 8 means that something would change.
 pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Error> {
     if mutation.exit_code && !flags.dry_run {
         return Err(Error::new(Code::Usage, "`--exit-code` says what a dry run would change, and this is none")
@@ -133,14 +133,14 @@ pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Erro
     Ok(())
 }
 
-/// Tells how a run ended; the exit code of the command.
+/// Shows the outcome of a run; returns the exit code of the command.
 pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
     document(finished, out);
     summarise(finished, out);
     exit_code(finished, mutation.exit_code)
 }
 
-/// What a run came to, where stdout is for programs.
+/// Writes the result of a run, if stdout is for programs.
 pub(super) fn document(finished: &impl Serialize, out: &mut Output) {
     match out.mode() {
         Mode::Text => {}
@@ -157,7 +157,7 @@ pub(super) fn exit_code(finished: &Finished, differs: bool) -> u8 {
 /// The error if there is one, the sentence, and the paths that the user may want next.
 pub(super) fn summarise(finished: &Finished, out: &mut Output) {
     tell_end(finished, out);
-    // The patch of a run that failed is not what it would have come to.
+    // The patch of a failed run is incomplete.
     if let (Some(patch), None, false) = (&finished.patch, &finished.error, out.is_json()) {
         out.line(patch);
     }
@@ -188,7 +188,7 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
 }
 
-/// Why nothing can apply a dry run's patch, and what would permit what it adds.
+/// Explains why no command can apply a dry run's patch, and the permission that would allow its additions.
 fn tell_withheld(withheld: &[Value], out: &mut Output) {
     const TOLD: usize = 20;
     if withheld.is_empty() {

@@ -37,14 +37,14 @@ pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: 
     Ok(0)
 }
 
-/// What a run waits for, in one line.
+/// Shows the confirmation or lock that a run waits for, in one line.
 fn tell_waiting(folder: &record::RunFolder, records: &[record::Record], out: &mut Output) {
     if let Some(waiting) = host::waiting(folder, records) {
         out.line(&format!("{} {}", folder.id(), waiting.sentence()));
     }
 }
 
-/// The files of the change for whose confirmation a run waits, and where its diff is.
+/// Shows the files of the change that waits for confirmation, and the path of its diff.
 fn tell_waiting_change(folder: &record::RunFolder, records: &[record::Record], out: &mut Output) {
     let end = records.last().filter(|_| host::waiting(folder, records).is_some());
     let error: Option<Error> = end.and_then(|end| serde_json::from_value(end.data["error"].clone()).ok());

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Something that was found in a file.
+/// A finding in a file.
 pub(super) struct Hit<'a> {
     /// The file, if it is about one.
     pub(super) path: Option<&'a str>,
     /// The rule, such as `check/unknown_call`.
     pub(super) rule: String,
-    /// What the rule is for.
+    /// The purpose of the rule.
     pub(super) doc: String,
-    /// What to do about it.
+    /// The advice of the rule.
     pub(super) help: String,
-    /// What was found, in a sentence without its period.
+    /// The finding, in a sentence without its period.
     pub(super) message: &'a str,
     /// `note`, `warning` or `error`.
     pub(super) level: &'static str,
@@ -22,11 +22,11 @@ pub(super) struct Hit<'a> {
     pub(super) place: Option<(u64, u64)>,
     /// The last line, if it is about several.
     pub(super) end_line: Option<u64>,
-    /// Why it does not count: `inSource` or `external`.
+    /// The place of its suppression: `inSource` or `external`.
     pub(super) suppressed: Option<&'static str>,
 }
 
-/// One run over some files.
+/// Makes one SARIF run over some files.
 pub(super) fn document<'a>(hits: impl Iterator<Item = Hit<'a>>) -> Value {
     let mut rules = BTreeMap::new();
     let mut results = Vec::new();

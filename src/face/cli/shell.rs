@@ -1,4 +1,4 @@
-//! `nrv completions` and `nrv man`: what shells and manuals know of the command line, made from its definition.
+//! `nrv completions` and `nrv man`: completions for shells and manual pages, made from the definition of the command line.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks for a clean stop, the second ends the process, and recovery cleans up after it.
 //!
-//! A run that has not stopped soon after the first, since it waits in the kernel or works on something large, is ended too, but not
+//! A run may not stop soon after the first, since it waits in the kernel or works on something large. It is ended too then, but not
 //! while a transaction is open.
 
 use std::{
@@ -25,10 +25,10 @@ use signal_hook::{
 use super::progress::Meter;
 use crate::{base::error::Error, host::Options, system::process::Critical};
 
-/// What ends a run early. A terminal that goes away sends `SIGHUP`.
+/// The signals that end a run early. A terminal that goes away sends `SIGHUP`.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Those of them that count. What is ignored when the program starts stays so: that is how `nohup` works, and a shell's `trap ''`.
+/// The signals that are heeded. A signal that is ignored at the start stays ignored, as `nohup` and a shell's `trap ''` need.
 fn heeded() -> Vec<i32> {
     #[expect(clippy::disallowed_methods, reason = "nothing but the kernel says which signals are ignored")]
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -46,25 +46,25 @@ const STOPPING: &str = "Stopping. A second time ends the session at once.";
 
 const STOPPED: &str = "Stopped at once. `nrv recover`, or the next command that writes, undoes what was begun.";
 
-/// How often it is looked whether a run stops by itself.
+/// The interval of checks that a run has stopped by itself.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How many times in a row it is looked at most, without what must not be cut in two: a second and a half, and longer where other
-/// processes hold the machine up, or this one was stopped.
+/// The most checks in a row outside a transaction: a second and a half, and longer if the machine is busy or this process was
+/// stopped.
 const PATIENCE: u32 = 75;
 
-/// How long a terminal may take to show why a run is ended.
+/// The time that a terminal has to show why a run is ended.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// What ends text that is pasted in brackets, which a line editor has begun.
+/// The sequence that ends bracketed paste, which a line editor has begun.
 const PLAIN_PASTE: &str = "\x1b[?2004l";
 
-/// A terminal that a line editor uses now and then. While it does, nothing runs that would have to stop cleanly.
+/// A terminal that a line editor uses now and then. Meanwhile nothing runs that would have to stop cleanly.
 #[derive(Clone, Default)]
 pub(super) struct Editing(Arc<Mutex<Option<Termios>>>);
 
 impl Editing {
-    /// Lets somebody read a line.
+    /// Reads a line while the terminal's present mode is remembered.
     pub(super) fn read<T>(&self, read: impl FnOnce() -> T) -> T {
         self.set(tcgetattr(std::io::stdin()).ok());
         let line = read();
@@ -76,7 +76,7 @@ impl Editing {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
-    /// Makes the terminal what it was before a line was read; false if none is.
+    /// Restores the terminal's mode; false if no line is being read.
     fn give_back(&self) -> bool {
         let mode = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mode) = mode.as_ref() else { return false };
@@ -86,12 +86,12 @@ impl Editing {
     }
 }
 
-/// Makes the flag of the options true at the first signal, and ends the process soon after it. A thread waits for signals from now on.
+/// Starts a thread that waits for signals: the first one sets the `cancel` flag of the options, and the process ends soon after.
 pub(super) fn listen(options: &Options, meter: &Arc<Meter>) -> Result<(), Error> {
     listen_with((&options.cancel, Some(&options.critical)), meter, CANCELLING, Editing::default())
 }
 
-/// As [`listen`] for a session: what is stopped is a line of it, and while the next one is typed a signal ends the process.
+/// As [`listen`] for a session: a signal stops the present line, and while the next one is typed it ends the process.
 pub(super) fn listen_in_session(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<Editing, Error> {
     let editing = Editing::default();
     listen_with((cancel, None), meter, STOPPING, editing.clone()).map(|()| editing)
@@ -104,7 +104,7 @@ fn listen_with(
     editing: Editing,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::io("signals can't be listened to", &error);
-    // While the thread talks it may be held up, by a terminal that stands still; a signal must end the process even then.
+    // A terminal that stands still may block the thread's output; a signal must end the process even then.
     let busy = Arc::new(AtomicBool::new(false));
     let heeded = heeded();
     for signal in &heeded {
@@ -112,7 +112,7 @@ fn listen_with(
     }
     let mut signals = Signals::new(&heeded).map_err(failed)?;
     let (cancel, critical, meter) = (Arc::clone(cancel), critical.cloned(), Arc::clone(meter));
-    // It is not the thread that listens, which a terminal that stands still holds up, and it is there before threads run out.
+    // A second thread, since a terminal may block the listening one. It starts now, before threads run out.
     let (ender, wanted) = mpsc::channel();
     let end = move || {
         if let (Some(critical), Ok(signal)) = (critical, wanted.recv()) {
@@ -126,7 +126,7 @@ fn listen_with(
                 let _ = emulate_default_handler(signal);
             }
             let again = cancel.swap(true, Ordering::Relaxed);
-            // In a session nobody listens: a second signal ends the process.
+            // A session has no receiver: a second signal ends the process.
             let _ = ender.send(signal);
             busy.store(true, Ordering::Relaxed);
             let text = if again { STOPPED } else { told };

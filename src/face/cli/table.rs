@@ -15,7 +15,7 @@ use crate::{
     service::llm::{Capabilities, Usage},
 };
 
-/// How many of the paths that a run holds are listed for people.
+/// The most paths of a run that are listed for people.
 const MOST_PATHS: usize = 5;
 
 /// An adapter's output: counts before and after, and the checks of the verifier.
@@ -43,7 +43,7 @@ pub(super) fn adapter(output: &Value, after: &Value) -> String {
     text
 }
 
-/// How a model answered, in a line.
+/// The answer of a model, in a line.
 pub(super) fn model(
     (provider, model): (&str, &str),
     usage: Usage,
@@ -64,7 +64,7 @@ pub(super) fn model(
     }
 }
 
-/// A proposal: what it counted, what would change, and the first files.
+/// A proposal: its counts, its changes, and the first files.
 pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
     let counts = proposal["proposed_changes"].as_object().into_iter().flatten();
@@ -75,7 +75,7 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     text
 }
 
-/// What a person is asked about.
+/// The subject of a question to a person.
 pub(super) fn question(question: &Question, most: usize) -> String {
     if question.patch.is_empty() {
         return format!("{}\n", escape(&question.subject.to_string()));
@@ -84,7 +84,7 @@ pub(super) fn question(question: &Question, most: usize) -> String {
     format!("{text}{}", files::listed(files::of_patch(&question.files, &question.patch), most))
 }
 
-/// What a plan, or one diff, says beside what the patch shows.
+/// The parts of a plan or diff that its patch does not show.
 fn beside(subject: &Value) -> String {
     const SHOWN: &[&str] = &["checksum", "diffs", "path", "strategy", "unified_diff"];
     let is_plan = subject.get("diffs").is_some() || subject.get("unified_diff").is_some();
@@ -96,7 +96,7 @@ fn beside(subject: &Value) -> String {
     others.map(line).collect()
 }
 
-/// What gates say, where it is more than the one thing that the question names.
+/// The objections of gates, if there are others than the one that the question names.
 fn objections(results: &Value) -> String {
     let results = results.as_array().filter(|results| results.len() > 1);
     let line = |result: &Value| {
@@ -106,7 +106,7 @@ fn objections(results: &Value) -> String {
     results.into_iter().flatten().map(line).collect()
 }
 
-/// What a suspended run waits for, from its error: the files, where the diff is, until when; none if it waits for no confirmation.
+/// The files, the diff's path and the deadline of a suspended run's confirmation, from its error; none if it waits for none.
 pub(super) fn waiting(error: &Error) -> Option<String> {
     let detail = |key: &str| error.details().get(key);
     detail("approve")?;
@@ -126,7 +126,7 @@ pub(super) fn waiting(error: &Error) -> Option<String> {
     Some(text)
 }
 
-/// A patch with coloured lines; what a file's bytes could do to a terminal is escaped.
+/// A patch with coloured lines, escaped for a terminal.
 pub(super) fn patch(patch: &[u8]) -> String {
     let mut text = String::new();
     for line in String::from_utf8_lossy(patch).lines() {
@@ -186,7 +186,7 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
     text
 }
 
-/// What a run came to, as its first and its last record say.
+/// The account of a run, from its first and its last record.
 pub(super) fn account(end: &Record, start: &Record) -> String {
     let data = &end.data;
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
@@ -214,18 +214,18 @@ pub(super) fn account(end: &Record, start: &Record) -> String {
     text
 }
 
-/// A commitment that was looked at, with the end of what its command said.
+/// A checked commitment, with the end of its command's output.
 pub(super) fn commitment(commitment: &Commitment) -> String {
     let output = commitment.output.iter().map(|said| output(said, "  ") + "\n");
     format!("{}\n{}", commitment.sentence(), output.collect::<String>())
 }
 
-/// The end of what a command said, each line marked as not being nrv's own.
+/// The end of a command's output, each line marked as not being nrv's own.
 pub(super) fn output(said: &str, indent: &str) -> String {
     said.lines().map(|line| format!("{indent}│ {}", escape(line))).collect::<Vec<_>>().join("\n")
 }
 
-/// What many runs came to.
+/// The statistics of many runs.
 pub(super) fn stats(stats: &Stats) -> String {
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
     let mut table = plain();
@@ -276,7 +276,7 @@ pub(super) fn stats(stats: &Stats) -> String {
     text
 }
 
-/// The models of a provider, with what is known of them.
+/// The models of a provider, with their known properties.
 pub(super) fn models(known: &Capabilities) -> String {
     let mut table = plain();
     table.set_header(["model", "context", "reply", "tools", "schema", "for"]);
@@ -298,7 +298,7 @@ pub(super) fn models(known: &Capabilities) -> String {
     trimmed(&table) + "\n"
 }
 
-/// Names and what stands for them, one a line.
+/// Names and their values, one pair a line.
 pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
     let mut table = plain();
     for (name, value) in pairs {
@@ -307,7 +307,7 @@ pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
     trimmed(&table) + "\n"
 }
 
-/// A listing of workflows; what is wrong with one stands in the place of what it does.
+/// A listing of workflows; an error takes the place of a summary.
 pub(super) fn scripts(listed: &[Listed]) -> String {
     let mut table = plain();
     let pinned = listed.iter().any(|script| script.approval.is_some());
@@ -335,7 +335,7 @@ pub(super) fn scripts(listed: &[Listed]) -> String {
     trimmed(&table) + "\n"
 }
 
-/// What verifying a record found.
+/// The result of verifying a record.
 pub(super) fn report(report: &record::Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {

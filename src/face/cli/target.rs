@@ -1,4 +1,4 @@
-//! A file that the user names for an output of nrv: it is theirs, but no file that no run may write.
+//! A file that the user names for an output of nrv. Files that no run may write are refused.
 
 use std::{
     io::Write,
@@ -10,7 +10,7 @@ use crate::base::{
     path::{RepoPath, protected},
 };
 
-/// Where an output is to be written.
+/// The target of an output.
 pub(super) struct Target {
     path: PathBuf,
     /// True for a file that exists and is no regular one, such as a pipe: it is written into, never replaced.
@@ -18,7 +18,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// `what` is written there. Follows links, so that they stay; refuses folders and what no run may write either.
+    /// Checks a path for the output `what`. Follows links, so that they stay; refuses folders and files that no run may write.
     pub(super) fn of(path: &Path, what: &str) -> Result<Self, Error> {
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be written", path.display()), error);
         let found = match path.metadata() {
@@ -27,7 +27,7 @@ impl Target {
             Err(error) => return Err(failed(&error)),
         };
         if found.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            // A pipe that a shell hands over, such as `/dev/fd/63`, has no path but this one.
+            // A pipe of a shell, such as `/dev/fd/63`, has no other path.
             return Ok(Target { path: path.to_owned(), special: true });
         }
         let real = match found {
@@ -44,7 +44,7 @@ impl Target {
         Ok(Target { path: real, special: false })
     }
 
-    /// Makes a folder for files like that, with those above it; one that is there is as good.
+    /// Makes a folder for such files, with those above it; it may exist.
     pub(super) fn make_folder(path: &Path, what: &str) -> Result<(), Error> {
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be made", path.display()), error);
         let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// Refuses what no run may write either.
+/// Refuses files that no run may write.
 fn may_be_written(real: &Path, path: &Path, what: &str) -> Result<(), Error> {
     let parsed = real.to_str().and_then(|text| RepoPath::parse(text.trim_start_matches('/')).ok());
     let Some(reason) = parsed.and_then(|path| protected::write_refusal(&path)) else { return Ok(()) };

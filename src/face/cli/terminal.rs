@@ -1,4 +1,4 @@
-//! The sink of the command line: shows what a run tells, and asks the person at the terminal.
+//! The sink of the command line: shows the events of a run, and asks the person at the terminal.
 
 use std::{
     io::BufRead,
@@ -24,15 +24,15 @@ use crate::{
     host::{Answer, Event, Question, Sink, Work},
 };
 
-/// How many files a question lists before the rest is only counted.
+/// The most files that a question lists; the rest is only counted.
 const LISTED: usize = 20;
 
-/// Characters of a command that are shown.
+/// The most characters of a command that are shown.
 const COMMAND: usize = 500;
 
-/// Shows events and asks questions; Ctrl-C is a wish to cancel from its beginning on, and before that ends the process.
+/// Shows events and asks questions. From its creation on, Ctrl-C asks to cancel; before, it ends the process.
 ///
-/// Dropping it ends what it shows of work that goes on.
+/// Dropping it ends the progress bar.
 pub(super) struct Terminal<'a> {
     out: &'a mut Output,
     /// Becomes true on Ctrl-C.
@@ -46,7 +46,7 @@ impl<'a> Terminal<'a> {
         Ok(Terminal::over(here, out))
     }
 
-    /// As [`Terminal::new`], where somebody listens to Ctrl-C already.
+    /// As [`Terminal::new`], if Ctrl-C is handled already.
     pub(super) fn over(here: &'a Here, out: &'a mut Output) -> Self {
         Terminal { out, cancel: &here.context.options.cancel, meter: &here.meter }
     }
@@ -143,7 +143,7 @@ impl Sink for Terminal<'_> {
     }
 }
 
-/// Bytes as lines for a person: each is marked, and what could deceive a reader or is no UTF-8 stands as an escape.
+/// Bytes as lines for a person: each is marked, and bytes that are no UTF-8 or could deceive a reader are escaped.
 fn quoted(bytes: &[u8]) -> String {
     let line = |line: &[u8]| {
         let chunk = |chunk: Utf8Chunk<'_>| format!("{}{}", escape(chunk.valid()), chunk.invalid().escape_ascii());
@@ -152,13 +152,13 @@ fn quoted(bytes: &[u8]) -> String {
     bytes.split(|byte| *byte == b'\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A command as one line. What is cut off might be a part of a secret, of which the rest would not be found: that comes first.
+/// A command as one line. Secrets are removed before it is cut: a secret that is cut would not be found any more.
 fn command(argv: &[String]) -> String {
     escape(&shortened(&redact::text(&argv.join(" ")), COMMAND))
 }
 
 impl Terminal<'_> {
-    /// Asks for a letter until one is meant.
+    /// Asks until the answer is a valid letter.
     fn question(&mut self, question: &Question) -> Answer {
         let has_patch = !question.patch.is_empty();
         let all = if question.may_all { ", [a]ll of this kind in this run" } else { "" };
@@ -176,7 +176,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// A line from the terminal; none if it was closed or Ctrl-C was pressed: nobody said yes.
+    /// A line from the terminal; none if it was closed or Ctrl-C was pressed, which is no yes.
     fn answer(&self) -> Option<String> {
         let stdin = std::io::stdin();
         let pause = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -188,7 +188,7 @@ impl Terminal<'_> {
         let mut line = String::new();
         match stdin.lock().read_line(&mut line) {
             Ok(0) | Err(_) => {
-                // Ctrl-C and the end of the input may come together, and the signal is told by another thread.
+                // Ctrl-C and the end of the input may come together, and another thread reports the signal.
                 for _ in 0..2 {
                     if !self.cancel.load(Ordering::Relaxed) {
                         let _ = rustix::event::poll(&mut [], Some(&pause));
@@ -200,7 +200,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// Rows as a table for people, as JSON lines for programs.
+    /// Shows rows as a table for people, as JSON lines for programs.
     fn rows(&mut self, rows: &[Value]) {
         if self.out.is_json() {
             return;
@@ -213,7 +213,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// Bytes under a mark that says what they are: as they are off a terminal, where the mark is not among them.
+    /// Shows bytes with a mark of their origin. Off a terminal the bytes are exact, and the mark goes to stderr.
     fn show_as_is(&mut self, mark: &str, bytes: &[u8]) {
         if self.out.is_json() {
             return;
@@ -226,7 +226,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// A value: text as it is off a terminal, marked and with controls escaped on one; anything else as JSON.
+    /// Shows a value: text exactly off a terminal, and marked and escaped on one; anything else as JSON.
     fn show(&mut self, value: &Value) {
         if self.out.is_json() {
             return;

@@ -1,4 +1,4 @@
-//! `nrv trust`: a person says once that a policy may start programs and send requests. And whoever stops for want of it asks here.
+//! `nrv trust`: a person permits a policy once to start programs and send requests. Commands that lack this trust ask here.
 
 use clap::Args;
 use serde_json::json;
@@ -39,15 +39,15 @@ pub(super) struct TrustArguments {
     /// Do not ask
     #[arg(long)]
     pub(super) yes: bool,
-    /// List what you have trusted, of all workspaces
+    /// List the trusted policies of all workspaces
     #[arg(long, conflicts_with_all = ["files", "yes", "forget"])]
     pub(super) list: bool,
-    /// Forget what you have trusted of this workspace
+    /// Forget the trusted policies of this workspace
     #[arg(long, conflicts_with_all = ["files", "yes"])]
     pub(super) forget: bool,
 }
 
-/// Who says which policies are trusted, for whoever has these options.
+/// The keeper of trust under these options.
 pub(super) fn of(options: &Options) -> Trust {
     if options.is_ci() { Trust::kept_by(Locked) } else { Trust::kept_by(Store::of(&options.environment)) }
 }
@@ -93,7 +93,7 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
     Ok(0)
 }
 
-/// The policies that were named, each with what is to be trusted of it.
+/// The named policies, each with the permissions to trust.
 fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option<Wanted>)>, Error> {
     let context = &here.context;
     if arguments.files.is_empty() {
@@ -116,7 +116,7 @@ fn told(wanted: &Wanted) -> String {
     format!("{} of {}\n{}", escape(&wanted.file), escape(&wanted.root.display().to_string()), lines.collect::<String>())
 }
 
-/// Asks whoever is there.
+/// Asks the person at the terminal.
 fn permit(here: &Here, wanted: &Wanted, yes: bool, out: &mut Output) -> Result<(), Error> {
     if yes {
         return Ok(());
@@ -158,7 +158,7 @@ fn forget(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Does something that may stop for want of trust; then whoever is at the terminal is asked, and it is done again.
+/// Does work that may stop for lack of trust; then asks the person at the terminal, and does it again.
 pub(super) fn asking<T>(here: &Here, out: &mut Output, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     match work() {
         Err(error) if may_be_asked(&error) => {

@@ -1,4 +1,4 @@
-//! Who has trusted which policy: files in the user's state folder, never in a workspace. Where `CI` is set `nrv.lock` says it.
+//! The trusted policies: files in the user's state folder, never in a workspace. Where `CI` is set, `nrv.lock` has them.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// The form of the files that this version writes.
+/// The version of the file format that this program writes.
 const VERSION: u32 = 1;
 
 /// The variable with folders whose policies are trusted.
@@ -40,7 +40,7 @@ const OTHERS: u32 = 0o022;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The form of the file.
+    /// The version of the file format.
     version: u32,
     /// The workspace, without links on the way.
     pub(super) root: PathBuf,
@@ -48,7 +48,7 @@ pub(super) struct Entry {
     pub(super) file: String,
     /// The hash of its tables that start programs or send requests.
     pub(super) sha256: Sha256,
-    /// When.
+    /// The time of the decision.
     pub(super) trusted_at: String,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The store of whoever has this environment.
+    /// The store of the user with this environment.
     pub(super) fn of(environment: &BTreeMap<String, String>) -> Self {
         let absolute = |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
@@ -69,7 +69,7 @@ impl Store {
         Store { folder: state.map(|state| state.join("nrv/trusted")), paths }
     }
 
-    /// The folder with the files, if it exists: the user's own, in no workspace, and written by nobody else.
+    /// The folder with the files, if it exists. It must be the user's own, in no workspace, and not writable by others.
     fn open(&self, root: &Path) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let there = folder.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
@@ -112,7 +112,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Forgets what was trusted of a workspace; how many policies that were.
+    /// Forgets the trusted policies of a workspace; returns their number.
     pub(super) fn forget(&self, root: &Path) -> Result<usize, Error> {
         let Some(folder) = self.open(root)? else { return Ok(0) };
         let entries: Vec<Entry> = self.list(root)?.into_iter().filter(|entry| entry.root == root).collect();
@@ -125,7 +125,7 @@ impl Store {
         Ok(entries.len())
     }
 
-    /// Writes an entry whole or not at all; nobody else may read it.
+    /// Writes an entry whole or not at all; only its owner can read it.
     fn write(&self, entry: &Entry) -> Result<(), Error> {
         let Some(folder) = &self.folder else {
             let message = "there is no state folder: neither `XDG_STATE_HOME` nor `HOME` is set";
@@ -183,7 +183,7 @@ impl TrustKeeper for Store {
     }
 }
 
-/// What `nrv.lock` says, where `CI` is set.
+/// The keeper of trust where `CI` is set: `nrv.lock`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Locked;
 
@@ -235,7 +235,7 @@ fn name(root: &Path, file: &str) -> String {
     format!("{}.json", &hash[..32])
 }
 
-/// Why what was found is not the user's alone to write.
+/// Checks that only the user can write a file; the error says who else can.
 fn own(found: &std::fs::Metadata) -> Result<(), &'static str> {
     match (found.uid() == rustix::process::geteuid().as_raw(), found.mode() & OTHERS) {
         (false, _) => Err("it belongs to another user"),
@@ -265,7 +265,7 @@ fn read(path: &Path) -> Result<Option<Entry>, Error> {
     file.take(MOST).read_to_string(&mut text).map_err(|error| failed(&error))?;
     match serde_json::from_str::<Entry>(&text) {
         Ok(entry) if entry.version == VERSION => Ok(Some(entry)),
-        // What can't be understood trusts nothing, and is written anew by the next answer.
+        // An invalid entry trusts nothing, and the next answer overwrites it.
         Ok(_) | Err(_) => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! `nrv verify`: the verifiers and commitments of a run that is over, once more, now.
+//! `nrv verify`: checks the verifiers and commitments of an ended run against the present tree.
 
 use super::{Here, dta, output::Output, table, trust};
 use crate::{

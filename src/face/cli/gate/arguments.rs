@@ -21,7 +21,7 @@ pub(in crate::face::cli) struct GateArguments {
     /// Answer requests on stdin, one JSON document a line; touches no file
     #[arg(long)]
     pub(super) jsonl: bool,
-    /// Block where a confirmation of a command or a secret would be asked for
+    /// Block where a command or a secret would need a confirmation
     #[arg(long, global = true)]
     pub(super) locked: bool,
     #[command(subcommand)]
@@ -29,23 +29,23 @@ pub(in crate::face::cli) struct GateArguments {
 }
 
 impl GateArguments {
-    /// True for the hook, of which every failure has to block.
+    /// True for the hook, whose every failure has to block.
     pub(in crate::face::cli) fn is_hook(&self) -> bool {
         matches!(self.command, Some(Gate::Hook { .. }))
     }
 }
 
 impl GateArguments {
-    /// True for the hook in the process that another one of nrv watches.
+    /// True for the hook in the process that another process of nrv watches.
     pub(super) fn is_guarded(&self) -> bool {
         matches!(self.command, Some(Gate::Hook { guarded: true }))
     }
 }
 
-/// What is judged.
+/// The subject that is judged.
 #[derive(Debug, Subcommand)]
 pub(super) enum Gate {
-    /// Judge a command; nothing is started
+    /// Judge a command without starting it
     #[command(after_help = "Example:\n  nrv gate command -- rm -rf dist")]
     Command(CommandArguments),
     /// Judge the use of a tool by its name and params
@@ -54,7 +54,7 @@ pub(super) enum Gate {
     /// Judge files, all files of folders, or the new content of a file
     #[command(after_help = "Examples:\n  nrv gate edit a.py --content new.py\n  nrv gate edit src docs --sarif")]
     Edit(EditArguments),
-    /// Say which rules decide, where they stand, and what would change the verdict
+    /// Show the rules that decide, their places, and the ways to change the verdict
     #[command(after_help = "Example:\n  nrv gate explain command --line 'git reset --hard'")]
     Explain {
         #[command(subcommand)]
@@ -65,20 +65,20 @@ pub(super) enum Gate {
   echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Bash\",
          \"tool_input\": {\"command\": \"git push --force\"}}' | nrv gate hook")]
     Hook {
-        /// Answer here, since another process of nrv waits for it
+        /// Answer in this process, since another process of nrv waits for it
         #[arg(long, hide = true)]
         guarded: bool,
     },
 }
 
-/// What is explained.
+/// The subject that is explained.
 #[derive(Debug, Subcommand)]
 pub(super) enum Explained {
-    /// Explain what is said of a command
+    /// Explain the verdict on a command
     Command(CommandArguments),
-    /// Explain what is said of the use of a tool
+    /// Explain the verdict on the use of a tool
     Tool(ToolArguments),
-    /// Explain what is said of a file
+    /// Explain the verdict on a file
     Edit(EditArguments),
 }
 
@@ -88,7 +88,7 @@ pub(super) struct CommandArguments {
     /// Program and arguments, after `--`
     #[arg(last = true, required_unless_present = "line", conflicts_with = "line")]
     pub(super) argv: Vec<String>,
-    /// Line for a shell
+    /// Command line of a shell
     #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
     pub(super) line: Option<String>,
 }
@@ -98,7 +98,7 @@ pub(super) struct CommandArguments {
 pub(super) struct ToolArguments {
     /// Tool
     pub(super) name: String,
-    /// JSON file with what it is given, `-` for stdin
+    /// JSON file with the tool's params, `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub(super) params: Option<PathBuf>,
 }
@@ -106,10 +106,10 @@ pub(super) struct ToolArguments {
 /// An edit.
 #[derive(Debug, Args)]
 pub(super) struct EditArguments {
-    /// Files, or folders for the files in them that git does not ignore
+    /// Files, or folders for all files in them that git does not ignore
     #[arg(required = true, value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
-    /// File with what PATH is to hold, `-` for stdin; without it, files are judged as they are
+    /// File with the new content of PATH, `-` for stdin [default: the present content]
     #[arg(long, value_name = "FILE")]
     pub(super) content: Option<PathBuf>,
     /// Write SARIF 2.1.0 to stdout

@@ -1,4 +1,4 @@
-//! `nrv gate edit`: files as they are, as one is to be, and all files of folders.
+//! `nrv gate edit`: judges present files, the new content of a file, and all files of folders.
 
 use std::{fs, path::PathBuf};
 
@@ -18,14 +18,14 @@ use crate::{
 
 /// A file that is judged.
 struct Target {
-    /// As the policy speaks of it.
+    /// Its path in the form that the policy uses.
     place: String,
     file: PathBuf,
-    /// False if it was found in a folder: nobody asks to write it, only what it holds is judged.
+    /// False if it was found in a folder: only its content is judged, since no write is asked for.
     is_named: bool,
 }
 
-/// What is said of a file.
+/// The verdict on a file.
 #[derive(Serialize)]
 struct Judged {
     path: String,
@@ -37,7 +37,7 @@ struct Judged {
     is_named: bool,
 }
 
-/// Writes what is said of files, and gives the exit code of the strictest decision.
+/// Writes the verdicts on files, and returns the exit code of the strictest decision.
 pub(super) fn judge(here: &Here, bench: &Bench<'_>, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {
     let targets = targets(here, arguments)?;
     let judged = on_each(here, arguments, &targets, |target, subject| Judged {
@@ -54,14 +54,14 @@ pub(super) fn judge(here: &Here, bench: &Bench<'_>, arguments: &EditArguments, o
     } else if let [Judged { verdict, is_named: true, .. }] = &judged[..] {
         out.document(verdict);
     } else {
-        // Of the many files of a folder only those are of interest of which a gate has something to say.
+        // A folder may have many files, so only those with a remark of a gate are shown.
         let says = |one: &&Judged| one.is_named || one.verdict.remarks().next().is_some();
         out.document(&judged.iter().filter(says).collect::<Vec<_>>());
     }
     Ok(exit_code(strictest))
 }
 
-/// Why that is said: of one file, or of each of several.
+/// Explains the verdict on one file, or on each of several.
 pub(super) fn explained(here: &Here, bench: &Bench<'_>, arguments: &EditArguments) -> Result<Value, Error> {
     let targets = targets(here, arguments)?;
     let mut all = on_each(here, arguments, &targets, |target, subject| {
@@ -104,7 +104,7 @@ fn files_of(here: &Here, folder: &std::path::Path) -> Result<Vec<Target>, Error>
     Ok(listing.paths.iter().map(|path| target(folder.join(path.as_str()))).collect())
 }
 
-/// What comes of each file, in order.
+/// Calls `take` on each file; returns the results in order.
 fn on_each<T: Send>(
     here: &Here,
     arguments: &EditArguments,
@@ -115,7 +115,7 @@ fn on_each<T: Send>(
     parallel_map(here.context.options.threads, targets, one).into_iter().collect()
 }
 
-/// One file with the content that it has, or is to have.
+/// Makes the subject of one file with its present or new content.
 fn with_subject<T>(
     here: &Here,
     arguments: &EditArguments,
@@ -131,7 +131,7 @@ fn with_subject<T>(
     let (before, after) = match &arguments.content {
         Some(content) if !target.file.exists() => (Vec::new(), here.read_bytes(content)?),
         Some(content) => (here.read_bytes(&target.file)?, here.read_bytes(content)?),
-        // Nothing changes, but all of it is looked at.
+        // Nothing changes, but the whole content is judged.
         None => (Vec::new(), here.read_bytes(&target.file)?),
     };
     let diff_lines = arguments.content.as_ref().map_or(0, |_| diff::count(&before, &after).total());

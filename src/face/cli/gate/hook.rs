@@ -1,8 +1,8 @@
-//! `nrv gate hook`: a coding agent asks before it uses a tool. Whatever goes wrong here blocks, since an agent takes every exit code
-//! but that for leave to go on.
+//! `nrv gate hook`: a coding agent asks before it uses a tool. Every failure here blocks, since an agent takes any exit code
+//! but the blocking one as a permission.
 //!
-//! Where memory or processor time is limited, a signal could end the process before it answers: then another one does the work, and
-//! this one blocks if that dies.
+//! Where memory or processor time is limited, a signal could end the process before it answers. Another process does the work
+//! then, and this one blocks if that dies.
 
 use std::{
     ffi::OsString,
@@ -32,7 +32,7 @@ use crate::{
 /// The hidden flag of the process that does the work.
 const GUARDED: &str = "--guarded";
 
-/// Answers one question on stdin; `open` opens the workspace. Gives the exit code.
+/// Answers one question on stdin; `open` opens the workspace. Returns the exit code.
 pub(in crate::face::cli) fn hook(
     open: impl FnOnce() -> Result<Here, Error>,
     arguments: &GateArguments,
@@ -54,7 +54,7 @@ pub(in crate::face::cli) fn hook(
             let written = reply.document.as_ref().map_or(Ok(()), |document| write(&json_line(document)));
             match written {
                 Ok(()) => reply.exit_code,
-                // What the agent does not hear would be taken for leave.
+                // The agent would take a missing answer as a permission.
                 Err(error) => {
                     out.explain(&Error::io("stdout can't be written", &error));
                     BLOCK
@@ -71,7 +71,7 @@ pub(in crate::face::cli) fn hook(
 
 /// Lets another process answer if these are the arguments of the hook and a limit could end this one; none otherwise.
 ///
-/// This comes before all else, since arguments that are parsed take memory, too. However the other process ends, the exit code is
+/// This comes before all else, since parsing arguments takes memory, too. However the other process ends, the exit code is
 /// one that agents know.
 pub(in crate::face::cli) fn watched(args: &[OsString]) -> Option<u8> {
     let at = |word: &str| args.iter().position(|arg| arg == word);
@@ -87,7 +87,7 @@ pub(in crate::face::cli) fn watched(args: &[OsString]) -> Option<u8> {
         Ok(None) => "a signal ended the process that judges it".to_owned(),
         Err(error) => format!("the process that judges it can't be started: {error}"),
     };
-    // Whoever reads this may not be there.
+    // The reader may be gone.
     let _ = writeln!(
         std::io::stderr(),
         "nrv: the call is blocked, because it could not be judged: {why}\n\
@@ -112,7 +112,7 @@ fn answer(here: &Here, arguments: &GateArguments) -> Result<Reply, Error> {
         true => path.to_owned(),
         false => place::in_workspace(here, &folder.join(path)),
     };
-    // What can't be read as text is judged by the pieces alone, as a file is that does not exist yet.
+    // A file that is no text is judged by the pieces alone, like one that does not exist yet.
     let read = |path: &str| {
         let (workspace, path) = (&here.context.workspace, RepoPath::parse(path).ok()?);
         workspace.stat(&path).ok()?.filter(|metadata| metadata.length <= MAX_INPUT)?;

@@ -1,4 +1,4 @@
-//! `nrv gate`: what the gates say of commands, tools and edits. Nothing is started, written or recorded.
+//! `nrv gate`: verdicts of the gates on commands, tools and edits. Nothing is started, written or recorded.
 
 mod arguments;
 mod edit;
@@ -22,7 +22,7 @@ use crate::{
     system::policy::Policy,
 };
 
-/// What judges: the policy, tightened on demand, and the rules.
+/// The basis of verdicts: the policy, tightened on demand, and the rules.
 struct Bench<'a> {
     policy: Policy,
     rules: &'a Rules,
@@ -62,7 +62,7 @@ pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> 
     }
 }
 
-/// Writes a verdict and gives its exit code.
+/// Writes a verdict and returns its exit code.
 fn conclude(verdict: Verdict, out: &mut Output) -> u8 {
     out.document(&verdict);
     exit_code(verdict.decision)
@@ -75,7 +75,7 @@ fn exit_code(decision: Decision) -> u8 {
     }
 }
 
-/// Calls `take` with where commands begin: in the current folder if it is in the workspace, else in the workspace's own.
+/// Calls `take` with the folder where commands start: the current one if it is in the workspace, else the workspace's root.
 fn started<T>(here: &Here, take: impl FnOnce(destructive::Start<'_>) -> T) -> T {
     let root = here.context.workspace.root().to_string_lossy();
     let folder = place::in_workspace(here, &here.place.folder);
@@ -109,7 +109,7 @@ fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output
     Ok(0)
 }
 
-/// Answers requests, one a line, until stdin ends. Whoever asks may be anywhere: commands begin in the workspace's own folder.
+/// Answers requests, one a line, until stdin ends. The client may be in any folder, so commands start in the workspace's root.
 fn answer_lines(here: &Here, bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
     let root = here.context.workspace.root().to_string_lossy();
     let start = destructive::Start { folder: None, root: Some(&root), real: Some(place::real) };
@@ -124,14 +124,14 @@ fn answer_lines(here: &Here, bench: &Bench<'_>, out: &mut Output) -> Result<u8, 
             .and_then(|request| jsonl::answer_from(start, &request, &bench.policy, bench.rules));
         match answer {
             Ok(answer) => out.json_line(&answer),
-            // Whoever only looks at the decision must not take an error for a permission.
+            // A client that reads only the decision must not take an error for a permission.
             Err(error) => out.json_line(&json!({"id": id(), "decision": Decision::Block, "error": error})),
         }
     }
     Ok(0)
 }
 
-/// Bytes of stdin that the hook reads at most: an agent that waits too long for an answer goes on without one.
+/// The most bytes of stdin that the hook reads: an agent that waits too long for an answer goes on without one.
 const MAX_INPUT: u64 = 8 << 20;
 
 fn read_stdin() -> std::io::Result<Vec<u8>> {

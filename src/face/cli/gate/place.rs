@@ -1,4 +1,4 @@
-//! Where a path leads, as the policy speaks of it.
+//! Resolves a path into the form that the policy uses.
 
 use std::{
     ffi::OsString,
@@ -8,15 +8,15 @@ use std::{
 
 use crate::face::cli::Here;
 
-/// Links that are followed on the way to one file.
+/// The most links that are followed on the way to one file.
 const MAX_LINKS: usize = 40;
 
-/// Bytes of a path that the system takes at most.
+/// The most bytes of a path that the system takes.
 const MAX_PATH: usize = 4096;
 
-/// The path relative to the workspace if it is in it, through whatever links lead there, else absolute.
+/// The path relative to the workspace if links lead into it, else absolute.
 ///
-/// Programs differ in where `..` leads behind a link: such a path stays as it is, and so is refused.
+/// Programs differ on the meaning of `..` after a link. Such a path stays as it is, and so is refused.
 pub(super) fn in_workspace(here: &Here, path: &Path) -> String {
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     let (Some(real), Some(plain)) = (resolved(path), resolved(&plain(path))) else { return shown(path) };
@@ -31,8 +31,9 @@ pub(super) fn real(from: &str, path: &str) -> Option<String> {
     Some(follow(PathBuf::from(from), Path::new(path))?.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, as the system would follow them, whether the file exists or not; none where links lead in circles
-/// or the path is too long to be opened.
+/// The absolute path without links, as the system would follow them; the file need not exist.
+///
+/// None if links lead in circles or the path is too long to be opened.
 fn resolved(path: &Path) -> Option<PathBuf> {
     follow(PathBuf::new(), path)
 }
@@ -44,7 +45,7 @@ fn follow(from: PathBuf, path: &Path) -> Option<PathBuf> {
     }
     let mut real = from;
     let mut left: Vec<OsString> = reversed(path);
-    // What lies in a folder that does not exist is no link.
+    // A path in a missing folder is no link.
     let (mut links, mut missing) = (0, None);
     while let Some(part) = left.pop() {
         if part == ".." {
@@ -74,13 +75,13 @@ fn follow(from: PathBuf, path: &Path) -> Option<PathBuf> {
     Some(real)
 }
 
-/// The parts of a path, the last first. What begins at the root replaces what it is joined to.
+/// The parts of a path, the last first. An absolute path replaces the one that it is joined to.
 fn reversed(path: &Path) -> Vec<OsString> {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     parts.map(|part| part.as_os_str().to_owned()).rev().collect()
 }
 
-/// A path without `.` and `..`, whatever stands there.
+/// A path without `.` and `..`, without a look at the disk.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! What gates find, as SARIF.
+//! The findings of gates as SARIF.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     service::gate::{Decision, Finding, Gate},
 };
 
-/// One run over some files: each with a gate and what that found.
+/// Makes one SARIF run over some files: each with a gate and its findings.
 pub(super) fn document<'a>(found: impl Iterator<Item = (&'a str, &'a dyn Gate, &'a [Finding])>) -> Value {
     sarif::document(found.flat_map(|(path, gate, findings)| findings.iter().map(move |one| hit(path, gate, one))))
 }

@@ -1,20 +1,20 @@
-//! What a person tells the session itself: lines that begin with a colon.
+//! The commands of a session: lines that begin with a colon.
 
 use crate::base::error::{Code, Error, nearest};
 
-/// A command as a person reads of it.
+/// The description of a command.
 pub(super) struct Described {
     /// Its name, without the colon.
     pub(super) name: &'static str,
-    /// What follows the name.
+    /// Its argument.
     pub(super) takes: Takes,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub(super) doc: &'static str,
-    /// The command, with what follows the name; true for one with `!`.
+    /// Makes the command of its argument; true for one with `!`.
     make: fn(String, bool) -> Command,
 }
 
-/// What follows a command's name.
+/// The argument of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     /// Nothing.
@@ -79,7 +79,7 @@ pub(super) const COMMANDS: &[Described] = &[
     Described { name: "vars", takes: Takes::Nothing, doc: "List the variables.", make: |_, _| Command::Vars },
 ];
 
-/// What is to be done.
+/// A command to obey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Apply,
@@ -94,12 +94,12 @@ pub(super) enum Command {
     Vars,
 }
 
-/// The text behind the colon; none if a line is no command.
+/// The text after the colon; none if a line is no command.
 pub(super) fn of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix(':')
 }
 
-/// Reads what stands behind the colon. The beginning of a name is enough if no other one begins so.
+/// Parses the text after the colon. The beginning of a name is enough if no other one begins so.
 pub(super) fn parse(text: &str) -> Result<Command, Error> {
     let text = text.trim();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -141,7 +141,7 @@ pub(super) fn find(name: &str) -> Result<&'static Described, Error> {
         .hint(near.map_or_else(|| "`:help` lists the commands".to_owned(), |near| format!("did you mean `:{near}`?"))))
 }
 
-/// A file's name without the quotes that some put around it.
+/// A file's name without quotes around it.
 fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }
@@ -152,7 +152,7 @@ pub(super) fn list() -> String {
 }
 
 impl Described {
-    /// How it is written, and what it does.
+    /// Its form and its effect.
     pub(super) fn line(&self) -> String {
         let form = match self.takes {
             Takes::Nothing => format!(":{}", self.name),

@@ -1,4 +1,4 @@
-//! What the line editor asks while somebody types: whether an input is whole, what could follow, what to show beside it.
+//! The assistant of the line editor: checks if an input is complete, finds candidates, and shows hints beside it.
 
 use std::{borrow::Cow, cell::RefCell, rc::Rc};
 
@@ -26,30 +26,30 @@ use crate::{
     system::workspace::Workspace,
 };
 
-/// How many candidates are listed without a question.
+/// The most candidates that are listed without a question.
 const LISTED: usize = 200;
 
-/// Up to how many candidates something is told of each.
+/// The most candidates that are listed with a description of each.
 const TOLD: usize = 20;
 
-/// Columns of a terminal that does not say how many it has.
+/// The columns of a terminal of unknown width.
 const NARROW: usize = 80;
 
-/// What stands between a candidate and what is told of it.
+/// The gap between a candidate and its description.
 const GAP: &str = "  ";
 
 /// Answers the line editor.
 pub(super) struct Assistant<'a> {
     /// The session, which others use between two inputs.
     pub(super) session: Rc<RefCell<Interactive<'a>>>,
-    /// Where paths come from.
+    /// The workspace whose paths are completed.
     pub(super) workspace: &'a Workspace,
 }
 
 /// The line editor of a session.
 pub(super) type LineEditor<'a> = Editor<Assistant<'a>, FileHistory>;
 
-/// A line editor that knows what colours are wanted.
+/// Makes a line editor with the user's choice of colours.
 pub(super) fn editor(assistant: Assistant<'_>, color: Color, to_stdout: bool) -> Result<LineEditor<'_>, ReadlineError> {
     let config = Config::builder()
         .max_history_size(history::MOST)?
@@ -63,7 +63,7 @@ pub(super) fn editor(assistant: Assistant<'_>, color: Color, to_stdout: bool) ->
             Color::Always => ColorMode::Forced,
             Color::Never => ColorMode::Disabled,
         })
-        // What stdout is to hold is the values.
+        // Only values go to stdout.
         .behavior(if to_stdout { Behavior::Stdio } else { Behavior::PreferTerm })
         .build();
     let mut editor = Editor::with_config(config)?;
@@ -85,7 +85,7 @@ impl Completer for Assistant<'_> {
             let (within, names) = paths::complete(self.workspace, &typed[start..]);
             return Ok((start + within, names.into_iter().map(plain).collect()));
         }
-        // Whoever types learns at the next line why the session can't tell.
+        // The next line shows the session's error.
         let Ok(completion) = self.session.borrow_mut().complete(line, cursor) else { return Ok((cursor, Vec::new())) };
         let told = |one: Candidate| (one.text.clone(), one.detail, one.text);
         Ok((completion.start, listed(completion.candidates.into_iter().map(told).collect())))
@@ -93,7 +93,7 @@ impl Completer for Assistant<'_> {
 }
 
 impl Assistant<'_> {
-    /// The names of commands, and what may follow them. The text begins at `start`.
+    /// Completes the names of commands and their arguments. The text begins at `start`.
     fn of_command(&self, start: usize, text: &str) -> (usize, Vec<Pair>) {
         let Some((name, rest)) = text.split_once(char::is_whitespace) else {
             let fitting = command::COMMANDS.iter().filter(|command| command.name.starts_with(text));
@@ -115,7 +115,7 @@ impl Assistant<'_> {
     }
 }
 
-/// Candidates with what is told of them, if all can be seen at once; each is its name, that, and what is typed for it.
+/// Candidates with their descriptions, if all fit on the screen; each is its name, its description and the text to insert.
 fn listed(candidates: Vec<(String, String, String)>) -> Vec<Pair> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout());
     let columns = size.map_or(0, |size| usize::from(size.ws_col)).max(NARROW);
@@ -135,7 +135,7 @@ fn plain(name: String) -> Pair {
     Pair { display: name.clone(), replacement: name }
 }
 
-/// What a call takes. It is shown only: nobody types what it says.
+/// The parameters of a call, shown as a hint that is never inserted.
 pub(super) struct Form(String);
 
 impl Hint for Form {
@@ -166,7 +166,7 @@ impl Validator for Assistant<'_> {
         if input.trim().is_empty() || command::of(input).is_some() {
             return Ok(ValidationResult::Valid(None));
         }
-        // What is wrong is told with a mark, by whoever evaluates it.
+        // The evaluation reports errors, with a mark at the place.
         let complete = self.session.borrow_mut().parse(input).map_or(true, |parsed| parsed.complete);
         Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
     }

@@ -1,4 +1,4 @@
-//! `:help`: the commands, and what the reference says of a name.
+//! `:help`: the commands, and entries of the reference.
 
 use super::command;
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     script::{library::MODULES, reference::Reference},
 };
 
-/// What people read below the commands.
+/// The text below the commands.
 const BELOW: &str = "\
 Anything else is evaluated. Tab completes names, fields and paths. Ctrl-C stops what runs, or drops the input; Ctrl-D ends.
 `:help nrv.files.read` tells what a call does. The beginning of a command is enough.
 ";
 
-/// The commands, or what is said of a command or by the reference of a name.
+/// The list of commands, or the help on a command or an entry of the reference.
 pub(super) fn text(name: Option<&str>) -> Result<String, Error> {
     Ok(match name {
         None => format!("{}\n{BELOW}", command::list()),

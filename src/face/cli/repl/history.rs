@@ -12,21 +12,21 @@ use crate::{
     face::cli::redact,
 };
 
-/// How many inputs are kept.
+/// The most inputs that are kept.
 pub(super) const MOST: usize = 5000;
 
-/// Where they are kept.
+/// The file of former inputs.
 #[derive(Debug)]
 pub(super) struct History(Option<PathBuf>);
 
 impl History {
-    /// The file of this user: below `XDG_STATE_HOME`, else below `~/.local/state`. Without a home, nothing is kept.
+    /// The user's file: below `XDG_STATE_HOME`, else below `~/.local/state`. Without a home, nothing is kept.
     pub(super) fn find() -> Self {
         let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
         History(state.map(|state| state.join("nrv/history")))
     }
 
-    /// Takes up what is there.
+    /// Loads the inputs of the file.
     pub(super) fn load<H: Helper>(&self, editor: &mut Editor<H, FileHistory>) {
         if let Some(path) = self.0.as_deref().filter(|path| path.exists())
             && let Err(error) = editor.load_history(path)
@@ -35,7 +35,7 @@ impl History {
         }
     }
 
-    /// Keeps an input at once, so that it is there whatever comes. One that shows a secret is kept nowhere.
+    /// Writes an input at once, so that it survives a crash. One with a secret is not kept.
     pub(super) fn add<H: Helper>(&mut self, editor: &mut Editor<H, FileHistory>, input: &str) {
         if redact::text(input) != input || !editor.add_history_entry(input).unwrap_or(false) {
             return;

@@ -1,6 +1,6 @@
 //! `nrv repl`: a session at the terminal, or one whose lines come through a pipe.
 //!
-//! The session itself is [`Interactive`]; here its lines are read, and what comes of them is shown.
+//! The session itself is [`Interactive`]; this module reads its lines and shows their results.
 
 mod command;
 mod editor;
@@ -30,10 +30,10 @@ use super::{
 };
 use crate::base::error::{Code, Error};
 
-/// What people read before the first line.
+/// The greeting before the first line.
 const GREETING: &str = "changes are proposed and not made until `:apply`";
 
-/// The same where changes are made at once.
+/// The greeting of a session that makes changes at once.
 const GREETING_APPLY: &str = "changes are made at once; `:rollback` undoes them";
 
 /// Arguments of `nrv repl`.
@@ -48,7 +48,7 @@ pub(super) struct ReplArguments {
     /// Make changes at once instead of proposing them
     #[arg(long)]
     pub(super) apply: bool,
-    /// Seed of everything that the session chooses by chance
+    /// Seed of the session's random choices
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
     pub(super) seed: u64,
     /// Answer the confirmations that the policy lets a flag answer
@@ -74,7 +74,7 @@ pub(super) fn repl(here: &Here, arguments: &ReplArguments, out: &mut Output) -> 
     } else {
         pipe::read_lines(here, &mut session, out)
     };
-    // However it ends, its record is closed and what was not applied is told.
+    // However it ends, its record is closed and changes that were not applied are reported.
     let failed = read.err().map(|error| session.fail(&error, out).exit_code());
     here.context.options.cancel.store(false, Ordering::Relaxed);
     match (session.finish(out), failed) {

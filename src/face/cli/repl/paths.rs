@@ -1,16 +1,16 @@
-//! Names of files for completion: those of one folder of the workspace, as far as they begin like what is typed.
+//! Names of files for completion: those of one folder of the workspace that begin with the typed text.
 
 use crate::{
     base::path::RepoPath,
     system::workspace::{Visit, Workspace},
 };
 
-/// How many names are offered; with more, nobody finds theirs.
+/// The most names that are offered; a longer list helps no one.
 const MOST: usize = 1000;
 
-/// Where the last name of a path begins, and what it can be; folders end with a slash.
+/// The start of a path's last name, and the candidates for it; folders end with a slash.
 ///
-/// Names with a dot in front are offered to whoever has typed the dot, and those of records and of git to nobody.
+/// Names with a dot in front are offered only after a typed dot, and those of records and of git never.
 pub(super) fn complete(workspace: &Workspace, typed: &str) -> (usize, Vec<String>) {
     let start = typed.rfind('/').map_or(0, |slash| slash + 1);
     let (folder, beginning) = (typed[..start].trim_end_matches('/'), &typed[start..]);

@@ -16,13 +16,13 @@ use crate::{
     face::cli::{Here, output::Output},
 };
 
-/// How a line begins that belongs to the one before it, though that could stand alone.
+/// The beginnings of lines that continue the line before, even if that is complete.
 const GOES_ON: &[&str] = &[".", "?.", "??", "&&", "else", "catch"];
 
-/// Nanoseconds between two looks at whether everything is to stop.
+/// Nanoseconds between two checks for a wish to stop.
 const PAUSE: i64 = 100_000_000;
 
-/// Evaluates all of stdin, input by input: an input is as many lines as it takes to be whole.
+/// Evaluates all of stdin, input by input: an input is as many lines as it needs to be complete.
 pub(super) fn read_lines(here: &Here, session: &mut Session<'_>, out: &mut Output) -> Result<(), Error> {
     let mut lines = Lines::new(&here.context.options.cancel);
     let mut input = String::new();
@@ -54,11 +54,11 @@ fn goes_on(line: &str) -> bool {
     GOES_ON.iter().any(|sign| line.strip_prefix(sign).is_some_and(|rest| !is_word(sign) || ends(rest)))
 }
 
-/// The lines of stdin. Waiting for one ends when everything is to stop.
+/// The lines of stdin. A wish to stop ends the wait for a line.
 struct Lines<'a> {
     stdin: Stdin,
     cancel: &'a AtomicBool,
-    /// What was read and not taken.
+    /// The bytes that were read and not taken.
     bytes: Vec<u8>,
     ended: bool,
 }
@@ -87,7 +87,7 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
-    /// The line after that, if it is there: whoever writes line by line waits for what comes of each.
+    /// The next line, if it has arrived: a client that writes line by line waits for the result of each.
     fn peek(&mut self) -> Result<Option<&str>, Error> {
         while self.end_of_line().is_none() && !self.ended && self.is_ready(0) {
             self.read()?;

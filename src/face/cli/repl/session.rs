@@ -1,4 +1,4 @@
-//! What becomes of an input: it is evaluated or, with a colon in front, obeyed; and shown.
+//! Handles an input: evaluates it or, with a colon in front, obeys it, and shows the result.
 
 use std::{cell::RefCell, io::IsTerminal, path::Path, rc::Rc, sync::atomic::Ordering};
 
@@ -32,19 +32,19 @@ use crate::{
     },
 };
 
-/// What to do when a file is not what it was when a change of it was proposed.
+/// The hint when a file has changed since a change of it was proposed.
 const STALE: &str = "what is proposed can't be made any more: `:save FILE` keeps the lines that worked, `:reset` begins again without it";
 
-/// Whether there is more to be read.
+/// The next step of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The next input is wanted.
+    /// Read the next input.
     GoOn,
-    /// The session is over.
+    /// End the session.
     End,
 }
 
-/// A session with what it has shown so far.
+/// A session with the state of its output.
 pub(super) struct Session<'a> {
     here: &'a Here,
     applies: bool,
@@ -72,7 +72,7 @@ impl<'a> Session<'a> {
         Ok(Session { here, applies: arguments.apply, interactive, first_error: None, typed })
     }
 
-    /// What stands before an input.
+    /// The prompt before an input.
     pub(super) fn prompt(&self) -> &'static str {
         if self.applies { "nrv apply> " } else { "nrv> " }
     }
@@ -82,10 +82,10 @@ impl<'a> Session<'a> {
         self.interactive.borrow_mut().parse(input).map_or(true, |parsed| parsed.complete)
     }
 
-    /// Does what an input says, and shows what came of it. An error means that the session can't go on.
+    /// Handles an input and shows its result. An error means that the session can't go on.
     pub(super) fn input(&mut self, input: &str, out: &mut Output) -> Result<Flow, Error> {
         let asked_to_stop = self.here.context.options.cancel.swap(false, Ordering::Relaxed);
-        // Who types stops what runs, and that is over; who stops a program means all that is to come.
+        // At a terminal a stop is for the input that ran, which is over; in a program it is for all further inputs.
         if asked_to_stop && !self.typed {
             self.fail(&Error::new(Code::Cancelled, "the session was cancelled"), out);
             return Ok(Flow::End);
@@ -105,11 +105,11 @@ impl<'a> Session<'a> {
         };
         let Some(code) = code else { return Ok(Flow::GoOn) };
         self.first_error.get_or_insert(code.exit_code());
-        // Who stops a program does not want to do so for each of its lines.
+        // A stopped program must not need a stop for each of its lines.
         Ok(if code == Code::Cancelled && !self.typed { Flow::End } else { Flow::GoOn })
     }
 
-    /// Tells of an error that no text made; its code.
+    /// Shows an error that no input caused; returns its code.
     pub(super) fn fail(&mut self, error: &Error, out: &mut Output) -> Code {
         if out.is_json() {
             out.json_line(&json!({"error": error}));
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         error.code()
     }
 
-    /// The error, with the way on if what is proposed is about files that are others by now.
+    /// The error, with a hint if files have changed since changes of them were proposed.
     fn advised(&self, error: Error) -> Error {
         match error.code() {
             Code::StalePreimage if !self.applies => error.hint(STALE),
@@ -127,9 +127,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the session; the exit code of the command.
+    /// Ends the session; returns the exit code of the command.
     ///
-    /// Someone who types has seen each error; a program gets the exit code of the first one.
+    /// A person at the terminal has seen each error; a program gets the exit code of the first one.
     pub(super) fn finish(self, out: &mut Output) -> Result<u8, Error> {
         let Ok(interactive) = Rc::try_unwrap(self.interactive) else {
             return Err(Error::new(Code::Internal, "the session is still in use"));
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         Ok(of_lines.unwrap_or_else(|| finished.exit_code()))
     }
 
-    /// Shows what came of an input; the code of its error.
+    /// Shows the result of an input; returns the code of its error.
     fn evaluated(&self, mut evaluated: Evaluated, out: &mut Output) -> Option<Code> {
         evaluated.error = evaluated.error.map(|error| self.advised(error));
         if out.is_json() {
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
         out.line(&value::literal(value, length));
     }
 
-    /// Does what a command says; the code of an error that was shown already.
+    /// Obeys a command; returns the code of an error that was shown already.
     fn obey(&mut self, command: Command, out: &mut Output) -> Result<Option<Code>, Error> {
         match command {
             Command::Apply => {
@@ -280,7 +280,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Writes what worked as a script, and checks what was written; the code of the first error that was found.
+    /// Writes the inputs that worked as a script, and checks it; returns the code of the first error that was found.
     fn save(&self, file: &str, replace: bool, out: &mut Output) -> Result<Option<Code>, Error> {
         let path = self.here.absolute(Path::new(file));
         let path = if path.extension().is_none() { path.with_extension("rhai") } else { path };

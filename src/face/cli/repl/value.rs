@@ -1,25 +1,25 @@
-//! Values as a person would write them in a script, with colours; what is long is cut on a terminal.
+//! Values in the form of literals of a script, with colours; a terminal gets long ones cut.
 
 use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
-/// Characters that a value may take on one line.
+/// The most characters of a value on one line.
 const WIDTH: usize = 100;
 
-/// Items of an array or a map that are shown of one that is cut.
+/// The number of items that are shown of a cut array or map.
 const ITEMS: usize = 50;
 
-/// Characters of a string that are shown of one that is cut.
+/// The number of characters that are shown of a cut string.
 const CHARACTERS: usize = 2000;
 
-/// How much of a value is shown.
+/// The shown length of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// What a person can take in.
+    /// A length that a person can read.
     Cut,
-    /// Everything.
+    /// The whole value.
     Whole,
 }
 
@@ -95,7 +95,7 @@ fn scalar(value: &Value, length: Length) -> String {
     }
 }
 
-/// A string with escapes for what would end it, move the cursor or deceive a reader.
+/// A string with escapes for characters that would end it, move the cursor or deceive a reader.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! `nrv test`: runs the cases of scripts, tells of each, and writes what an update changes.
+//! `nrv test`: runs the cases of scripts, reports each, and writes the changes of an update.
 
 mod arguments;
 mod output;
@@ -50,7 +50,7 @@ fn purpose(here: &Here, arguments: &TestArguments) -> Result<Purpose, Error> {
     }
 }
 
-/// What running cases once came to.
+/// The result of running cases once.
 struct Passed {
     /// The exit code.
     code: u8,
@@ -70,7 +70,7 @@ fn pass(context: &Context, suites: Vec<Suite>, purpose: Purpose, out: &mut Outpu
         sources.extend(checked.sources);
         match checked.loaded {
             Some(script) => {
-                // What the header does not permit is refused if it is asked for, and a case may show that.
+                // A call without permission is refused when it is made, and a case may expect that.
                 remarks.extend(checked.errors);
                 loaded.insert(suite.script.clone(), script);
             }

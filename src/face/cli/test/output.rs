@@ -1,4 +1,4 @@
-//! What a person or a program is told of cases: a line for each that holds, all that is to be known of the others.
+//! The output of cases for a person or a program: a line for each that holds, and all findings of the others.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::{
     system::clock::Stopwatch,
 };
 
-/// How many lines of a diff, and of what a script printed, are shown to a person.
+/// The most lines of a diff, and of a script's output, that a person sees.
 const SHOWN: usize = 200;
 
 /// Counts cases and keeps them for a document.
@@ -36,7 +36,7 @@ impl Told {
         Told { reports: Vec::new(), watch: Stopwatch::start() }
     }
 
-    /// A script that can't be loaded, with all of its cases.
+    /// Reports a script that can't be loaded, with all of its cases.
     pub(super) fn broken(&mut self, script: &RepoPath, cases: &[String], errors: &[Error], out: &mut Output) {
         errors.iter().for_each(|error| out.explain(error));
         let none = || Error::new(Code::Internal, "a script was rejected without a reason");
@@ -50,7 +50,7 @@ impl Told {
         }
     }
 
-    /// A case that was run.
+    /// Reports a case that was run.
     pub(super) fn report(&mut self, report: Report, sources: &BTreeMap<String, String>, out: &mut Output) {
         if out.mode() == Mode::Text {
             out.data(&text(&report, sources));
@@ -58,7 +58,7 @@ impl Told {
         self.reports.push(report);
     }
 
-    /// Tells how many cases hold; the exit code.
+    /// Reports the number of cases that hold; returns the exit code.
     pub(super) fn end(self, out: &mut Output) -> u8 {
         let count = |is: fn(&&Report) -> bool| self.reports.iter().filter(is).count();
         let broken = count(|report| report.error.is_some());

@@ -1,4 +1,4 @@
-//! Writes what an update changes, below the folder of its case.
+//! Writes the changes of an update below the folder of its case.
 
 use std::{
     ffi::OsStr,
@@ -17,14 +17,14 @@ use crate::{
     script::cases::Update,
 };
 
-/// Removes and writes the files of an update. All lie in a folder that was just looked through.
+/// Removes and writes the files of an update. All are in a folder that was just listed.
 #[expect(clippy::disallowed_methods, reason = "what the user tells to be updated is theirs to update")]
 pub(super) fn write(context: &Context, update: &Update) -> Result<(), Error> {
     let root = context.workspace.root();
     for path in &update.removed {
         let place = root.join(path.as_str());
         gone(fs::remove_file(&place)).map_err(|error| failed(path, &error))?;
-        // The folders that this leaves empty go too: git would lose them.
+        // Folders that become empty are removed too: git would not keep them.
         let folders = place.ancestors().skip(1).take_while(|folder| *folder != root);
         folders.map(fs::remove_dir).take_while(Result::is_ok).for_each(drop);
     }
@@ -38,7 +38,7 @@ pub(super) fn write(context: &Context, update: &Update) -> Result<(), Error> {
 #[expect(clippy::disallowed_methods, reason = "what the user tells to be updated is theirs to update")]
 fn put(place: &Path, content: &Content) -> io::Result<()> {
     place.parent().map_or(Ok(()), fs::create_dir_all)?;
-    // What stands there may be a link, which is not to be written through.
+    // The present file may be a link, which must not be followed.
     gone(fs::remove_file(place))?;
     if content.is_link() {
         return symlink(OsStr::from_bytes(&content.bytes), place);
@@ -47,7 +47,7 @@ fn put(place: &Path, content: &Content) -> io::Result<()> {
     fs::set_permissions(place, Permissions::from_mode(content.mode))
 }
 
-/// What is not there is removed already.
+/// Takes a missing file as removed.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,4 @@
-//! `nrv test --watch`: waits until files change that cases depend on, and runs those again.
+//! `nrv test --watch`: waits for changes of files that cases depend on, and runs those cases again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,13 +24,13 @@ use crate::{
     system::policy,
 };
 
-/// How long nothing may happen before cases are run: editors write in several steps.
+/// The quiet time before cases are run: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether the user wants to stop.
+/// The interval of checks for a wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which cases are to be run, and what for.
+/// The cases to run, and their purpose.
 pub(super) struct Wanted<'a> {
     pub(super) scripts: &'a [RepoPath],
     pub(super) filter: Option<&'a str>,
@@ -48,7 +48,7 @@ pub(super) fn watch(here: &Here, wanted: &Wanted<'_>, out: &mut Output) -> Resul
         let suites = cases::find(&here.context, wanted.scripts, wanted.filter);
         let all = match suites {
             Ok(suites) => suites,
-            // There were some, and there may be again.
+            // There were cases before, and there may be again.
             Err(error) if changed.is_some() && error.code() != Code::Cancelled => {
                 out.explain(&error);
                 Vec::new()
@@ -59,7 +59,7 @@ pub(super) fn watch(here: &Here, wanted: &Wanted<'_>, out: &mut Output) -> Resul
             None => all.clone(),
             Some(paths) => due(&all, &loaded, paths),
         };
-        // Before they are run: what changes meanwhile is seen afterwards.
+        // The watch starts before the run, so that changes during it are seen.
         eyes.look_at(here.context.workspace.root(), &all, &loaded)?;
         if !due.is_empty() {
             match pass(&here.context, due, wanted.purpose, out) {
@@ -77,14 +77,14 @@ pub(super) fn watch(here: &Here, wanted: &Wanted<'_>, out: &mut Output) -> Resul
     }
 }
 
-/// What is watched: never a whole workspace, which may be large.
+/// The watched folders: never a whole workspace, which may be large.
 struct Eyes {
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
 }
 
 impl Eyes {
-    /// Watches what cases depend on: their folders, the sources, recorded replies, the policy.
+    /// Watches the dependencies of cases: their folders, the sources, recorded replies, the policy.
     fn look_at(&mut self, root: &Path, suites: &[Suite], loaded: &BTreeMap<RepoPath, Loaded>) -> Result<(), Error> {
         self.add(root.to_owned(), RecursiveMode::NonRecursive)?;
         for suite in suites {
@@ -101,7 +101,7 @@ impl Eyes {
     }
 
     fn add(&mut self, folder: PathBuf, mode: RecursiveMode) -> Result<(), Error> {
-        // A folder that went, and came again, is no longer watched.
+        // A folder that was removed and made again is no longer watched.
         if !folder.is_dir() {
             self.watched.remove(&folder);
             return Ok(());
@@ -114,7 +114,7 @@ impl Eyes {
     }
 }
 
-/// The paths that changed, once nothing happens any more; none if the user wants to stop.
+/// The changed paths, once no more change; none if the user wants to stop.
 fn next(here: &Here, events: &Receiver<notify::Result<Event>>) -> Option<BTreeSet<RepoPath>> {
     let root = here.context.workspace.root();
     let mut changed = BTreeSet::new();
@@ -134,7 +134,7 @@ fn next(here: &Here, events: &Receiver<notify::Result<Event>>) -> Option<BTreeSe
     None
 }
 
-/// True unless a file was only looked at, as cases themselves do.
+/// True unless a file was only read, as cases themselves do.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => matches!(access, AccessKind::Close(notify::event::AccessMode::Write)),
@@ -142,7 +142,7 @@ fn is_change(kind: EventKind) -> bool {
     }
 }
 
-/// The cases that depend on what changed.
+/// The cases that depend on the changed paths.
 fn due(all: &[Suite], loaded: &BTreeMap<RepoPath, Loaded>, changed: &BTreeSet<RepoPath>) -> Vec<Suite> {
     if changed.iter().any(|path| path.as_str() == policy::FILE) {
         return all.to_vec();
