@@ -86,8 +86,7 @@ fn a_wrong_policy_is_refused_by_every_command_with_its_line() {
 
 #[test]
 fn the_policy_knows_every_dialect_of_a_server() {
-    let mut known: Vec<&str> =
-        PROVIDERS.iter().map(|dialect| dialect.name()).chain(["command", "gguf", "heuristic"]).collect();
+    let mut known: Vec<&str> = PROVIDERS.iter().map(|dialect| dialect.name()).chain(["command", "heuristic"]).collect();
     known.sort_unstable();
     assert_eq!(DIALECTS, known);
 }

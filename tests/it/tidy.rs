@@ -72,8 +72,6 @@ const CHOKE_POINTS: &[&str] = &[
     "service/adapter/record_files.rs",
     // Private folders outside of the tree, and programs of the system; the tree itself is read through `workspace`.
     "service/exec/",
-    // The weights of a model, which lie outside of every workspace.
-    "service/llm/gguf/",
     "system/clock.rs",
     // Git's own files, and files of the tree that are compared with a commit, of which nothing is kept.
     "system/git/",

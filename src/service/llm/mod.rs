@@ -21,8 +21,6 @@ mod discovery;
 mod error;
 mod event;
 mod frame;
-#[cfg(feature = "gguf")]
-mod gguf;
 mod heuristic;
 mod message;
 mod ndjson;
@@ -40,8 +38,6 @@ mod typed;
 mod wire;
 mod withheld;
 
-#[cfg(feature = "gguf")]
-pub use self::gguf::Gguf;
 pub use self::{
     canonical::Key,
     capabilities::{Capabilities, Model, Workload},

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Origin, Permissions, Policy,
-    form::{self, Form, Wrong},
+    form::{Form, Wrong},
     glob::PathSet,
     key,
     network::HostSet,
@@ -83,9 +83,6 @@ impl Ceiling {
         }
         for (name, value) in table(header, "budget")? {
             let place = format!("budget.{name}");
-            if let Some(feature) = key::missing(&place) {
-                return Err(refuse(&place, &form::missing(feature)));
-            }
             let Some(key) = key::find(&place) else { return Err(unknown(&place, name, key::children("budget"))) };
             let limit = read(key.form, value, &place)?.as_u64();
             if let Some((_, target)) = ceiling.budget.fields().into_iter().find(|(field, _)| field == name) {

@@ -111,7 +111,6 @@ mod tests {
                 Some("dialect" | "base_url") => {
                     "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\""
                 }
-                Some("model_file") => "llm.providers.x.dialect = \"gguf\"\nllm.providers.x.model_file = \"/a\"",
                 Some("program") => "llm.providers.x.dialect = \"command\"\nllm.providers.x.program = [\"a\"]",
                 Some(_) => "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\"",
                 None => "",

@@ -202,7 +202,7 @@ mod tests {
             "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://localhost'",
             "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://127.0.0.1:11434'",
             "[llm.providers.a]\ndialect = 'ollama'\nbase_url = 'http://[::1]:11434/v1'",
-            "[llm.providers.a]\ndialect = 'gguf'\nmodel_file = '~/m.gguf'",
+            "[llm.providers.a]\ndialect = 'heuristic'",
             "[[commitments]]\ndescription = 'a'\nassertion = { file_exists = 'b' }",
         ] {
             assert_eq!(entrusted(text), None, "{text}");

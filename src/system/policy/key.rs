@@ -358,7 +358,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "llm.providers.*.dialect",
         Form::Word(DIALECTS),
-        "How it is spoken to: a server's dialect, \"command\" for a program, \"gguf\" for a model's file, or \"heuristic\" for the table of patterns. It has to be given.",
+        "How it is spoken to: a server's dialect, \"command\" for a program, or \"heuristic\" for the table of patterns. It has to be given.",
     ),
     key(
         "llm.providers.*.max_output_tokens",
@@ -369,11 +369,6 @@ pub(super) const KEYS: &[Key] = &[
         "llm.providers.*.model",
         Form::Text,
         "The model of requests that name none; without it, the only one that the provider has.",
-    ),
-    key(
-        "llm.providers.*.model_file",
-        Form::Path,
-        "The file of the model, of the dialect \"gguf\", outside of the workspace; `~/` is the home.",
     ),
     key(
         "llm.providers.*.prices.cached",
@@ -451,11 +446,17 @@ pub(super) const KEYS: &[Key] = &[
     key("script.limits.string", Form::Count(1), "Bytes of a text; without it, only memory bounds it."),
 ];
 
-/// Keys and tables whose feature does not exist in this version, each with the words that say so.
-pub(super) const MISSING: &[(&str, &str)] = &[
-    ("adapters.*.program", "adapters of your own do not exist"),
-    ("adapters.*.script", "adapters of your own do not exist"),
+/// Keys and tables whose feature does not exist in this version, each with the words that say so, and with what to do instead.
+pub(super) const MISSING: &[(&str, &str, &str)] = &[
+    ("adapters.*.program", "adapters of your own do not exist", "remove it"),
+    ("adapters.*.script", "adapters of your own do not exist", "remove it"),
+    ("llm.providers.*.model_file", "models in nrv's own process do not exist", SERVE),
 ];
+
+/// Values that an earlier version took, each with what to write instead.
+const DROPPED: &[(&str, &str, &str)] = &[("llm.providers.*.dialect", "gguf", SERVE)];
+
+const SERVE: &str = "serve the model's file with llama.cpp or Ollama, and give the server's `dialect` and `base_url`";
 
 /// What each table is for.
 pub(super) const TABLES: &[(&str, &str)] = &[
@@ -498,9 +499,15 @@ pub(super) fn is_table(path: &str) -> bool {
     TABLES.iter().any(|(table, _)| *table == path)
 }
 
-/// The words for a feature that does not exist yet.
-pub(super) fn missing(path: &str) -> Option<&'static str> {
-    MISSING.iter().find(|(known, _)| *known == path).map(|(_, words)| *words)
+/// The words for a feature that does not exist, and what to do instead.
+pub(super) fn missing(path: &str) -> Option<(&'static str, &'static str)> {
+    MISSING.iter().find(|(known, ..)| *known == path).map(|(_, words, instead)| (*words, *instead))
+}
+
+/// What to write instead of a value that an earlier version took.
+pub(super) fn instead(path: &str, value: Option<&str>) -> Option<&'static str> {
+    let is_it = |(known, dropped, _): &&(&str, &str, &str)| *known == path && value == Some(*dropped);
+    DROPPED.iter().find(is_it).map(|(.., instead)| *instead)
 }
 
 /// The names directly beneath a table; the empty path is the file itself.

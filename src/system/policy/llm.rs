@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Permissions, Policy, Refusal, exec,
-    provider::{COMMAND, DIALECTS, GGUF, HEURISTIC, Llm, LlmProvider},
+    provider::{COMMAND, DIALECTS, HEURISTIC, Llm, LlmProvider},
 };
 use crate::base::error::{self, Code};
 
@@ -100,7 +100,7 @@ fn without_dialect() -> String {
 
 /// What is wrong with a provider: the key in its table, which is empty for the table itself, and why.
 fn wrong_provider(name: &str, provider: &LlmProvider) -> Option<(&'static str, String)> {
-    let LlmProvider { dialect, base_url, program, model_file, api_key_env, api_key_file, .. } = provider;
+    let LlmProvider { dialect, base_url, program, api_key_env, api_key_file, .. } = provider;
     let say = |key: &'static str, why: &str| Some((key, why.to_owned()));
     if dialect.is_empty() {
         return Some(("", without_dialect()));
@@ -110,12 +110,6 @@ fn wrong_provider(name: &str, provider: &LlmProvider) -> Option<(&'static str, S
     }
     let has_key = api_key_env.is_some() || api_key_file.is_some();
     match dialect.as_str() {
-        GGUF if base_url.is_some() || !program.is_empty() || has_key => {
-            say("", "has a `base_url`, a `program` or a key, but its dialect is \"gguf\", which reaches nothing")
-        }
-        GGUF if model_file.is_none() => say("", "lacks `model_file`, which is the file of the model"),
-        GGUF => None,
-        _ if model_file.is_some() => say("model_file", "is for the dialect \"gguf\""),
         COMMAND if base_url.is_some() => say("base_url", "is for servers: a `command` has a `program`"),
         COMMAND => wrong_program(program),
         HEURISTIC if base_url.is_some() || !program.is_empty() || has_key => {
@@ -190,7 +184,6 @@ mod tests {
         for dialect in DIALECTS {
             let needs = match *dialect {
                 COMMAND => "program = ['x']",
-                GGUF => "model_file = '~/m.gguf'",
                 HEURISTIC => "",
                 _ => "base_url = 'https://a.example.com/v1'\napi_key_env = 'A_KEY'",
             };
@@ -207,8 +200,7 @@ mod tests {
 
     #[test]
     fn a_provider_has_what_its_dialect_needs_and_nothing_else() {
-        let known =
-            "\"anthropic\", \"command\", \"gguf\", \"heuristic\", \"ollama\", \"openai_chat\", \"openai_responses\"";
+        let known = "\"anthropic\", \"command\", \"heuristic\", \"ollama\", \"openai_chat\", \"openai_responses\"";
         let lacks = format!("`llm.providers.a` lacks `dialect`, which is one of {known}");
         for (table, line) in [("[llm.providers.a]", 1), ("\n[llm.providers.a]\nmodel = 'x'", 2)] {
             refused(table, line, &lacks);
@@ -223,17 +215,6 @@ mod tests {
         let program =
             "`llm.providers.a` lacks `program`, the program and its arguments, such as [\"my-model\", \"--json\"]";
         refused(&a("dialect = 'command'"), 1, program);
-        refused(&a("dialect = 'gguf'"), 1, "`llm.providers.a` lacks `model_file`, which is the file of the model");
-        refused(
-            &a("dialect = 'gguf'\nmodel_file = '/m'\nbase_url = 'http://a'"),
-            1,
-            "`llm.providers.a` has a `base_url`, a `program` or a key, but its dialect is \"gguf\", which reaches nothing",
-        );
-        refused(
-            &a("dialect = 'command'\nprogram = ['x']\nmodel_file = '/m'"),
-            4,
-            "`llm.providers.a.model_file` is for the dialect \"gguf\"",
-        );
         refused(
             &a("dialect = 'command'\nprogram = ['tools/model']"),
             3,

@@ -113,8 +113,8 @@ impl Reader<'_> {
     }
 
     fn entry(&mut self, item: &Item, place: &Place, offset: usize) -> Result<(), Error> {
-        if let Some(feature) = key::missing(&place.path) {
-            return Err(self.wrong(place, offset, &form::missing(feature)).hint("remove it"));
+        if let Some((feature, instead)) = key::missing(&place.path) {
+            return Err(self.wrong(place, offset, &form::missing(feature)).hint(instead));
         }
         if let Some(key) = key::find(&place.path) {
             return self.value(key, item, place, offset);
@@ -143,7 +143,11 @@ impl Reader<'_> {
     fn value(&mut self, key: &Key, item: &Item, place: &Place, offset: usize) -> Result<(), Error> {
         let value = key.form.read(&plain(item)).map_err(|wrong| {
             let row = wrong.item.and_then(|at| span_of(item, at));
-            self.wrong(place, row.map_or(offset, |span| span.start), &wrong)
+            let error = self.wrong(place, row.map_or(offset, |span| span.start), &wrong);
+            match key::instead(key.path, item.as_str()) {
+                Some(instead) => error.hint(instead),
+                None => error,
+            }
         })?;
         self.lines.insert(place.shown(), self.source.line(offset));
         if let (Form::Rows(_), Some(rows)) = (key.form, value.as_array()) {
@@ -401,7 +405,17 @@ mod tests {
             "is refused: `adapters.tidy.script` can't be used: adapters of your own do not exist in this version of nrv",
             "remove it",
         );
-        for (path, _) in key::MISSING {
+        let served = "serve the model's file with llama.cpp or Ollama, and give the server's `dialect` and `base_url`";
+        refused(
+            "[llm.providers.a]\nmodel_file = '~/m.gguf'",
+            2,
+            1,
+            "is refused: `llm.providers.a.model_file` can't be used: models in nrv's own process do not exist in this version of nrv",
+            served,
+        );
+        let error = parse("[llm.providers.a]\ndialect = 'gguf'", "nrv.toml").err().expect("it was dropped");
+        assert_eq!((error.hint_text(), &error.details()["line"]), (Some(served), &2.into()), "{error}");
+        for (path, ..) in key::MISSING {
             let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
             let table = if table.is_empty() { String::new() } else { format!("[{}]\n", table.replace('*', "a")) };
             let error = parse(&format!("{table}{key} = 1"), "nrv.toml").err().expect("the feature is missing");

@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a provider can be spoken to: a server's dialect, a program, a model's file, or the table of patterns.
-pub const DIALECTS: &[&str] = &["anthropic", COMMAND, GGUF, HEURISTIC, "ollama", "openai_chat", "openai_responses"];
+/// How a provider can be spoken to: a server's dialect, a program, or the table of patterns.
+pub const DIALECTS: &[&str] = &["anthropic", COMMAND, HEURISTIC, "ollama", "openai_chat", "openai_responses"];
 
 /// The dialect of a program that reads a request and writes a reply.
 pub(super) const COMMAND: &str = "command";
-
-/// The dialect of a model in the program's own process.
-pub const GGUF: &str = "gguf";
 
 /// The dialect of the table of patterns, and the provider that is there without being configured.
 pub const HEURISTIC: &str = "heuristic";
@@ -46,7 +43,7 @@ pub enum Cassettes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LlmProvider {
-    /// How it is spoken to: a dialect of a server, `command`, `gguf`, or `heuristic`.
+    /// How it is spoken to: a dialect of a server, `command`, or `heuristic`.
     pub dialect: String,
     /// Where the server is.
     pub base_url: Option<String>,
@@ -54,8 +51,6 @@ pub struct LlmProvider {
     pub program: Vec<String>,
     /// The model of requests that name none.
     pub model: Option<String>,
-    /// The file of the model, of a `gguf`; `~` is the home.
-    pub model_file: Option<String>,
     /// The variable of the environment that holds the key.
     pub api_key_env: Option<String>,
     /// The file outside of the workspace that holds the key; `~` is the home.
@@ -85,7 +80,6 @@ impl Default for LlmProvider {
             base_url: None,
             program: Vec::new(),
             model: None,
-            model_file: None,
             api_key_env: None,
             api_key_file: None,
             stream: true,

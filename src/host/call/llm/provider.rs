@@ -24,7 +24,7 @@ use crate::{
     },
     system::{
         net::{Cancel, Secret, is_loopback},
-        policy::{GGUF, HEURISTIC, LlmProvider, Policy},
+        policy::{HEURISTIC, LlmProvider, Policy},
     },
 };
 
@@ -247,7 +247,6 @@ impl Making<'_> {
         match self.settings.dialect.as_str() {
             HEURISTIC => heuristic(self.context, self.policy),
             COMMAND => self.command(),
-            GGUF => self.file(),
             _ => self.server(),
         }
     }
@@ -298,7 +297,7 @@ impl Making<'_> {
             false => exec::look_up(name, environment.get("PATH"))?,
         };
         for path in [program.as_path()].into_iter().chain(args.iter().map(Path::new)) {
-            self.check_outside("program", path)?;
+            self.check_outside(path)?;
         }
         if self.settings.api_key_file.is_some() {
             return Err(self
@@ -326,14 +325,14 @@ impl Making<'_> {
     }
 
     /// Refuses what lies in the workspace: a run could write what the next one starts or reads, and nothing confines it.
-    fn check_outside(&self, key: &str, path: &Path) -> Result<(), Error> {
+    fn check_outside(&self, path: &Path) -> Result<(), Error> {
         let root = self.context.workspace.root();
         let is_inside = |path: &Path| path.is_absolute() && path.starts_with(root);
         if !is_inside(path) && !path.canonicalize().is_ok_and(|real| path.is_absolute() && is_inside(&real)) {
             return Ok(());
         }
         let message = format!("`{}` lies in the workspace, where runs can write it", path.display());
-        Err(self.wrong(key, message).hint("keep it outside of the workspace"))
+        Err(self.wrong("program", message).hint("keep it outside of the workspace"))
     }
 
     /// Its key, if it has one.
@@ -352,11 +351,11 @@ impl Making<'_> {
             };
         }
         let Some(file) = api_key_file else { return Ok(None) };
-        Secret::read(&self.path("api_key_file", file)?, self.context.workspace.root()).map(Some)
+        Secret::read(&self.path(file)?, self.context.workspace.root()).map(Some)
     }
 
-    /// The path of a file; `~` is the home.
-    fn path(&self, key: &str, file: &str) -> Result<PathBuf, Error> {
+    /// The path of a key's file; `~` is the home.
+    fn path(&self, file: &str) -> Result<PathBuf, Error> {
         let path = match (file.strip_prefix("~/"), self.context.options.environment.get("HOME")) {
             (Some(rest), Some(home)) => Path::new(home).join(rest),
             (Some(_) | None, _) => PathBuf::from(file),
@@ -364,28 +363,9 @@ impl Making<'_> {
         match path.is_absolute() {
             true => Ok(path),
             false => Err(self
-                .wrong(key, format!("`{}` is no absolute path", path.display()))
+                .wrong("api_key_file", format!("`{}` is no absolute path", path.display()))
                 .hint("give one, or one that begins with `~/`")),
         }
-    }
-
-    /// A model in this process.
-    #[cfg(feature = "gguf")]
-    fn file(&self) -> Result<Arc<dyn Orchestrator>, Error> {
-        let Some(file) = &self.settings.model_file else {
-            return Err(self.wrong("dialect", "it has no `model_file`".to_owned()).hint("name the model's GGUF file"));
-        };
-        let path = self.path("model_file", file)?;
-        self.check_outside("model_file", &path)?;
-        let name = self.settings.model.as_deref().unwrap_or(self.name);
-        Ok(Arc::new(crate::service::llm::Gguf::open(name, &path)?))
-    }
-
-    /// A model in this process, if there were one.
-    #[cfg(not(feature = "gguf"))]
-    fn file(&self) -> Result<Arc<dyn Orchestrator>, Error> {
-        let message = "this program was built without models in its own process";
-        Err(self.wrong("dialect", message.to_owned()).hint("build it with `--features gguf`, or ask a server"))
     }
 }
 
@@ -437,15 +417,6 @@ mod tests {
             assert!(error.message().contains(words) && error.hint_text().is_some(), "{error:?}");
             assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         }
-    }
-
-    #[test]
-    fn a_model_in_the_program_needs_the_feature_and_a_file_outside_of_the_workspace() {
-        let place = Place::new(&[]);
-        let file = place.context.workspace.root().join("m.gguf").display().to_string();
-        let settings = LlmProvider { dialect: GGUF.to_owned(), model_file: Some(file), ..LlmProvider::default() };
-        let words = if cfg!(feature = "gguf") { "lies in the workspace" } else { "without models in its own process" };
-        place.refuses(&settings, Code::InvalidPolicy, words);
     }
 
     fn server(base_url: &str) -> LlmProvider {
