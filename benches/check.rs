@@ -1,4 +1,4 @@
-//! How long it takes to check a script of 1,000 lines, beside starting the process that parses it.
+//! The time to check a script of 1,000 lines, beside the start of the process that parses it.
 //!
 //! `cargo bench --bench check`.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time")]
@@ -16,7 +16,7 @@ use nrv::{
 const LINES: usize = 1000;
 const ROUNDS: usize = 31;
 
-/// Ten lines as scripts have them.
+/// Ten typical lines of a script.
 const PART: &str = r#"
 fn part_N(names, limit) {
     let found = [];

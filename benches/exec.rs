@@ -1,6 +1,6 @@
-//! What running a command costs: starting it, with and without confinement, against a bare `posix_spawn`; a long output.
+//! The cost of running a command: its start, with and without confinement, against a bare `posix_spawn`; a long output.
 //!
-//! `cargo bench --bench exec`. Rounds alternate, so that what else the machine does falls on all alike.
+//! `cargo bench --bench exec`. Rounds alternate, so that other work of the machine affects all alike.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time and starts programs")]
 #![expect(clippy::unwrap_used, reason = "a bench that can't be set up ends")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
@@ -27,7 +27,7 @@ fn main() {
     writing();
 }
 
-/// What is launched in an empty tree, which lies as most do outside of temporary folders, and in private folders.
+/// The launch in an empty tree, which is like most outside of temporary folders, and in private folders.
 fn order(folder: &Path, confine: Confine, staged: bool) -> Launch {
     let make = |name: &str| {
         let path = folder.join(name);
@@ -52,7 +52,7 @@ fn order(folder: &Path, confine: Confine, staged: bool) -> Launch {
 }
 
 fn run(order: &Launch) -> Ended {
-    // What people run: how large it is counts.
+    // The installed program, since its size counts.
     let supervisor = Program::Path(env!("CARGO_BIN_EXE_nrv").into());
     launch(order, &supervisor, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
@@ -129,7 +129,7 @@ fn writing() {
     }
 }
 
-/// What this process held in memory at most.
+/// The peak memory of this process.
 fn memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default().trim().to_owned()

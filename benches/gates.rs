@@ -1,4 +1,4 @@
-//! What the gates cost: all of them together on commands, tools and edits of several sizes, and once for loading the rules.
+//! The cost of the gates: of all together on commands, tools and edits of several sizes, and of loading the rules.
 //!
 //! `cargo bench --bench gates` prints a table; arguments choose rows by a part of their names.
 #![expect(clippy::disallowed_methods, reason = "a measurement reads the clock, its arguments and the sources")]
@@ -19,10 +19,10 @@ use nrv::{
 };
 use serde_json::{Value, json};
 
-/// How long a row is measured.
+/// The time for measuring a row.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Words by which rules on secrets look where to look.
+/// Keywords by which rules on secrets find candidates.
 const KEYWORDS: &[&str] = &[
     "password",
     "api_key",
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// Each with a name, what is aimed at, and what is asked.
+/// The rows, each with a name, a target and a request.
 fn rows() -> Vec<(&'static str, &'static str, Value)> {
     let code = sources(1 << 20);
     let before = code.replacen("fn ", "pub fn ", 1);

@@ -1,6 +1,6 @@
-//! How long the record takes: a call's line, the verification of a large record, a listing of many runs.
+//! The time of the record's operations: a call's line, the verification of a large record, a listing of many runs.
 //!
-//! `cargo bench --bench ledger`. Where the records lie matters: `TMPDIR` chooses.
+//! `cargo bench --bench ledger`. The file system of the records matters: `TMPDIR` chooses it.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time and makes folders")]
 #![expect(clippy::unwrap_used, reason = "a bench that can't be set up ends")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
@@ -13,7 +13,7 @@ use nrv::{
 };
 use serde_json::{Value, json};
 
-/// What a call of some size is recorded as.
+/// The record of a call of some size.
 fn data(n: usize, size: usize) -> Value {
     let text: String = "a line of text, é\n".chars().cycle().take(size).collect();
     json!({

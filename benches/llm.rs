@@ -1,7 +1,7 @@
-//! What a stream of a model's reply costs: 100,000 tokens from a server of our own, read by a bare socket, by `curl`, through the
-//! room and through a script's function; and how long a first token takes.
+//! The cost of a streamed reply: 100,000 tokens from a local server, read by a bare socket, by `curl`, through the `llm` room and
+//! through a script's function; and the time to the first token.
 //!
-//! `cargo bench --bench llm`. Rounds alternate, so that what else the machine does falls on all alike.
+//! `cargo bench --bench llm`. Rounds alternate, so that other work of the machine affects all alike.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time, listens and starts programs")]
 #![expect(clippy::unwrap_used, reason = "a bench that can't be set up ends")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
@@ -31,7 +31,7 @@ const TOKENS: usize = 100_000;
 const ROUNDS: usize = 5;
 const FIRSTS: usize = 50;
 
-/// How long the server thinks before the first token, so that whoever waits for it really waits.
+/// The pause of the server before the first token, so that a client really waits for it.
 const THINKING: Duration = Duration::from_millis(5);
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         return code;
     }
     let server = Server::start();
-    // What is in a record is searched for secrets, which has to be made ready once.
+    // Records are searched for secrets, and the rules have to be compiled once.
     run_script(&server, 10);
     first_tokens(&server);
     throughput(&server);
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 /// Answers every request with as many tokens as its model is called, in chunks of one event each.
 struct Server {
     address: String,
-    /// When the first token of the last reply was sent.
+    /// The time at which the first token of the last reply was sent.
     sent: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -64,7 +64,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let told = Arc::clone(&told);
-                // Who has gone is not written to any more.
+                // A client that is gone is not written to any more.
                 thread::spawn(move || drop(serve(&mut stream.unwrap(), &told)));
             }
         });
@@ -81,7 +81,7 @@ impl Server {
         llm::client(LlmClientConfig::new(Wire::new(options, Http::new(Sender::default(), None)))).unwrap()
     }
 
-    /// Since the first token was sent.
+    /// The time since the first token was sent.
     fn since(&self) -> f64 {
         self.sent.lock().unwrap().expect("a token was sent").elapsed().as_secs_f64() * 1e3
     }
@@ -131,7 +131,7 @@ fn body(n_tokens: usize) -> String {
     format!("{{\"model\":\"n{n_tokens}\"}}")
 }
 
-/// Everything that the server sends, by a bare socket; when the first bytes of the body came.
+/// Reads the whole reply by a bare socket; returns the time of the body's first bytes.
 fn bare(server: &Server, n_tokens: usize) -> f64 {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let body = body(n_tokens);
@@ -152,7 +152,7 @@ fn bare(server: &Server, n_tokens: usize) -> f64 {
     }
 }
 
-/// The same by `curl`; false if it is not there.
+/// The same by `curl`; false if it is missing.
 fn curl(server: &Server, n_tokens: usize) -> bool {
     let url = format!("http://{}/", server.address);
     let body = body(n_tokens);
@@ -161,7 +161,7 @@ fn curl(server: &Server, n_tokens: usize) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The same through the room, event by event; when the first token was handed over.
+/// The same through the room, event by event; returns the time of the first token.
 fn room(server: &Server, client: &LlmClient, n_tokens: usize) -> f64 {
     let model = format!("n{n_tokens}");
     let caps = Capabilities::new([(model.clone(), Model::default())]);
@@ -254,7 +254,7 @@ fn throughput(server: &Server) {
     }
 }
 
-/// The most memory that this process has had since it was asked before, in MiB.
+/// The peak memory of this process since the last call, in MiB.
 fn peak() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -1,6 +1,6 @@
-//! How long it takes to compose a prompt of 1,000 files, beside reading the same files.
+//! The time to compose a prompt of 1,000 files, beside reading the same files.
 //!
-//! `cargo bench --bench prompt`. Where the tree lies matters: `TMPDIR` chooses.
+//! `cargo bench --bench prompt`. The file system of the tree matters: `TMPDIR` chooses it.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time and makes folders")]
 #![expect(clippy::unwrap_used, reason = "a bench that can't be set up ends")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]

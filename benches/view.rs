@@ -1,7 +1,7 @@
-//! How long a command's view of a tree with 20,000 files takes: stock, set-up and reading back, beside the same command in an
+//! The time of a command's view of a tree with 20,000 files: listing, set-up and reading back, beside the same command in an
 //! empty tree.
 //!
-//! `cargo bench --bench view`. Where the tree lies matters: `TMPDIR` chooses.
+//! `cargo bench --bench view`. The file system of the tree matters: `TMPDIR` chooses it.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time and makes folders")]
 #![expect(clippy::unwrap_used, reason = "a bench that can't be set up ends")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]

@@ -1,4 +1,4 @@
-//! A program whose runs survive it: it runs a script, and goes on with a run that waits or that died.
+//! A program whose runs survive it: it runs a script, and resumes a run that waits or that died.
 //!
 //! `cargo run --example durable -- FOLDER run SCRIPT`, then
 //! `cargo run --example durable -- FOLDER resume RUN [--approve GATE [--reply JSON]] [--reject GATE]`
@@ -64,8 +64,8 @@ fn tell(finished: &Finished) -> ExitCode {
     ExitCode::from(finished.exit_code())
 }
 
-/// A call of each class. What they do stands in files beside the workspace, so that it can be counted. If there is a file
-/// `unplug` there, the program dies as soon as the next call has done what it does.
+/// A call of each class. Their effects are files beside the workspace, so that they can be counted. If there is a file
+/// `unplug` there, the program dies right after the effect of the next call.
 fn calls(beside: &Path) -> Result<Calls, Error> {
     let params = || json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}});
     let look = CustomCall::new("weather.look", "looks out of the window", params(), |params, ctx| {
@@ -96,7 +96,7 @@ fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(20));
 }
 
-/// Dies as in a power cut, if somebody wants to see what comes of it.
+/// Dies as in a power cut, if there is such a file.
 fn unplug(file: &Path) {
     if fs::remove_file(file).is_ok() {
         std::process::abort();

@@ -1,6 +1,6 @@
 //! Runs one program in the sandbox: `launch ORDER.json`, where the file holds a `Launch` of the library.
 //!
-//! Prints what confined it when it starts, and when it has ended how, a line of JSON each.
+//! Prints its confinement at the start and its result at the end, a line of JSON each.
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program may")]
 
 use std::{process::ExitCode, sync::atomic::AtomicBool};

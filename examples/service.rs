@@ -17,7 +17,7 @@ use nrv::{
 };
 use serde_json::json;
 
-/// What the service wants to be asked, and what it says.
+/// The orchestrator of the service, with its form of requests and answers.
 struct Own {
     url: String,
 }

@@ -1,6 +1,6 @@
 //! An adapter of the program's own: it ends every Markdown file with exactly one line feed.
 //!
-//! What proposes and what measures share no code, so that a mistake of one is seen by the other.
+//! The proposer and the verifier share no code, so that one sees a mistake of the other.
 
 use nrv::{
     Adapter, Change, ChangeSet, Code, Content, Error,
@@ -15,7 +15,7 @@ use nrv::{
 /// The adapter.
 pub(crate) struct FinalNewline;
 
-/// Every changed file ends as it should, and the rest of it is what it was.
+/// The check that every changed file ends with one line feed, and that the rest of it is unchanged.
 const ENDS_MATCH: &str = "ends_match";
 
 impl Adapter for FinalNewline {
@@ -86,7 +86,7 @@ impl Adapter for FinalNewline {
     }
 }
 
-/// What is wrong with a file after the change.
+/// The fault of a file after the change.
 fn fault(file: &Examined<'_>) -> Option<Failure> {
     let lines = |bytes: &'_ [u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();

@@ -75,7 +75,7 @@ fn create_ticket() -> CustomCall {
     .preview(|_, _| Ok(json!(0)))
 }
 
-/// Prints what verifiers say; nobody is there to be asked.
+/// Prints the verdicts of verifiers; it has no person to ask.
 struct Console;
 
 impl Sink for Console {

@@ -1,4 +1,4 @@
-//! No text is read with a panic; what applies where it says also applies with offsets, and what undoes it gives the file back.
+//! No text makes the parser panic. A diff that applies exactly also applies with offsets, and its reverse restores the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

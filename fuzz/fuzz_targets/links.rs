@@ -1,4 +1,4 @@
-//! Whatever bytes a file has, in each format: the proposer does not panic, and the verifier's own parser agrees with it.
+//! On any bytes, in each format, the proposer does not panic, and the verifier's own parser agrees with it.
 #![no_main]
 
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use nrv::{
 };
 use serde_json::json;
 
-/// The first byte of an input says which format the rest is.
+/// The first byte of an input chooses the format of the rest.
 const NAMES: &[&str] = &["f.html", "f.md", "f.css", "f.xml", "f.svg", "f.txt", "f.json", "f.xhtml"];
 
 fuzz_target!(|input: &[u8]| {

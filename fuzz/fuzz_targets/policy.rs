@@ -1,4 +1,4 @@
-//! No text of a policy makes the parser panic, and what it takes has a stable hash.
+//! No text of a policy makes the parser panic, and an accepted policy has a stable hash.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Whatever bytes there are: the search does not panic, its findings are in order, and what is redacted has none.
+//! On any bytes, the search does not panic, its findings are in order, and redacted text has none.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

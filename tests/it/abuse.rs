@@ -1,4 +1,4 @@
-//! Scripts that try what they must not: each ends with its code and line, the host lives, the record is complete.
+//! Scripts that try forbidden actions: each ends with its code and line, the host lives, the record is complete.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -32,7 +32,7 @@ impl Bench {
         Bench { site, outside }
     }
 
-    /// Runs a script; the error that it must end with, and whether a run was recorded.
+    /// Runs a script; returns its exit code and its error.
     #[track_caller]
     fn abuse(&self, text: &str) -> (i32, Value) {
         self.site.script("s.rhai", text);
@@ -169,7 +169,7 @@ fn a_script_that_kills_its_process_kills_nothing_else() {
         ("let f = |a| a; for i in 0..40 { f = f.curry(f); } 1", "script_crashed"),
         ("let a = []; for i in 0..20000 { a = [a]; }", "script_limit"),
     ] {
-        // The place is the last thing that the host heard of.
+        // The place is that of the last call.
         bench.ends(&format!("{HEADER}nrv.ui.step(\"last call\");\n{text}"), 1, code, 2);
     }
     let overflow =

@@ -1,4 +1,4 @@
-//! `nrv.apply`: what a script proposes is applied exactly, or refused with a code and the script's line.
+//! `nrv.apply`: proposed changes are applied exactly, or refused with a code and the script's line.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ fn notes() -> Site {
     site
 }
 
-/// A script that may write everything, or what `write` says.
+/// A script that may write the globs `write`.
 fn workflow(write: &str, body: &str) -> String {
     format!("const WORKFLOW = #{{ name: \"apply\", permissions: #{{ write: [\"{write}\"] }} }};\n{body}\n")
 }
@@ -121,7 +121,7 @@ fn a_checksum_that_is_not_the_files_stops_everything() {
         format!(
             "nrv.apply.diff(#{{ path: \"notes/a.txt\", unified_diff: \"{EDIT}\", checksum: \"{zeros}\", strategy: \"write\" }})"
         ),
-        // Before the diff is looked at more closely.
+        // This fails before the diff is parsed.
         format!(
             "nrv.apply.diff(#{{ path: \"notes/a.txt\", unified_diff: \"{}\", checksum: \"{zeros}\", strategy: \"write\" }})",
             EDIT.replace("-two", "-nothing")
@@ -218,7 +218,7 @@ fn with_a_checksum_a_hunk_applies_where_it_says_and_nowhere_else() {
     };
     let with = body(", checksum: nrv.files.sha256(\"notes/a.txt\")");
     refused(&site, &with, 1, "patch_rejected", "notes/a.txt");
-    // So does a locked run, whatever it is given.
+    // So does a locked run, with any options.
     run(&site, &body(""), &["--dry-run"]).exits(0);
     site.nrv(&["approve", "t.rhai", "--yes"]).exits(0);
     let locked = run(&site, &body(""), &["--locked"]).exits(1).json();

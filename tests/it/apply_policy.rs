@@ -1,4 +1,4 @@
-//! What policy, header and strict tools leave of `nrv.apply`, and what a dry run of a whole workflow shows.
+//! `nrv.apply` under policy, header and strict tools, and the dry run of a whole workflow.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -135,7 +135,7 @@ fn what_a_transaction_would_refuse_a_preview_refuses() {
     refused(&site, &workflow("write: [\"**\"]", preview), 1, "unwritable", "p0.html");
 }
 
-/// A workflow in which every step needs what the one before made: files, globs, greps, diffs and an adapter.
+/// A workflow in which every step needs the changes of the one before: files, globs, greps, diffs and an adapter.
 fn whole() -> String {
     let diff = |name: &str| {
         format!(

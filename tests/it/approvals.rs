@@ -1,4 +1,4 @@
-//! `nrv approve`, `nrv.lock`, `--locked` and `CI`: what was not approved as it is does not run.
+//! `nrv approve`, `nrv.lock`, `--locked` and `CI`: a script that differs from its approval does not run.
 #![expect(clippy::disallowed_methods, reason = "tests remove files")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -120,7 +120,7 @@ fn what_is_applied_without_a_script_is_not_granted_by_an_approval() {
     assert!(!ran.stderr.contains("nrv approve") && !site.path("notes/b.md").exists(), "{ran:?}");
 }
 
-/// What an attestation says.
+/// The statement in an attestation.
 fn statement(attestation: &[u8]) -> Value {
     let envelope: Value = serde_json::from_slice(attestation).unwrap();
     serde_json::from_slice(&BASE64_STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap()).unwrap()

@@ -1,4 +1,4 @@
-//! Records that leave, arrive and expire.
+//! Records that are exported, imported and removed.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,4 +1,4 @@
-//! `nrv.attempt`: what is changed within it is kept or undone as one, whatever happens meanwhile.
+//! `nrv.attempt`: its changes are kept or undone together, whatever happens meanwhile.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and look at records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -39,7 +39,7 @@ fn kinds(site: &Site, kind: &str) -> usize {
     events(site).iter().filter(|event| event["kind"] == kind).count()
 }
 
-/// Runs a script to its end; its result, and what it left of the tree. The record is sound, and its replay agrees.
+/// Runs a script to its end; returns its result and the tree after it. The record is sound, and its replay agrees.
 #[track_caller]
 fn runs(site: &Site, more: &[&str]) -> (Value, Tree) {
     let ran = site.nrv(&[&["run", "tries.rhai", "--json"], more].concat()).exits(0);
@@ -347,7 +347,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_not_overwritten_by_undoing() {
     agrees(&site);
 }
 
-/// What a program does: calls numbered as a script's are.
+/// Makes a program's call, numbered like a script's.
 fn perform(host: &mut Host<'_>, positions: &mut Positions, call: Call) -> Result<Value, Error> {
     let (position, after) = (positions.take(), positions.after(&call));
     let result = host.perform(&position, call, &mut Silent);

@@ -1,4 +1,4 @@
-//! `nrv runs attest`: what a run did as an in-toto statement in a DSSE envelope, which `ssh-keygen` agrees with.
+//! `nrv runs attest`: an in-toto statement about a run in a DSSE envelope, which `ssh-keygen` verifies.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and write files")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

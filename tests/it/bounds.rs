@@ -1,4 +1,4 @@
-//! What a run takes of memory and of the disk has a bound, and is left when the user wants it.
+//! Bounds of a run's memory and disk space, and the removal of records on request.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -15,7 +15,7 @@ use crate::support::{
     site::{Site, wait_until},
 };
 
-/// Text that does not become smaller, and another one for each number.
+/// Text that does not compress, a different one for each number.
 fn noise(number: u64, length: usize) -> Vec<u8> {
     let mut state = number;
     let mut next = || {
@@ -160,11 +160,11 @@ fn only_runs_with_a_lease_are_looked_at_when_another_begins() {
     site.write("one.rhai", "1");
     site.nrv(&["run", "one.rhai"]).exits(0);
     let old = site.last_run();
-    // A transaction of which nothing can be read: whoever looks at it says so.
+    // An unreadable transaction: every reader reports it.
     fs::write(old.join("journal/t1.json"), "no journal").unwrap();
     let quiet = site.nrv(&["run", "one.rhai"]).exits(0);
     assert!(!quiet.stderr.contains("can't be recovered"), "{quiet:?}");
-    // Without the leases nothing is known.
+    // Without the leases nothing is known of the run.
     fs::remove_dir_all(site.path(".runs/locks")).unwrap();
     site.nrv(&["run", "one.rhai"]).exits(0).says("can't be recovered");
     // It has a lease since then.
@@ -216,7 +216,7 @@ fn a_change_for_which_there_is_no_room_is_refused_before_it_is_written() {
     assert!(!left);
 }
 
-/// Who runs nothing else meanwhile: the kernel counts the threads of a user.
+/// A user who runs nothing else meanwhile: the kernel counts the threads of a user.
 const LONELY: u32 = 12399;
 
 #[test]

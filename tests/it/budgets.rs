@@ -1,4 +1,4 @@
-//! Budgets of every kind: a limit of N admits exactly N, and the error says which, how much, and how much was asked.
+//! Budgets of every kind: a limit of N admits exactly N, and the error names the kind, the limit and the request.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::site::Site;
 
-/// A call that takes what its params say, and says that it took half of it if they want that.
+/// A call that reserves the amount in its params, and reports half of it as used if they ask for that.
 fn work(made: &Arc<AtomicUsize>) -> CustomCall {
     let made = Arc::clone(made);
     let number = |params: &Value, key: &str| params[key].as_u64().unwrap_or_default();
@@ -47,7 +47,7 @@ fn endless() -> CustomCall {
     })
 }
 
-/// Runs a script that may make these calls; how it ended, how often it worked, and the record.
+/// Runs a script that may make these calls; returns its outcome, the number of calls, and the record.
 fn run(site: &Site, header: &str, body: &str) -> (Finished, usize, Vec<Record>) {
     let made = Arc::default();
     let calls = Calls::default().with(work(&made)).unwrap().with(endless()).unwrap();

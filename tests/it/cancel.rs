@@ -16,7 +16,7 @@ use crate::support::{
     terminal::{CTRL_C, on_a_terminal},
 };
 
-/// How long a run may take to end after a signal, on a machine that does other work as well.
+/// The time that a run has to end after a signal, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(6);
 
 #[track_caller]
@@ -155,7 +155,7 @@ fn a_script_that_never_ends_is_stopped() {
     cancelled(&site, &before, running.end());
 }
 
-/// Sends a signal, and says how long the process takes to end and how.
+/// Sends a signal; returns the time until the process ended, and its result.
 fn ends_after(running: Running, signal: Signal) -> (Duration, Ran) {
     let watch = Instant::now();
     running.signal(signal);
@@ -177,7 +177,7 @@ nrv.apply.create(\"site/made.txt\", \"made\\n\");\n{large}\n"
             ),
         );
         let mut running = hanging_up(&site, &["run", "stuck.rhai"]);
-        // Nobody reads what it shows.
+        // Its output is not read.
         wait_until("it shows something", || ready(running.0.stdout.as_ref().unwrap()) || running.has_ended());
         let stdout = running.0.stdout.take();
         let (took, ran) = ends_after(running, signal);
@@ -192,7 +192,7 @@ nrv.apply.create(\"site/made.txt\", \"made\\n\");\n{large}\n"
     }
 }
 
-/// True if something can be read.
+/// True if there is output to read.
 fn ready(stdout: &impl std::os::fd::AsFd) -> bool {
     let mut ends = [rustix::event::PollFd::new(stdout, rustix::event::PollFlags::IN)];
     rustix::event::poll(&mut ends, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0)

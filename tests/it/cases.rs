@@ -1,4 +1,4 @@
-//! `nrv test`: cases of scripts, what they find, what an update writes, and what is run again when files change.
+//! `nrv test`: cases of scripts, their findings, updates, and reruns when files change.
 #![expect(clippy::disallowed_methods, reason = "tests build trees, run programs and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -306,7 +306,7 @@ fn cases_are_told_in_their_order_whatever_ends_first() {
         site.write(&format!("s.test/c{n}/expected/{n}.txt"), "x\n".repeat(1 << (17 - 2 * n)));
         site.write(&format!("s.test/c{n}/expected/to.txt"), "hello all\n");
     }
-    // An input may hold scripts and cases of its own, which are none of the workspace.
+    // An input may hold scripts and cases of its own, which do not belong to the workspace.
     site.write("s.test/c7/input/t.rhai", "1");
     site.write("s.test/c7/expected/t.rhai", "1");
     site.write("s.test/c7/input/t.test/x/input/a", "");
@@ -318,7 +318,7 @@ fn cases_are_told_in_their_order_whatever_ends_first() {
     }
 }
 
-/// A workspace in which nothing may be confirmed can be tested all the same: its cases say what has to come of it.
+/// A workspace in which nothing may be confirmed can be tested all the same: its cases state the expected result.
 #[test]
 fn confirmations_are_answered_with_yes() {
     let confirm = GREET.replace("text.len()", "nrv.gate.confirm(\"sure?\", 1);");

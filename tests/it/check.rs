@@ -1,6 +1,6 @@
-//! `nrv check`: what is wrong with a script, in words that a newcomer can act on.
+//! `nrv check`: errors of a script, in words that a newcomer can act on.
 //!
-//! Each folder of `tests/scenarios/check` is a workspace with `script.rhai` and with what is said of it; `NRV_BLESS=1` writes that.
+//! Each folder of `tests/scenarios/check` is a workspace with `script.rhai` and the expected output; `NRV_BLESS=1` writes that.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{repository, support::site::Site};
 
-/// What is said of a script, and the file that is no part of the workspace.
+/// The file with the expected output, which is no part of the workspace.
 const EXPECTED: &str = "expected.txt";
 
 /// The names of the scenarios.
@@ -156,7 +156,7 @@ fn what_may_be_meant_is_not_complained_about() {
         // A variable that only a closure or an interpolated text reads, or the value of a `break`.
         "let n = 1; let f = || n; let t = `${n}`; f.call() + t",
         "let found = loop { let n = 3; break n; }; found",
-        // Several values of one `switch` share what is done.
+        // Several values of one `switch` share a block.
         "switch args.x { 1 | 2 => nrv.files.exists(\"a\"), _ => 0 }",
         "const TO = 1; fn f() { global::TO } f()",
         "for (item, at) in [1, 2] { print(`${item} ${at}`); }",

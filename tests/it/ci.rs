@@ -1,4 +1,4 @@
-//! The workflow files of `examples/ci`: they fit the schemas of their services, and their commands do what the page says.
+//! The workflow files of `examples/ci`: they fit the schemas of their services, and their commands work as the page says.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,4 +1,4 @@
-//! The command line: what it refuses, what it says, and what becomes of it when nobody can hear.
+//! The command line: its refusals, its messages, and its end when the output is closed.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 
 use std::{fs::OpenOptions, process::Stdio};

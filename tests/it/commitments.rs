@@ -1,4 +1,4 @@
-//! Commitments, through the binary: what has to hold is looked at by others, all of it, and nothing that a run says changes that.
+//! Commitments, through the binary: other processes check all of them, and no claim of a run changes the result.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -22,7 +22,7 @@ fn commit(description: &str, assertion: &str) -> String {
     format!("nrv.commit(#{{ description: \"{description}\", assertion: #{{ {assertion} }} }});\n")
 }
 
-/// The commitments of what a run came to: id, whether it holds, and why.
+/// The commitments in the result of a run: id, true if it holds, and the reason.
 fn told(finished: &Value) -> Vec<(String, Option<bool>, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let row = |one: &Value| (text(&one["id"]), one["ok"].as_bool(), text(&one["reason"]));
@@ -201,7 +201,7 @@ fn a_plan_carries_what_has_to_hold_when_it_is_applied() {
         (&error["code"], &error["details"]["at"]),
         (&json!("invalid_input"), &json!("/commitments/0/assertion/file_exist"))
     );
-    // What is only tried commits to nothing.
+    // A dry run of a plan commits to nothing.
     let body = "nrv.apply.plan(nrv.json.parse(nrv.files.read(\"bad.json\")), ()); 1";
     assert_eq!(run(&site, body, &[]).exits(0).json()["commitments"], json!([]));
     apply("good.json").exits(0);

@@ -1,4 +1,4 @@
-//! Several runs at once: no edit is lost, and who need not wait does not.
+//! Several runs at once: no edit is lost, and a run waits only if it has to.
 //!
 //! More rounds: `NRV_CONCURRENCY_ROUNDS=20 cargo test --test it concurrency:: -- --nocapture`.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]

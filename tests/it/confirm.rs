@@ -1,4 +1,4 @@
-//! Confirmations: what they are bound to, who may give them, and that each counts once.
+//! Confirmations: their subjects, the persons who may give them, and their single use.
 #![expect(clippy::disallowed_methods, reason = "tests build trees, make keys and look at records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -48,7 +48,7 @@ fn days_later(site: &Site, days: u64) -> Context {
     context
 }
 
-/// Makes a call that nobody is there to confirm.
+/// Makes a call that no person confirms.
 fn suspend(host: &mut Host<'_>, call: Call) -> Error {
     let error = host.perform(&Position::nth(1), call, &mut Silent).unwrap_err();
     assert_eq!(error.code(), Code::Suspended, "{error:?}");
@@ -63,7 +63,7 @@ fn refused(result: Result<(), Error>, code: Code, words: &str) -> Error {
     error
 }
 
-/// The events of a run about confirmations: kind, id, and who.
+/// The events of a run about confirmations: kind, id, and person.
 fn told(host: &Host<'_>) -> Vec<String> {
     let records = host.folder().records().unwrap();
     let about = records.iter().filter_map(|record| Some((record.kind.strip_prefix("confirmation_")?, &record.data)));
@@ -133,7 +133,7 @@ fn an_approval_lets_what_it_was_given_for_through_once() {
     host.approve("c1", Some("alice"), Some("looks right")).unwrap();
     refused(host.approve("c1", Some("alice"), None), Code::NotApproved, "granted already");
     refused(host.reject("c1", None, None), Code::NotApproved, "granted already");
-    // For another change it counts nothing.
+    // It does not count for another change.
     suspend(&mut host, change(&site, "other\n"));
     host.perform(&Position::nth(1), change(&site, "new\n"), &mut Silent).unwrap();
     assert_eq!(site.read("site/a/p0.html"), b"new\n");
@@ -309,7 +309,7 @@ fn no_run_writes_whose_signatures_count() {
     }
 }
 
-/// Types answers on a terminal once a question stands there; none if there is no terminal.
+/// Types answers on a terminal once a question is shown; none if there is no terminal.
 fn typed(site: &Site, asked: Option<Running>, answers: &str) -> Option<Ran> {
     let mut asked = asked?;
     wait_until("a person is asked", || !site.recorded("*/confirmations/c1.json").is_empty() || asked.has_ended());
@@ -403,7 +403,7 @@ fn a_dry_run_names_each_question_as_often_as_it_would_be_asked() {
     assert_eq!(dry["would_ask"].as_array().unwrap().len(), 4, "{dry}");
 }
 
-/// What a run came to whose outcome is known.
+/// Ends a run with a known error.
 fn ended(host: Host<'_>, error: Error) -> Finished {
     host.finish(Err(error), &mut Silent).unwrap()
 }
@@ -443,14 +443,14 @@ fn not_approved(result: Result<Finished, Error>, words: &str) {
     assert!(error.message().contains(words), "{error:?}");
 }
 
-/// The id of what a run waits for that did not come to its end.
+/// The id of the confirmation that a suspended run waits for.
 fn waits_for(result: Result<Finished, Error>) -> String {
     let error = stopped(result);
     assert_eq!(error.code(), Code::Suspended, "{error:?}");
     error.details()["confirmation"].as_str().unwrap().to_owned()
 }
 
-/// A site whose migration waits for `c1`, and what it was.
+/// A site whose migration waits for `c1`, and its tree before.
 fn waiting_site(policy: &str) -> (Site, Tree) {
     let site = Site::new(4).policy(policy);
     let before = site.tree();

@@ -24,7 +24,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect("the setting is a number"))
 }
 
-/// When a run is killed.
+/// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// After a share of an undisturbed run's time.
@@ -35,7 +35,7 @@ enum Moment {
     PreImages(usize),
 }
 
-/// How the rounds ended.
+/// The counts of outcomes of the rounds.
 #[derive(Debug, Default)]
 struct Tally {
     rounds: u64,
@@ -119,7 +119,7 @@ impl Bench {
         bench
     }
 
-    /// One run that nobody kills.
+    /// One run that is not killed.
     #[track_caller]
     fn undisturbed(&self, what: &str) {
         let start = Instant::now();
@@ -147,7 +147,7 @@ impl Bench {
         self.check_records(moment);
         assert_eq!(self.site.nrv(&["recover", "--json"]).exits(0).json(), json!([]), "{moment:?}");
         if now == self.after {
-            // Whether or not something verified what stands there: it is known and can be taken back.
+            // Verified or not, the change is known and can be rolled back.
             self.site.nrv(&["rollback", "last"]).exits(0);
             assert!(self.site.tree() == self.before, "{moment:?}: the rollback");
         }

@@ -21,7 +21,7 @@ struct Case {
     disputed: bool,
 }
 
-/// What came of some cases.
+/// The results of some cases.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     flagged: u32,
@@ -100,7 +100,7 @@ fn groups(case: &Case) -> Vec<String> {
     groups.iter().flat_map(|group| [format!("{group} all"), format!("{group} {half}")]).collect()
 }
 
-/// Cases that nobody looked at while the rules were written: they show what the rules are worth elsewhere.
+/// Held-out cases: they were not seen while the rules were written, and show the quality of the rules on new input.
 fn is_kept_aside(id: &str) -> bool {
     let hash = id
         .bytes()

@@ -14,7 +14,7 @@ let out = nrv.dta(\"link_updater\").run(#{ target: #{ glob: \"site/**/*.html\" }
 #{ hits: hits.len, first: hits[0], shuffled: nrv.random.shuffle(pages), out: out }
 ";
 
-/// What must be the same: the dry run's patch, the apply's patch, and both records.
+/// The artefacts that must be equal: the dry run's patch, the apply's patch, and both records.
 fn artefacts(threads: &str, seed: &str) -> [Vec<u8>; 5] {
     let site = Site::new(41);
     site.script("sample.rhai", SAMPLE);

@@ -14,7 +14,7 @@ use crate::support::corpora;
 /// Files by path: mode and bytes.
 type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
-/// How often each verdict was given.
+/// The number of each verdict.
 type Counts = BTreeMap<String, usize>;
 
 /// The cases of a corpus.
@@ -67,7 +67,7 @@ fn tree(value: &Value) -> Tree {
     files.iter().map(|(path, file)| (path.clone(), (mode(file), bytes(file)))).collect()
 }
 
-/// What the case wants: `apply`, `reject`, `either`, or nothing that can be judged; and the trees that are right.
+/// The expectation of a case: `apply`, `reject`, `either`, or none that can be judged; and the right trees.
 fn wanted(case: &Value, key: &str) -> (&'static str, Vec<Tree>) {
     let trees = |keys: &[&str]| -> Vec<Tree> {
         keys.iter().filter_map(|key| case.get(*key).filter(|value| value.is_object())).map(tree).collect()
@@ -124,7 +124,7 @@ fn judge(case: &Value, key: &str, placement: Placement) -> (String, String) {
     let options = ParseOptions { strip, recount: false, prose: Prose::Skip };
     let result = diff::parse(&bytes(&case["patch"]), &options).and_then(|patch| apply(&before, &patch, placement));
     let said = result.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    // Only what git keeps of a mode is compared.
+    // Only the bits of a mode that git keeps are compared.
     let git = |tree: &Tree| -> Tree {
         tree.iter().map(|(path, (mode, bytes))| (path.clone(), (mode & 0o170_100, bytes.clone()))).collect()
     };
@@ -193,7 +193,7 @@ fn diffs_of_other_suites_come_out_as_they_say() {
     judge_all("suites", "oracle", Placement::Unique);
 }
 
-/// What git counts in a file of other parsers' tests, we count.
+/// Compares the counts of files from other parsers' tests with git's.
 #[test]
 fn diffs_of_other_parsers_are_read_as_git_reads_them() {
     let (mut counts, mut notes, mut wrong) = (Counts::new(), Vec::new(), Vec::new());
@@ -234,7 +234,7 @@ fn diffs_of_other_parsers_are_read_as_git_reads_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Answers of models: what we find in them is what others find, or we refuse.
+/// Answers of models: the found diffs are those that others find, or the text is refused.
 #[test]
 fn diffs_in_answers_are_found() {
     let (mut counts, mut notes, mut wrong) = (Counts::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The documentation is run: every command of the pages below, in a copy of this repository, with what it says it prints.
+//! Runs the documentation: every command of the pages below, in a copy of this repository, with the output that the page shows.
 #![expect(clippy::disallowed_methods, reason = "pages are run as a person would, with programs and files")]
 
 mod book;
@@ -134,7 +134,7 @@ fn report(page: &str, step: &Step, status: Option<i32>, actual: &str, shell: &st
     )
 }
 
-/// A shell with nothing of the surroundings but programs and the Rust toolchain, in a repository of its own.
+/// A shell in a repository of its own, with programs and the Rust toolchain of this machine and nothing else.
 fn shell(folder: &Path, home: &Path) -> Command {
     let binary = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("a file has a folder");
     let path = std::env::var("PATH").unwrap_or_default();

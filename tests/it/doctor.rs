@@ -1,4 +1,4 @@
-//! `nrv doctor`: what is missing here, what it means, what to do.
+//! `nrv doctor`: missing requirements, their meaning, and advice.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -12,7 +12,7 @@ use crate::support::{
     site::{MIGRATE, Ran, Site},
 };
 
-/// Everything that is looked at, in this order.
+/// The names of all checks, in this order.
 const CHECKS: [&str; 23] = [
     "nrv",
     "kernel",
@@ -49,7 +49,7 @@ fn check<'d>(document: &'d Value, name: &str) -> &'d Value {
     checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no {name}: {document:#}"))
 }
 
-/// Runs it, expects an exit code, and that one check has a level and says some words.
+/// Runs it; expects an exit code, and that one check has a level and these words.
 #[track_caller]
 fn finds(site: &Site, code: i32, name: &str, level: &str, words: &str) {
     let document = doctor(site).exits(code).json();
@@ -79,7 +79,7 @@ fn a_sound_place_is_looked_at_from_all_sides_and_left_as_it_is() {
     assert!(CHECKS.iter().all(|name| text.contains(&format!("{name}: "))), "{text}");
 }
 
-/// What the kernel denies to real processes is what the lines say.
+/// The lines report the denials of the kernel to real processes.
 #[test]
 fn the_processes_of_scripts_and_verifiers_are_started_for_real() {
     let document = doctor(&Site::empty()).exits(0).json();
@@ -104,7 +104,7 @@ fn a_policy_that_can_not_be_read_fails_and_the_rest_is_still_told() {
     let site = Site::new(1);
     site.write("nrv.toml", "[budget]\nfile = 1\n");
     finds(&site, 1, "policy", "fail", "did you mean");
-    // What its rules allow, which models answer, and how commands see the tree, nobody can say.
+    // The checks of its rules, of models and of the view of commands are left out.
     assert_eq!(doctor(&site).json()["checks"].as_array().unwrap().len(), CHECKS.len() - 3);
 }
 

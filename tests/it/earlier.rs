@@ -1,5 +1,6 @@
-//! Records of the release before records named their built-in rules, as that release wrote them: each folder of `tests/records` is a
-//! workspace, with its `.runs` as `runs`.
+//! Records of the last release whose records did not name their built-in rules, as that release wrote them.
+//!
+//! Each folder of `tests/records` is a workspace, with its `.runs` as `runs`.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -62,7 +63,7 @@ fn a_run_that_waits_is_approved_and_goes_on() {
     assert!(!site.path("notes/one.txt").exists());
 }
 
-/// The words of a gate's advice were others then.
+/// The advice of a gate had other words then.
 #[test]
 fn what_gates_asked_of_a_change_is_approved() {
     let site = recorded("gate_asks");
@@ -112,7 +113,7 @@ fn names_that_are_protected_since_are_no_divergence() {
     let decided: Vec<Value> =
         records(&site, "judged").iter().map(|record| record["data"]["decision"].clone()).collect();
     assert_eq!(decided[0], "allow");
-    // What is done now is judged by the names of now.
+    // New changes are judged by the present names.
     let header = "const WORKFLOW = #{ permissions: #{ write: [\"**\"] } };";
     site.script("shell.rhai", &format!("{header}\nnrv.apply.create(\".envrc\", \"x\\n\");\n"));
     site.nrv(&["run", "shell.rhai"]).exits(3).says("`.envrc` is protected");

@@ -31,7 +31,7 @@ use crate::support::{
 
 const TIDY: &str = include_str!("../../examples/embed/tidy.rhai");
 
-/// A script that makes one call and gives what came of it.
+/// A script that makes one call and returns its result.
 fn making(header: &str, call: &str) -> String {
     format!("const WORKFLOW = #{{ name: \"own\", {header} }};\n{call}\n")
 }
@@ -86,7 +86,7 @@ fn context(site: &Site, options: Options) -> Context {
     Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap()
 }
 
-/// Runs a script that makes calls, inside this process; how often the one with an effect was made, and the record.
+/// Runs a script that makes calls, inside this process; returns the outcome, the number of calls with an effect, and the record.
 fn run_with(site: &Site, text: &str, flags: Flags) -> (Finished, usize, Vec<Record>) {
     site.script("own.rhai", text);
     let made = Arc::default();
@@ -143,7 +143,7 @@ fn a_dry_run_of_the_example_changes_nothing_and_opens_no_ticket() {
     assert!(site.tree() == before);
 }
 
-/// An adapter of the example's name that proposes something else: the end of every page, and what stands before it.
+/// An adapter of the example's name that proposes another change: it alters the end of every page and the text before it.
 struct Liar;
 
 impl Adapter for Liar {
@@ -184,7 +184,7 @@ impl Adapter for Liar {
         Ok(Proposal { baseline, counts: Counts::new(), changes: ChangeSet::new(changes)? })
     }
 
-    /// It would pass everything, but it is not the one that is asked.
+    /// It would pass everything, but the verifier's process uses another one.
     fn measure(
         &self,
         _: &adapter::Context<'_>,

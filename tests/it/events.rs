@@ -1,4 +1,4 @@
-//! `--events`: what a run tells, line by line, while it goes on.
+//! `--events`: the events of a run, line by line, while it goes on.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -220,7 +220,7 @@ fn a_reader_that_goes_away_does_not_stop_the_run() {
         let before = site.tree();
         let arguments = [&MIGRATE[..], &["--events"], more].concat();
         let mut command = site.command(&arguments);
-        // Both pipes close: even what is logged goes nowhere.
+        // Both pipes close: even logs go nowhere.
         let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = String::new();
         BufReader::new(running.stdout.take().unwrap()).read_line(&mut first).unwrap();

@@ -1,4 +1,4 @@
-//! Commands, through the binary: what they may do, what becomes of what they change, and what the record says of them.
+//! Commands, through the binary: their permissions, their changes, and their records.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and wait for processes")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::site::Site;
 
-/// A site whose policy allows the shell, with a script that runs what it is given.
+/// A site whose policy allows the shell, with a script that runs its argument.
 fn site(policy: &str) -> Site {
     let site = Site::new(2);
     let allow =

@@ -10,7 +10,7 @@ use std::{
 
 use crate::support::{need, site::Site};
 
-/// A user, a group that they are in beside their own, and others that they have nothing to do with.
+/// A user; beside it, a group that the user is in, and others that the user is not in.
 const USER: u32 = 12345;
 const TEAM: u32 = 5555;
 const OTHER: u32 = 777;
@@ -47,7 +47,7 @@ fn own(site: &Site, user: u32, group: u32) -> bool {
     })
 }
 
-/// Runs the binary as the user; its exit code and all that it said.
+/// Runs the binary as the user; returns its exit code and its output.
 fn as_user(site: &Site, arguments: &[&str]) -> Option<(i32, String)> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", &USER.to_string(), "--regid", &USER.to_string()]);
@@ -160,7 +160,7 @@ fn the_administrator_changes_files_of_others_that_everybody_may_change() {
     site.mode("keep/k", 0o644);
     let ran = site.nrv(&["run", "w.rhai", "--yes"]).exits(0);
     assert!(ran.stderr.contains("8 files changed") || ran.stdout.contains("8 files changed"), "{ran:?}");
-    // A command of the administrator has no privileges: what only its owner may write is not written.
+    // A command of the administrator has no privileges: it can't write a file that only another owner may write.
     assert_eq!(site.read("keep/k"), b"k\n");
 }
 

@@ -1,4 +1,4 @@
-//! Set-id files in scratch folders: where nothing keeps a command from making them, they are none any more when it has ended.
+//! Set-id files in scratch folders: where a command can make them, they lose the set-id bit when it has ended.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,5 +1,5 @@
-//! Commands on a view of a tree, by an overlay of the kernel and by a copy: what they change is read back exactly, and nothing
-//! of it reaches the tree.
+//! Commands on a view of a tree, by an overlay of the kernel and by a copy: their changes are read back exactly, and none
+//! reaches the tree.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,4 +1,4 @@
-//! What somebody meets who uses nrv for the first time: a command that fails, a patch near a password, a dry run in CI, many files.
+//! First use of nrv: a command that fails, a patch near a password, a dry run in CI, many files.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run git")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::site::{Ran, Site};
 
-/// A token that nobody has, in pieces.
+/// A token of no real account, in pieces.
 fn token() -> String {
     ["ghp", "_", "Kq3vT9wZx2LmN8rB5cYd", "H7jP4sFgA6uEoR1i"].concat()
 }
@@ -25,14 +25,14 @@ fn workflow(site: &Site, body: &str) {
     site.script("first.rhai", &format!("{header}\n{body}\n"));
 }
 
-/// A command that says a lot on both streams, with a secret, a colour and what would clear a screen, and then fails so.
+/// A command that writes much to both streams, with a secret, a colour and a sequence that clears the screen, and then ends so.
 fn talkative(site: &Site, end: &str) -> String {
     site.write("said.txt", format!("E  \u{1b}[31massert 1 == 2\u{1b}[0m\u{7}\u{202e}\ntoken {}\n", token()));
     let line = format!("i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo line $i; done; cat said.txt >&2; {end}");
     format!("#{{ program: \"sh\", args: [\"-c\", {}] }}", json!(line))
 }
 
-/// All faces of the last run in which a command failed.
+/// Checks the output of the last run, in which a command failed, in all faces.
 #[track_caller]
 fn tells_the_output(site: &Site, ran: &Ran) {
     let show = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
@@ -120,14 +120,14 @@ const SETTINGS: &[(&str, &str)] = &[
     ("no_end.env.sample", "HOST=old.example.com\r\nPASSWORD=kJ8mQ2vXz9Lp"),
 ];
 
-/// What `old.example.com` becomes in all files.
+/// A script that replaces `old.example.com` in all files.
 const MOVE: &str = "for path in nrv.files.glob([\"**\", \"!*.rhai\", \"!nrv.toml\", \"!scripts/**\"]) {
     let text = nrv.files.read(path);
     let moved = text; moved.replace(\"old.example.com\", \"new.example.com\");
     if moved != text { nrv.apply.write(path, moved, nrv.files.sha256(path)); }
 }";
 
-/// Holds a dry run's patch against what the run itself makes.
+/// Compares a dry run's patch with the changes of the run itself.
 #[track_caller]
 fn patch_is_what_the_run_makes(site: &Site) -> String {
     let dry = site.nrv(&["run", "first.rhai", "--dry-run", "--json"]).exits(0).json();
@@ -203,7 +203,7 @@ fn a_patch_that_adds_a_secret_is_withheld_and_says_what_would_permit_it() {
     let allow = one["allow"].as_str().unwrap();
     let ran = ran.says("a.yml:3: rule `github-pat`").says(&format!("gates.secrets.allow = [{allow}]"));
     assert!(!ran.stderr.contains(&token()));
-    // What it says is what permits it.
+    // The advice names the permission that works.
     let site = site.policy(&format!("[gates.secrets]\nallow = [{allow}]\n"));
     let dry = site.nrv(&["run", "first.rhai", "--dry-run", "--json"]).exits(0).json();
     assert!(dry.get("patch_redacted").is_none() && dry["would_ask"] == json!([]), "{dry}");
@@ -354,7 +354,7 @@ fn what_a_script_prints_is_no_command_of_the_service_that_runs_it() {
             }
         }
     }
-    // Nobody reads along here.
+    // No service reads the output here.
     let ran = site.nrv(&["run", "first.rhai"]);
     assert!(ran.stdout.starts_with("::error::shown\n"), "{ran:?}");
     let report = |variable: &str| {

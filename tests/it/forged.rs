@@ -1,4 +1,4 @@
-//! Records that are whole and lie: somebody else made them, with a repository or an archive.
+//! Forged records with a valid chain: they came with a repository or an archive.
 #![expect(clippy::disallowed_methods, reason = "tests build records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -58,7 +58,7 @@ fn asking() -> Site {
     site
 }
 
-/// Says in a record that somebody granted what the run waits for, and that it died then.
+/// Adds to a record that a person granted the run's confirmation, and that the run died then.
 fn granted(records: &mut Vec<Record>, by: &str) {
     let asked = records.iter().find(|record| record.kind == "confirmation_pending").unwrap().clone();
     let row = |kind: &str, data: Value| Record {
@@ -180,7 +180,7 @@ fn a_pipe_or_a_device_in_a_record_is_not_waited_for() {
             }
             for arguments in [&["runs", "verify", &id][..], &["resume", &id], &["replay", &id], &["rollback", &id]] {
                 let ran = site.nrv(arguments);
-                // What was asked of a run does not matter for what it changed.
+                // A run's request does not matter for its changes.
                 let is_fine = arguments[0] != "runs"
                     && ["run.json", "export.json", "packs/t1/patch", "packs/t1/pre/0"].contains(&name);
                 assert!([1, 4].contains(&ran.code) || ran.code == 0 && is_fine, "{name} {arguments:?} {ran:?}");

@@ -1,4 +1,4 @@
-//! The gates where they are met: in runs, in scripts, on the command line and by the hook of coding agents.
+//! The gates in runs, in scripts, on the command line and in the hook of coding agents.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
 use std::{fs, process::Stdio};
@@ -172,7 +172,7 @@ fn a_folder_stands_for_the_files_in_it_that_git_does_not_ignore() {
     let rows = site.nrv(&["gate", "edit", "src"]).exits(3).json();
     let paths: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row["path"].as_str()).collect();
     assert_eq!(paths, ["src/leak.py"]);
-    // Nobody asks to write what is found: a policy in a folder is no offence.
+    // Files found in a folder are not written: a policy in a folder is no offence.
     site.write("src/deep/nrv.toml", "\n");
     assert_eq!(site.nrv(&["gate", "edit", "src/deep"]).exits(0).json(), json!([]));
     site.nrv(&["gate", "edit", "src/deep/nrv.toml"]).exits(3);
@@ -186,7 +186,7 @@ fn a_folder_stands_for_the_files_in_it_that_git_does_not_ignore() {
     site.nrv(&["gate", "edit", "src", "nowhere.py"]).exits(1).says("nowhere.py");
 }
 
-/// What SARIF 2.1.0 requires of the objects that are written, and the names that it gives a choice of.
+/// A JSON Schema of the SARIF 2.1.0 objects that nrv writes: their required fields and their enumerations.
 const SARIF: &str = r##"{
     "type": "object", "required": ["version", "runs"], "properties": {
         "version": {"const": "2.1.0"}, "$schema": {"type": "string", "format": "uri"},
@@ -237,14 +237,14 @@ fn the_hook_judges_what_becomes_of_the_file() {
     let asked = |tool: &str, input: Value| {
         hook(&site, &json!({"hook_event_name": "PreToolUse", "cwd": root, "tool_name": tool, "tool_input": input}))
     };
-    // Only with what stands around it is it a password.
+    // Only its context makes it a password.
     site.write("settings.py", "password = \"PLACEHOLDER\"\nnote = \"PLACEHOLDER\"\n");
     let put = |old: &str| json!({"file_path": "settings.py", "old_string": old, "new_string": "kJ8#mQ2!vXz9"});
     assert_eq!(asked("Edit", put("PLACEHOLDER")).exits(0).json()["hookSpecificOutput"]["permissionDecision"], "ask");
     assert_eq!(asked("Edit", json!({"file_path": "settings.py", "old_string": "note = \"PLACEHOLDER", "new_string": "note = \"kJ8#mQ2!vXz9"})).exits(0).stdout, "");
     let pieces = json!({"file_path": "settings.py", "edits": [put("no such piece"), put("PLACEHOLDER")]});
     asked("MultiEdit", pieces).exits(0);
-    // What the file holds already is not new, and lines that stay don't count.
+    // The present content is not new, and lines that stay don't count.
     let held = format!("token = \"{}\"\n{}", canary(), "x\n".repeat(400));
     site.write("held.py", &held);
     let longer = json!({"file_path": root.join("held.py"), "content": format!("{held}y\n")});
@@ -327,7 +327,7 @@ fn the_hook_judges_a_command_by_the_folder_of_the_agent() {
     hook(&site, &write).exits(2);
 }
 
-/// A workspace with links to what is guarded.
+/// A workspace with links to guarded files.
 fn linked() -> Site {
     let site = site("");
     for folder in [".git/hooks", "docs", "deep/deeper"] {
@@ -344,7 +344,7 @@ fn linked() -> Site {
     site
 }
 
-/// Commands that write or remove what is guarded, through links.
+/// Commands that write or remove guarded files through links.
 const THROUGH: &[&str] = &[
     "echo x > inner/pre-commit",
     "rm inner/pre-commit",
@@ -501,7 +501,7 @@ fn whatever_fails_in_the_hook_blocks() {
     let broken = self::site("[paths]\nwirte = []");
     let ls = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
     hook(&broken, &ls).exits(2).says("wirte");
-    // A question that nobody can hear the answer to.
+    // A question whose answer can't be written.
     let ask = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "/srv/x", "content": "x"}});
     let input = site.path("question.json");
     fs::write(&input, ask.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! Repositories are read without a program, and what can't be told from their files is not taken for clean.
+//! Repositories are read without a program, and a state that their files do not show is not taken for clean.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
 mod bounds;
@@ -386,7 +386,7 @@ fn a_partial_clone_fetches_nothing() {
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
         };
-        // Objects that were fetched with the checkout go, and nobody can be asked for them.
+        // Objects that were fetched with the checkout are removed, and there is no remote to fetch them from.
         site.git(&["-C", &name, "config", "remote.origin.url", "file:///nowhere"]);
         let packs = clone.join(".git/objects/pack");
         assert!(read().is_empty(), "{filter}");
@@ -480,7 +480,7 @@ fn a_link_in_place_of_an_ignore_file_is_not_followed() {
     assert_eq!(changed(&site), [".gitignore", "notes.txt"]);
 }
 
-/// Git says which files it lists, whatever its version.
+/// Compares with git's own listing, in any version of git.
 #[test]
 fn listings_agree_with_git_where_an_ignore_file_is_a_link() {
     let site = Site::new(0);

@@ -85,7 +85,7 @@ fn judge(case: &Case) -> String {
             return format!("{}: `{old}` became `{new}`", expected.required);
         }
     }
-    // What a `style` attribute fetches is a link.
+    // A URL in a `style` attribute is a link.
     let is_styled = case.zone.as_deref() == Some("style");
     if is_styled && html != case.html {
         let moved = case.from_hosts.iter().fold(case.html.clone(), |html, from| html.replace(from, &case.to_host));
@@ -107,7 +107,7 @@ fn judge(case: &Case) -> String {
     }
 }
 
-/// The page after the adapter, and how many links it moved. Hosts that are none leave the page as it is.
+/// The page after the adapter, and the number of moved links. Invalid hosts leave the page as it is.
 fn run(case: &Case) -> Result<(String, u64), String> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let workspace = Workspace::open(folder.path()).expect("the folder exists");

@@ -1,4 +1,4 @@
-//! `nrv init`: what a workspace begins with, and that nothing of it is ever overwritten.
+//! `nrv init`: the first files of a workspace, which are never overwritten.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

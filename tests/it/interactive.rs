@@ -1,4 +1,4 @@
-//! Sessions: texts one after another in one worker, what they propose, and how that is applied and rolled back.
+//! Sessions: texts one after another in one worker, their proposals, and applying and rolling these back.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 
 use crate::support::{script::program, site::Site};
 
-/// So few operations that a loop without an end is stopped soon.
+/// So few operations that an endless loop is stopped soon.
 const FEW: &str = "[script.limits]\noperations = 300000\n";
 
-/// Answers every question alike, and remembers what it was told and asked.
+/// A sink that answers every question alike, and remembers events and questions.
 struct Person {
     answer: Answer,
     told: Vec<String>,

@@ -1,4 +1,4 @@
-//! `--json`: exactly one document on stdout, of a known shape, whatever happens.
+//! `--json`: exactly one document on stdout, of a known shape, in every case.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -48,7 +48,7 @@ fn an_adapters_output_fits_its_schema() {
     let output = run(&site, &[], &input).exits(0).json();
     fits(&output);
     assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(5)));
-    // The output says by itself where its artefacts stand, the manifest of what was applied among them.
+    // The output names the paths of its artefacts, among them the manifest of the applied changes.
     let folder = site.path(".runs").join(output["run"].as_str().unwrap());
     let paths: Vec<&str> = output["artifacts"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
     assert!(paths.iter().all(|path| folder.join(path).is_file()), "{paths:?}");

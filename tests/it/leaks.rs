@@ -1,4 +1,4 @@
-//! A planted secret is searched for in everything that leaves: output, errors, logs, records, exports, patches and plans.
+//! Searches for a planted secret in all output: messages, errors, logs, records, exports, patches and plans.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read what was written")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -29,7 +29,7 @@ fn an_argument_that_is_refused_is_repeated_without_its_secret_and_the_rest_as_it
     site.nrv(&["gate", "command", "--jsonl"]).exits(2).says("to pass '--jsonl' as a value");
 }
 
-/// Several lines, so that what takes single lines apart is seen.
+/// A secret of several lines, which a check line by line would miss.
 fn key() -> String {
     let body = "Kq3vT9wZx2LmN8rB5cYdH7jP4sFgA6uEoR1iKq3vT9wZx2LmN8rB5cYdH7jP4sFg\n".repeat(4);
     format!("-----BEGIN {0} KEY-----\n{body}-----END {0} KEY-----\n", "PRIVATE")
@@ -61,7 +61,7 @@ fn leak() -> String {
     format!("nrv.apply.create(\"c.txt\", \"token = {}\\n\");\n{write}", canary())
 }
 
-/// Where the secret stands in bytes.
+/// True if bytes hold the secret.
 fn holds(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, canary().as_bytes()).is_some()
 }
@@ -74,7 +74,7 @@ fn silent(what: &[&str], ran: Ran) -> Ran {
     ran
 }
 
-/// Searches all records; says how many files were looked at and how many packs hold the secret.
+/// Searches all records; returns the number of files, and of packs that hold the secret.
 #[track_caller]
 fn search(site: &Site) -> (usize, usize) {
     search_beside(site, &["packs"])
@@ -247,7 +247,7 @@ fn a_plan_that_would_add_a_secret_is_refused_unless_the_policy_allows_it() {
         site.nrv(&["plan", "leak.rhai", "-o", "plan.json"]).exits(0);
         assert!(holds(&site.read("plan.json")), "a plan holds exactly what is to be written");
     }
-    // What takes a secret out can be planned, and the plan is exact.
+    // A change that removes a secret can be planned, and the plan is exact.
     let body = "nrv.apply.write(\"b.txt\", \"token = ${TOKEN}\\nb\\n\", nrv.files.sha256(\"b.txt\"));";
     let site = scripted("", body);
     site.nrv(&["plan", "leak.rhai", "-o", "plan.json"]).exits(0);
@@ -270,7 +270,7 @@ fn a_file_with_a_secret_is_renamed_without_a_question() {
     site.nrv(&["run", "leak.rhai"]).exits(7).says("c1");
 }
 
-/// Where files are named as they are: an exact patch of a file that was there, which no export without contents holds.
+/// Folders with exact file names: they hold exact patches of earlier files, which no export without contents has.
 const NAMED: &[&str] = &["packs", "artifacts"];
 
 /// A site in which a file has the secret as its name, and a script that writes it and makes another such file, which is asked about.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::site::{Ran, Site};
 
-/// How many bytes are flipped; with `NRV_FLIPS=all` every byte of a small record and 10,000 of a large one.
+/// True if `NRV_FLIPS=all` asks to flip every byte of a small record and 10,000 of a large one.
 fn flips_all() -> bool {
     std::env::var_os("NRV_FLIPS").is_some_and(|value| value == "all")
 }
@@ -36,13 +36,13 @@ fn context(site: &Site) -> Context {
     Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap()
 }
 
-/// True if nothing is said to be wrong with a run's record.
+/// True if no fault is found in a run's record.
 fn is_sound(runs: &Runs, run: &RunFolder) -> bool {
     record::verify(runs, run, 1, &false.into()).is_ok_and(|report| report.is_sound())
         && host::damaged_pre_images(run).is_empty()
 }
 
-/// Flips one byte of a file, looks, and puts it back.
+/// Flips one byte of a file, checks, and restores it.
 #[track_caller]
 fn flip(path: &Path, at: u64, pattern: u8, is_sound: impl Fn() -> bool) {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
@@ -53,7 +53,7 @@ fn flip(path: &Path, at: u64, pattern: u8, is_sound: impl Fn() -> bool) {
     file.write_all_at(&byte, at).unwrap();
 }
 
-/// Numbers that look like chance, the same each time.
+/// Pseudorandom numbers, the same each time.
 fn chance(seed: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(seed), |n| {
         let mut n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -131,7 +131,7 @@ fn bytes_of_a_large_record_that_chance_flips_are_noticed() {
     assert!(is_sound(&runs, &run));
 }
 
-/// What the last record of the latest run says.
+/// The data of the latest run's last record.
 fn end(site: &Site) -> Value {
     let record = Runs::of(&site.root()).open("last").unwrap().last_record().unwrap().unwrap();
     assert_eq!(record.kind, "run_finished");
@@ -176,7 +176,7 @@ fn an_evaluator_that_the_policy_lists_fails_the_run_and_undoes_it() {
     assert_eq!(finished["error"]["code"], "verification_failed");
     assert_eq!(finished["error"]["details"]["evaluators"], json!(["diff-quality"]));
     site.last_ended("failed");
-    // The same run, with a policy that is content with it.
+    // The same run, with a policy that accepts it.
     let site = site.policy("[evaluators]\nfail = [\"diff-quality\"]\nmax_rework = 0.4\n");
     site.nrv(&["run", "t.rhai"]).exits(0).says("diff-quality passed");
 }

@@ -1,4 +1,4 @@
-//! Language models over real connections: requests, streams and cassettes here; what goes wrong, and real servers, beside it.
+//! Language models over real connections: requests, streams and cassettes; faults and real servers are in submodules.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod faults;
@@ -124,7 +124,7 @@ fn cancelling_closes_the_connection() {
     client.cancel(&handle);
     assert_eq!(stream.next().unwrap().unwrap_err().code(), Code::Cancelled);
     assert!(is_closed.recv().unwrap());
-    // So does whoever stops reading.
+    // So does a client that stops reading.
     let handle = client.enqueue(request()).unwrap();
     for event in client.stream(&handle).unwrap() {
         if matches!(event, Ok(LlmStreamEvent::Token { .. })) {

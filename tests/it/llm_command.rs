@@ -1,5 +1,4 @@
-//! Programs that answer in place of a language model: what they are told, what is taken from them, and that nothing of them
-//! is left.
+//! Programs that answer in place of a language model: their input, their output, and their complete end.
 #![expect(clippy::disallowed_methods, reason = "tests look at what programs wrote")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,4 +1,4 @@
-//! Requests of scripts to language models: budgets, streams, records, recorded replies, and what a run does that goes on.
+//! Requests of scripts to language models: budgets, streams, records, recorded replies, and resumed runs.
 #![expect(clippy::disallowed_methods, reason = "tests read records and make folders")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -17,7 +17,7 @@ use crate::support::{
 
 const CHAT: &str = "openai_chat";
 
-/// A streamed reply in these pieces. The server says that it took 10 tokens and gave 5.
+/// A streamed reply in these pieces. The server reports 10 tokens of input and 5 of output.
 fn streamed(pieces: &[&str]) -> Answer {
     Answer::stream(&form::events(CHAT, pieces, Finish::Stop))
 }
@@ -139,7 +139,7 @@ fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
         let reply = &records(&site, "call")[0]["data"]["reply"];
         assert_eq!((&reply["text"], &reply["closed"]), (&json!("0 1 2 "), &json!(true)));
         is_sound(&site);
-        // What was recorded of it answers the same script, and no server.
+        // Its recorded replies answer the same script, and no server is asked.
         let asked = server.requests().len();
         let again = run(&site, &body, &["--replay-llm", "rec", "--allow-dirty"]).exits(0);
         assert_eq!((again.json()["result"].clone(), server.requests().len()), (json!(["0 ", "1 ", "2 "]), asked));
@@ -165,7 +165,7 @@ fn a_reader_of_the_record_sees_who_replied_and_what_it_took() {
     let live = models();
     let rows = live.as_array().unwrap().iter();
     let rows: Vec<_> = rows.map(|row| (&row["model"], &row["requests"], &row["recorded"])).collect();
-    // The stream was left before anybody said who answers.
+    // The stream was left before the server named its model.
     assert_eq!(rows, [(&json!("m"), &json!(1), &json!(false)), (&json!("served"), &json!(1), &json!(false))]);
     assert!(live.as_array().unwrap().iter().all(|row| row["cost"].as_u64().unwrap() > 0), "{live}");
     prints(&site, "show", "llm.complete `served` of `local`\n");
@@ -218,7 +218,7 @@ fn without_a_provider_the_replies_beside_the_script_answer_and_a_machine_alone_a
     let body = "nrv.llm.complete(#{ model: \"m\", prompt: \"hi\", max_tokens: 50 }).text";
     run(&one, body, &["--record-llm", "ask.llm"]).exits(0);
     let asked = server.asked().len();
-    // The policy has a provider, and nobody may be asked.
+    // The policy has a provider, which may not be asked.
     let ci = |more: &[&str]| {
         let mut command = one.command(&[&["run", "ask.rhai", "--json", "--allow-dirty"], more].concat());
         let output = command.env("CI", "true").output().unwrap();
@@ -266,7 +266,7 @@ fn killed(body: &str) -> (Site, ModelServer) {
     killed_with(body, &[streamed(&["whole"])])
 }
 
-/// The same with what is said to later requests.
+/// The same with the answers to later requests.
 fn killed_with(body: &str, more: &[Answer]) -> (Site, ModelServer) {
     let begun = Answer::begun(&[form::token(CHAT, "a"), form::token(CHAT, "b")]).then_hold();
     let server = ModelServer::serving(CHAT, [begun].into_iter().chain(more.iter().cloned()));
@@ -363,7 +363,7 @@ fn a_request_of_which_nothing_was_done_is_made_again_after_a_crash() {
 #[test]
 fn cancelling_a_run_ends_it_whatever_a_server_is_at() {
     let begun = || Answer::begun(&[form::token(CHAT, "a")]).then_hold();
-    // One is asked for a reply, the other what it can do.
+    // One is asked for a reply, the other for its capabilities.
     for server in [ModelServer::serving(CHAT, [begun()]), ModelServer::answering(begun())] {
         let site = site(&server, "");
         script(&site, "nrv.llm.complete(#{ prompt: \"hi\", max_tokens: 50 })");
@@ -441,7 +441,7 @@ fn replies_are_recorded_through_no_link_and_into_no_folder_that_runs_may_not_wri
     std::os::unix::fs::symlink(outside.path(), one.path("out")).unwrap();
     run(&one, body, &["--allow-dirty", "--record-llm", "out"]).exits(i32::from(Code::ProtectedPath.exit_code()));
     assert_eq!(server.requests().len(), asked, "it is found out before a model is asked");
-    // Who writes a script knows the names of its cassettes.
+    // The author of a script knows the names of its cassettes.
     let mine = outside.path().join("mine");
     fs::write(&mine, "mine").unwrap();
     fs::create_dir(one.path("in")).unwrap();

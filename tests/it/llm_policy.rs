@@ -1,4 +1,4 @@
-//! What the policy says of language models, where it is met: in calls of a run, on the command line, and in the documentation.
+//! The policy on language models: in calls of a run, on the command line, and in the documentation.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::{
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{repository, support::site::Site};
 
-/// A server that nobody has; nothing may reach it.
+/// A server that does not exist; nothing may reach it.
 const LOCAL: &str =
     "[llm.providers.local]\ndialect = 'openai_chat'\nbase_url = 'http://127.0.0.1:9/v1'\nmodel = 'tiny'\n";
 
@@ -25,7 +25,7 @@ fn ask(prompt: &str) -> Call {
     Call::LlmComplete(Box::new(ask))
 }
 
-/// What becomes of a call of a run whose script's header permits these providers.
+/// Makes a call in a run whose script's header permits these providers; returns its result.
 fn performed(site: &Site, permitted: &[&str], call: Call) -> Result<Value, Error> {
     let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
     let llm = permitted.iter().map(|name| (*name).to_owned()).collect();

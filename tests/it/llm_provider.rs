@@ -1,4 +1,4 @@
-//! `nrv llm` and what is beneath it: which providers there are, whether they answer, and what they do with a small request.
+//! `nrv llm` and the code beneath it: the list of providers, their reachability, and their answers to a small request.
 #![expect(clippy::disallowed_methods, reason = "tests listen")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -24,7 +24,7 @@ use crate::support::site::Site;
 
 const KEY: &str = "sk-canary-0123456789";
 
-/// A server without a network: it answers by the path, and remembers what it was asked.
+/// A server without a network: it answers by the path, and remembers requests.
 #[derive(Clone)]
 struct Stub {
     answers: Arc<BTreeMap<&'static str, (u16, Answer)>>,

@@ -1,4 +1,4 @@
-//! Names that steer what others start: variables that a call sets of a command, and files that programs obey by themselves.
+//! Names that make programs run code: variables that a call sets for a command, and files that programs obey by themselves.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
 use std::{
@@ -21,7 +21,7 @@ struct Way {
     file: (&'static str, &'static str),
 }
 
-/// What the files say when they are run.
+/// The output of the files when they run.
 const RAN: &str = "CODE OF THE TREE";
 
 const WAYS: &[Way] = &[
@@ -130,7 +130,7 @@ fn a_call_makes_no_interpreter_run_a_file_of_the_tree() {
         let mut command = Command::new(way.program);
         site.tame(&mut command).args(way.args).envs(way.variables.iter().copied()).stdin(Stdio::null());
         match command.output() {
-            // The variable does what it is refused for.
+            // The variable has the effect for which it is refused.
             Ok(output) => {
                 let said = [output.stdout, output.stderr].concat();
                 assert!(String::from_utf8_lossy(&said).contains(RAN), "{}: {:?}", way.program, way.variables);

@@ -72,7 +72,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, held: &Mutex<Vec<Tcp
         ("HEAD", "/wrong-head") => "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
         (_, "/once") if asked > 0 => "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
         (_, path) if path.starts_with("/missing") => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-        // The body is announced and never sent: nobody is to wait for it.
+        // The body is announced and never sent, so the client must not wait for it.
         _ => "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
     };
     let _ = stream.write_all(answer.as_bytes());
@@ -155,7 +155,7 @@ fn migrate(site: &Site, server: &Server, params: &Value, more: &[&str]) -> Ran {
     )
 }
 
-/// What was recorded of the latest sample, as it was written; none if there is nothing.
+/// The recorded artefact of the latest sample, as it was written; none if there is none.
 fn artefact(site: &Site) -> Option<String> {
     let paths = site.recorded("*/dta/link_updater/*-samples.json");
     paths.last().map(|path| std::fs::read_to_string(path).unwrap())

@@ -1,4 +1,4 @@
-//! `nrv apply` with patches: what it takes, what it says, and what it leaves behind.
+//! `nrv apply` with patches: its input, its messages, and its changes.
 
 use nrv::system::schema::Schema;
 use serde_json::{Value, json};

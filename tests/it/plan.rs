@@ -1,4 +1,4 @@
-//! Plans as files: what `nrv plan` writes, and what becomes of it.
+//! Plans as files: the output of `nrv plan`, and its use by `nrv apply`.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read what was written")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -28,7 +28,7 @@ fn planned(site: &Site) -> Value {
     plan
 }
 
-/// What is in a plan's diffs.
+/// The diffs of a plan as one patch.
 fn patch_of(plan: &Value) -> String {
     plan["files"].as_array().unwrap().iter().map(|file| file["diff"]["text"].as_str().unwrap()).collect()
 }

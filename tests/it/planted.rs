@@ -1,4 +1,4 @@
-//! A repository may bring a `.runs` folder of its own; what stands in it is not acted upon.
+//! A repository may bring a `.runs` folder of its own; nrv does not act on its content.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -39,7 +39,7 @@ fn a_planted_journal_writes_nothing() {
     }
 }
 
-/// What runs share, and what an attacker's clone has in its place.
+/// The shared files of runs, for which an attacker's clone may have others.
 const SHARED: &[&str] = &["heads.jsonl", "format", "locks/fence", "locks/global", "locks/complete"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `nrv.prompt.compose` and what `nrv.ui.show` shows as it is: what is read, recorded, found stale, and seen.
+//! `nrv.prompt.compose` and the exact output of `nrv.ui.show`: reads, records, stale reads, and display.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -55,7 +55,7 @@ fn a_prompt_holds_the_files_and_its_record_the_hash_alone() {
     assert_eq!(prompt["tokens"], nrv::service::prompt::estimate(text));
     let recorded = call(&site, "prompt.compose");
     assert_eq!(recorded["data"]["prompt"], json!({"sha256": prompt["sha256"], "tokens": prompt["tokens"]}));
-    // The run's result is the script's doing; what the host records of the call shows nothing.
+    // The script chose the run's result; the host's record of the call does not hold the text.
     assert!(!recorded.to_string().contains("first file"), "{recorded}");
     site.nrv(&["replay", "last"]).exits(0);
     assert_eq!(result(&site, &[]), prompt);
@@ -98,7 +98,7 @@ fn what_is_wrong_with_the_parts_is_told_at_the_call() {
         ("#{ goal: \"g\", directives: [\"dtb\"] }", "did you mean `dta`?"),
         ("[\"g\"]", "invalid type"),
     ] {
-        // Computed, for what is written there is found before it runs.
+        // Computed, since the check would find a literal before the run.
         let none = if parts.starts_with('[') { "[]" } else { "#{}" };
         let site = scripted(&format!("nrv.prompt.compose({parts} + {none})"));
         let ran = site.nrv(&["run", "t.rhai"]).exits(1).says(words);
@@ -207,7 +207,7 @@ fn a_terminal_gets_neither_controls_nor_another_order_of_words() {
     assert!(!shown.contains('\u{202e}') && !shown.contains("\u{1b}[2J"), "{shown:?}");
 }
 
-/// A model with a small context, and a script that tells what becomes of a prompt for it.
+/// A model with a small context, and a script that reports the result of a prompt for it.
 fn with_small_model(permissions: &str, then: &str) -> Site {
     let site = Site::new(1).policy(
         "[llm.providers.small]\ndialect = \"command\"\nprogram = [\"/bin/true\"]\nmodel = \"m\"\ncontext_tokens = 100\n",

@@ -1,4 +1,4 @@
-//! What can't be changed safely is not changed at all, and its name is told.
+//! A file that can't be changed safely is not changed at all, and the error names it.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 
 use std::{
@@ -56,7 +56,7 @@ fn undoing_does_not_need_git() {
     assert!(site.tree() == before);
 }
 
-/// Takes the flag away again, whatever happens.
+/// Removes the flag when it is dropped.
 struct Immutable<'a>(&'a Site);
 
 impl Immutable<'_> {

@@ -17,10 +17,10 @@ use crate::support::{
     typist::Typist,
 };
 
-/// What Ctrl-D sends.
+/// The byte that Ctrl-D sends.
 const CTRL_D: &[u8] = b"\x04";
 
-/// A committed page, and a policy that lets everything be written.
+/// A committed page, and a policy that permits all writes.
 fn site() -> Site {
     let site = Site::new(1);
     site.write("a.txt", "one\ntwo\n");
@@ -35,7 +35,7 @@ fn piped(site: &Site, arguments: &[&str], text: &str) -> Ran {
     site.nrv_with(&[&["repl"], arguments].concat(), text)
 }
 
-/// A session through pipes that is given an input when the one before was answered.
+/// A session through pipes that gets an input when the one before was answered.
 struct Program {
     running: Running,
     answers: BufReader<ChildStdout>,
@@ -50,7 +50,7 @@ impl Program {
         Program { running, answers }
     }
 
-    /// Gives a line; what comes of it.
+    /// Sends a line; returns its result.
     fn line(&mut self, line: &str) -> Value {
         writeln!(self.running.0.stdin.as_mut().unwrap(), "{line}").unwrap();
         let mut answer = String::new();
@@ -342,7 +342,7 @@ fn what_runs_is_stopped_at_the_terminal_and_the_session_goes_on() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     person.keys(CTRL_C).sees("error[cancelled]");
     person.types("kept + 1").sees("\n43\n");
-    // Ctrl-C at a prompt drops what was typed.
+    // Ctrl-C at a prompt drops the typed text.
     person.keys(b"let gone").keys(CTRL_C).sees("gone\nnrv> ").types("kept + 2").sees("\n44\n");
     person.keys(CTRL_D);
     assert_eq!(person.end().0, 0);

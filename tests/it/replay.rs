@@ -1,4 +1,4 @@
-//! `nrv replay`: a record answers its script again, and the first place at which the two part is named.
+//! `nrv replay`: a record answers its script again, and the first difference is named.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and damage records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -33,7 +33,7 @@ const SCHEMA: &str = include_str!("../../schemas/replay.schema.json");
 /// A header that permits to write everything.
 const HEADER: &str = "const WORKFLOW = #{ name: \"t\", permissions: #{ write: [\"**\"] } };\n";
 
-/// What replaying the latest run says, which fits its schema.
+/// The result of replaying the latest run, which fits its schema.
 #[track_caller]
 fn replayed(site: &Site, more: &[&str], code: i32) -> Value {
     let replayed = site.nrv(&[&["replay", "last", "--json"], more].concat()).exits(code).json();
@@ -42,7 +42,7 @@ fn replayed(site: &Site, more: &[&str], code: i32) -> Value {
     replayed
 }
 
-/// Replays the latest run, which must agree to its end; how many positions there are.
+/// Replays the latest run, which must agree to its end; returns the number of positions.
 #[track_caller]
 fn agrees(site: &Site) -> u64 {
     let replayed = replayed(site, &[], 0);
@@ -86,7 +86,7 @@ fn what_a_script_does_and_how_it_ends_agrees() {
         ("nrv.ui.step(\"a\"); throw \"no\";", &[], 1, 1),
         ("throw #{ code: \"x\", message: \"m\" };", &[], 1, 0),
         ("nrv.run.metric(\"m\", 1.0); nrv.ui.show(nrv.run.metrics()); nrv.run.budget()", &[], 0, 4),
-        // What a script is told is of the same kind of number, live and again.
+        // A script gets the same kind of number in a run and in its replay.
         ("nrv.run.metric(\"m\", 1.0); nrv.ui.step(type_of(nrv.run.metrics().own.m)); nrv.run.metrics().own", &[], 0, 4),
         ("nrv.run.metric(\"m\", 9007199254740993); nrv.ui.step(type_of(nrv.run.metrics().own.m)); 1e19", &[], 0, 3),
         ("try { nrv.dta(\"none\").run(#{ n: 1e19 } + #{}) } catch (e) { nrv.ui.show(e) }", &[], 0, 2),
@@ -148,7 +148,7 @@ fn a_run_that_was_resumed_agrees_as_one() {
         if policy.is_empty() {
             site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
         } else {
-            // What was asked under another policy is asked again.
+            // A question that was asked under another policy is asked again.
             site.nrv(&["resume", "last"]).exits(7);
             site.nrv(&["resume", "last", "--approve", "c2"]).exits(0);
         }

@@ -1,4 +1,4 @@
-//! `nrv runs report`: what it tells of each kind of run, and that nothing of a record gets out of its place.
+//! `nrv runs report`: its text on each kind of run, and the escaping of records.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -246,7 +246,7 @@ fn a_record_without_contents_says_what_is_missing() {
     assert!(page(&other).contains("the diff is not in this record"));
     let report = model(&other);
     assert_eq!((&report["sound"], report["missing"].as_array().unwrap().len()), (&json!(true), 1));
-    // How many lines changed is known without them.
+    // The number of changed lines is known without them.
     let whole = model(&site);
     for place in ["/changes/added", "/changes/removed", "/changes/files/2/added"] {
         assert_eq!((report.pointer(place), report.pointer(place) != Some(&json!(0))), (whole.pointer(place), true));

@@ -1,4 +1,4 @@
-//! The repository as rules and documentation see it: the files that git would commit if everything were added now.
+//! The repository in the view of rules and documentation: the files that git would commit if all were added now.
 #![expect(clippy::disallowed_methods, reason = "the repository's own files are what is checked here")]
 
 use std::{fs, path::Path};

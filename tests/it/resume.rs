@@ -1,4 +1,4 @@
-//! `nrv resume`: what a run has done is not done again, and what it relies on is checked before it goes on.
+//! `nrv resume`: finished calls of a run are not repeated, and its reads are checked before it goes on.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::print_stderr, reason = "times are shown with --nocapture")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -47,7 +47,7 @@ fn steps(policy: &str) -> Site {
     site
 }
 
-/// The tree of a run that nobody interrupts.
+/// The tree of an uninterrupted run.
 fn expected() -> crate::support::site::Tree {
     let site = steps("");
     site.nrv(&["run", "steps.rhai", "--yes"]).exits(0);
@@ -136,7 +136,7 @@ nrv.custom("post.send", #{ name: "two" });
     assert_eq!((there.read("notes/one.txt"), there.read("notes/two.txt")), (b"1\n".to_vec(), b"2\n".to_vec()));
     assert!(!there.root().with_file_name("builds").exists());
     there.last_ended("done");
-    // What was imported without contents can't go on.
+    // A run that was imported without contents can't resume.
     here.nrv(&["runs", "export", "last", "-o", "../bare.nrv-run"]).exits(0);
     let bare = Site::new(2).policy(policy);
     bare.nrv(&["runs", "import", here.root().with_file_name("bare.nrv-run").to_str().unwrap()]).exits(0);

@@ -1,4 +1,4 @@
-//! A run that is killed at any moment, and resumed as often as it takes, comes to what it would have come to.
+//! A run that is killed at any moment, and resumed until it ends, has the result of an uninterrupted one.
 //!
 //! The long form: `NRV_RESUME_ROUNDS=100 cargo test --test it resume_kill:: -- --nocapture`; `NRV_RESUME_SEED` chooses
 //! other moments.
@@ -49,7 +49,7 @@ for i in 0..5 {
 nrv.files.grep("again", ["notes/**"]).len()
 "#;
 
-/// What happened in all rounds.
+/// The counts of all rounds.
 #[derive(Debug, Default)]
 struct Tally {
     rounds: u64,
@@ -85,7 +85,7 @@ fn beside(site: &Site, name: &str) -> Vec<String> {
     lines
 }
 
-/// What was sent, built and written.
+/// The sent letters, the builds and the tree.
 fn outcome(site: &Site) -> (Tree, Vec<String>, usize) {
     let builds = fs::read_dir(site.root().with_file_name("builds")).map_or(0, Iterator::count);
     (site.tree(), beside(site, "letters"), builds)
@@ -99,7 +99,7 @@ fn begun(site: &Site) -> Option<String> {
     Some(events.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// What to do next with a run that waits, as somebody would who looks whether the letter was sent.
+/// The options of the next `nrv resume` for a run that waits, after a look for the sent letter.
 fn decide(site: &Site, ran: &Ran, tally: &mut Tally) -> Vec<String> {
     let said: Value = serde_json::from_str(ran.stdout.lines().last().unwrap_or_default())
         .unwrap_or_else(|error| panic!("{error}: {ran:?}"));
@@ -117,7 +117,7 @@ fn decide(site: &Site, ran: &Ran, tally: &mut Tally) -> Vec<String> {
     options
 }
 
-/// One run that is killed again and again; how it ended is what an undisturbed one comes to.
+/// One run that is killed again and again; its result is that of an undisturbed one.
 fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Chance, tally: &mut Tally) {
     let site = site();
     let millis = u64::try_from(took.as_millis()).unwrap();
@@ -141,9 +141,9 @@ fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Cha
         options = match ran.code {
             0 => break,
             7 => decide(&site, &ran, tally),
-            // It was killed, before or after what was decided had been recorded.
+            // It was killed, before or after the decision was recorded.
             -1 => options.into_iter().filter(|_| false).collect(),
-            // What was decided counts once, and the session that used it was killed.
+            // A decision counts once, and the session that used it was killed.
             3 if ran.stderr.contains("not_approved") => Vec::new(),
             _ => panic!("{ran:?}"),
         };

@@ -1,4 +1,4 @@
-//! Undoing exactly, or not at all; and running again.
+//! Rollbacks, which are exact or refused, and reruns.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use rustix::process::Signal;

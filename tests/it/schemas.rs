@@ -1,4 +1,4 @@
-//! The published schemas, held against what the program really writes.
+//! The published schemas, checked against the program's real output.
 #![expect(clippy::disallowed_methods, reason = "tests read records and the repository")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

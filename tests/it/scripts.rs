@@ -1,4 +1,4 @@
-//! `nrv scripts`: which workflows there are. And what it takes to start one.
+//! `nrv scripts`: the list of workflows. And the processes that starting one takes.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -76,7 +76,7 @@ fn noting(site: &Site, name: &str, program: &str) -> (std::path::PathBuf, impl F
     fs::create_dir_all(&folder).unwrap();
     let (path, notes) = (folder.join(name), folder.join("notes"));
     let text = format!("#!/bin/sh\necho \"$*\" >> '{}'\nexec '{program}' \"$@\"\n", notes.display());
-    // By another process: a file that this one has open for writing can't be run by what other tests start meanwhile.
+    // By another process: other tests may start processes meanwhile, which would keep this file open for writing.
     let write = format!("printf %s \"$1\" > '{0}' && chmod 755 '{0}'", path.display());
     assert!(Command::new("sh").args(["-c", &write, "sh", &text]).status().unwrap().success());
     (path, move || fs::read_to_string(&notes).unwrap_or_default().lines().map(str::to_owned).collect())

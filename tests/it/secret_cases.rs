@@ -26,7 +26,7 @@ impl Case {
     }
 }
 
-/// Found and all, of what is secret and of what is not.
+/// Found and all, of secrets and of other texts.
 #[derive(Debug, Default)]
 struct Score {
     secret: (u32, u32),

@@ -1,4 +1,4 @@
-//! `nrv runs stats`: what many runs came to, and what their violations ask for.
+//! `nrv runs stats`: statistics of many runs, and the suggestions from their violations.
 #![expect(clippy::disallowed_methods, reason = "tests write patches")]
 
 use serde_json::{Value, json};
@@ -36,14 +36,14 @@ fn runs_are_taken_together_and_what_broke_rules_is_ranked() {
         json!([row["rule"], row["gate"], row["count"], row["runs"], row["rework"], row["score"]])
     };
     assert_eq!(row(&one), json!(["gates.diff_size.warn_lines", "diff-size", 1, 1, 0.0, 0.0]));
-    // What is rolled back later did not stand.
+    // A change that is rolled back later did not last.
     let id = site.runs()[1]["run"].as_str().unwrap().to_owned();
     site.nrv(&["rollback", &id]).exits(0);
     let two = stats(&site, &[]);
     assert_eq!((&two["runs"], &two["rolled_back"]), (&json!(4), &json!(2)));
     assert_eq!(row(&two), json!(["gates.diff_size.warn_lines", "diff-size", 1, 1, 1.0, 1.0]));
     assert_eq!(stats(&site, &["--since", "1"]), two);
-    // And stands again once that is rolled back.
+    // It lasts again once the rollback is rolled back.
     let rollback = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
     site.nrv(&["rollback", &rollback]).exits(0);
     assert_eq!(stats(&site, &[])["rolled_back"], 1);

@@ -1,4 +1,4 @@
-//! The shipped modules: what they give, that every example in them runs, that shipped scripts use them.
+//! The shipped modules: their results, their examples, and their use in shipped scripts.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::script::library::MODULES;
@@ -15,7 +15,7 @@ use crate::{
 
 const HEADER: &str = "const WORKFLOW = #{ name: \"example\", permissions: #{ write: [\"**\"], exec: [\"*\"] } };\n";
 
-/// A workspace in which the examples find what they name, with a small project that builds.
+/// A workspace with the files that the examples name, and a small project that builds.
 fn workspace() -> Site {
     let site = Site::new(2);
     toolchain::link(site.root().parent().unwrap());
@@ -31,7 +31,7 @@ fn workspace() -> Site {
     site.policy(&format!("{policy}\n[[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"test\"]]\n"))
 }
 
-/// Runs a text as a script that may write and run what the policy allows.
+/// Runs a text as a script with all permissions of the policy.
 fn run(text: &str) -> (Site, Ran) {
     let site = workspace();
     site.script("scripts/example.rhai", &format!("{HEADER}{text}"));
@@ -79,7 +79,7 @@ fn every_function_has_an_example_that_runs() {
                 for (name, text) in half {
                     let (_, ran) = run(text);
                     assert_eq!(ran.code, 0, "{name}: {ran:?}");
-                    // An example that is a comparison tells the truth.
+                    // An example that is a comparison is true.
                     if text.lines().last().unwrap().contains(" == ") {
                         assert_eq!(ran.json()["result"], true, "{name}");
                     }
@@ -107,7 +107,7 @@ fn every_module_is_used_by_a_shipped_script_and_told_on_the_page() {
     }
 }
 
-/// `scaffold::build` writes and runs commands; who does not call it needs not say so.
+/// `scaffold::build` writes and runs commands; a script that does not call it needs no permission for that.
 #[test]
 fn what_a_module_could_do_is_asked_of_nobody_who_does_not_use_it() {
     let site = Site::new(0);
@@ -116,7 +116,7 @@ fn what_a_module_could_do_is_asked_of_nobody_who_does_not_use_it() {
     let plan = "import \"std/plan\" as plan;\nplan::fits(plan::of(#{ \"a.txt\": \"a\\n\" }))\n";
     site.script("y.rhai", &format!("//! Writes.\n{plan}"));
     site.nrv(&["run", "y.rhai"]).exits(3).says("permission");
-    // Whoever calls what needs one is told before that, in the module.
+    // A script that calls a function with a need gets its error before, in the module.
     site.nrv(&["check", "y.rhai"]).exits(3).says("nrv:std/plan.rhai").says("needs the permission `write`");
 }
 

@@ -1,4 +1,4 @@
-//! Whatever is changed in a record afterwards is found and named.
+//! Every later change of a record is found and named.
 #![expect(clippy::disallowed_methods, reason = "tests damage records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

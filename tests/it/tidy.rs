@@ -13,7 +13,7 @@ use nrv::{base::error::Code, service::gate::GATES, system::schema::Schema};
 use self::source::Source;
 use crate::repository;
 
-/// The floors of `src/`, from below. What stands on a floor uses the floors below it.
+/// The floors of `src/`, from below. The rooms of a floor use the floors below it.
 const FLOORS: &[&str] = &["base", "system", "record", "service", "host", "script", "face"];
 
 /// Plain data. Each may use those before it.
@@ -26,25 +26,25 @@ const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
 const SERVICES: &[&str] = &["adapter", "apply", "assertion", "edit", "exec", "gate", "llm", "prompt"];
 
-/// The other rooms, from below, each with what it may use beside the base.
+/// The other rooms, from below, each with the rooms that it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
-    // It has to recognise what it is about to replace.
+    // It has to recognise the files that it is about to replace.
     ("journal", &[SHARED, &["workspace"]]),
-    // The chain, its packs and heads: it knows nothing of what the events mean.
+    // The chain, its packs and heads: it does not know the meaning of events.
     ("record", &[SHARED]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
     ("flow", &[&["schema", "host"]]),
-    // It runs in the script's process, which reaches nothing: only what is pure.
+    // It runs in the script's process, which reaches nothing: only pure functions.
     ("guest", &[&["schema"]]),
-    // The pages on the interface of scripts, made from the words beside the bindings: it parses and runs nothing.
+    // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
     ("script", &[SHARED, &["policy", "process", "schema", "worker", "host"]]),
-    // Runs scripts in private copies of what cases give them, and compares trees. What an update changes it returns as data.
+    // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
-    // From a run's record to a text and a page: it reads, takes secrets out, and performs nothing.
+    // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
     ("mcp", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
     ("review", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
@@ -58,11 +58,11 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
             &["reference", "host", "report", "flow", "script", "cases", "mcp", "review"],
         ],
     ),
-    // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or sees what holds.
+    // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
     ("entry", &[&["process", "assertion", "adapter", "guest"]]),
 ];
 
-/// What may use the methods that `clippy.toml` bans, in code that is not a test.
+/// The files that may use the methods that `clippy.toml` bans, outside tests.
 const CHOKE_POINTS: &[&str] = &[
     "face/cli/",
     "face/entry.rs",
@@ -73,19 +73,19 @@ const CHOKE_POINTS: &[&str] = &[
     // Private folders outside of the tree, and programs of the system; the tree itself is read through `workspace`.
     "service/exec/",
     "system/clock.rs",
-    // Git's own files, and files of the tree that are compared with a commit, of which nothing is kept.
+    // Git's own files, and files of the tree that are compared with a commit; nothing of them is kept.
     "system/git/",
     "system/journal/entry.rs",
     "system/lock/mod.rs",
     "system/net/",
-    // Files of records and leases, and of git, which may come from somebody else.
+    // Files of records and leases, and of git, which may come from another user.
     "system/plain_file.rs",
     "system/process/",
 ];
 
-/// Crates that reach the system past what `clippy.toml` sees, each with the rooms that may name it outside tests.
+/// Crates that reach the system without a method that `clippy.toml` bans, each with the rooms that may name it outside tests.
 const SYSTEM_CRATES: &[(&str, &[&str])] = &[
-    // It reads repositories, and could start what their configuration names.
+    // It reads repositories, and could start the programs in their configuration.
     ("gix", &["git"]),
     ("ignore", &["workspace"]),
     ("landlock", &["process"]),
@@ -205,7 +205,7 @@ fn the_folders_of_the_sources_are_the_floors() {
 #[test]
 fn every_file_says_what_it_is_for() {
     let files = repository::files();
-    // What stands in a case of a script is data.
+    // The files in a case of a script are data.
     let rust = files.iter().filter(|path| path.ends_with(".rs") && !path.contains(".test/"));
     let silent = |path: &&String| !repository::text(path).is_some_and(|text| text.starts_with("//! "));
     none(&rust.filter(silent).map(|path| format!("{path} does not begin with `//! `")).collect::<Vec<_>>());
@@ -287,7 +287,7 @@ fn no_file_names_a_folder_of_somebodys_machine() {
     none(&broken);
 }
 
-/// False for what is fetched, generated, or data of tests and examples.
+/// False for files that are fetched, generated, or data of tests and examples.
 fn is_written_by_hand(path: &str) -> bool {
     let is_data = path.starts_with("tests/") && !path.ends_with(".rs")
         || path.starts_with("examples/")
@@ -372,7 +372,7 @@ fn crates_that_reach_the_system_stay_in_their_rooms() {
     none(&broken);
 }
 
-/// A name alone would be looked for in the `PATH` of whoever starts nrv, also in the folder that they are in.
+/// A bare name would be looked for in the user's `PATH`, and so perhaps in the current folder.
 #[test]
 fn no_program_is_started_by_its_name_alone() {
     let bare = regex::Regex::new(r#"(Program::Path|Command::new|Native::new)\(\s*"[^/"]"#).expect("a pattern");
@@ -405,7 +405,7 @@ fn no_thread_is_started_without_a_look_at_whether_there_is_one() {
     none(&broken);
 }
 
-/// Where a file first names a crate outside tests.
+/// The line where a file first names a crate outside tests.
 fn names_crate(source: &Source, name: &str) -> Option<usize> {
     let named = regex::Regex::new(&format!(r"(^|[^\w:.]){name}::")).expect("a pattern");
     named.find_iter(&source.code).map(|found| found.start()).find(|at| !source.is_test(*at))

@@ -117,7 +117,7 @@ fn the_policy_of_the_workspace_holds_for_programs() {
     let error = kit(&site).apply_plan(&plan(&[("src/main.rs", None, EDIT)]), ApplyStrategy::Write).unwrap_err();
     assert_eq!(error.code(), Code::PermissionDenied);
     assert!(site.tree() == before);
-    // A program's own call is the decision: nobody is asked.
+    // A program's own call is the decision: no person is asked.
     let new = "--- /dev/null\n+++ b/docs/x.md\n@@ -0,0 +1 @@\n+x\n";
     kit(&site).apply_plan(&plan(&[("docs/x.md", None, new)]), ApplyStrategy::Write).unwrap();
 }
@@ -145,7 +145,7 @@ fn a_patch_of_several_files_is_applied_and_taken_back() {
     assert_eq!(kit(&site).apply_patch(PATCH.as_bytes(), &one).unwrap_err().code(), Code::InvalidInput);
 }
 
-/// Patches of git for edits, moves and copies all at once, forwards and back: copies stand behind what changes their source.
+/// Patches of git for edits, moves and copies all at once, forwards and back: copies come after changes of their source.
 #[test]
 fn patches_of_git_with_moves_and_copies_make_the_tree_that_git_saw() {
     const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "ü.txt"];

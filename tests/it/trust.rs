@@ -1,4 +1,4 @@
-//! `nrv trust`: a policy that came with a repository starts no program and sends no key before a person has said that it may.
+//! `nrv trust`: a policy that came with a repository starts no program and sends no key before a person permits it.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -16,7 +16,7 @@ use crate::support::{
     terminal::{line, line_on_a_terminal},
 };
 
-/// A policy that starts programs in each way that there is.
+/// A policy that starts programs in every possible way.
 const POLICY: &str = "[exec]\nenv = ['PATH']\n[[exec.allow]]\nprefix = ['sh', '-c']\n";
 
 const SCRIPT: &str = "const WORKFLOW = #{ permissions: #{ exec: [\"*\"], llm: [\"*\"], write: [\"**\"] } };\n";
@@ -39,7 +39,7 @@ struct Place {
 }
 
 impl Place {
-    /// A cloned repository: nobody has said anything of its policy.
+    /// A cloned repository, whose policy no person has trusted.
     fn cloned(policy: &str, body: &str) -> Self {
         let site = Site::empty();
         site.write("nrv.toml", policy);
@@ -401,7 +401,7 @@ fn a_key_is_sent_to_no_server_before_somebody_trusted_the_policy() {
     assert!(told.stdout.contains(&line), "{told:?}");
     nrv(&["run", "w.rhai"]).exits(0).tells("hello");
     assert!(server.asked().iter().all(|asked| asked.head.contains("authorization: bearer a-key-of-mine")));
-    // What the provider is asked does not matter, to whom it goes does.
+    // The provider's address matters, and the requests to it do not.
     let policy = String::from_utf8(place.site.read("nrv.toml")).unwrap();
     place.site.write("nrv.toml", format!("{policy}model = 'm'\nrate_per_min = 100\n"));
     nrv(&["run", "w.rhai", "--allow-dirty"]).exits(0);

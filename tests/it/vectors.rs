@@ -1,4 +1,4 @@
-//! The decision vectors: the library, the command line, scripts and the hook decide alike, and as it is written down.
+//! The decision vectors: the library, the command line, scripts and the hook make the recorded decisions.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn ids_are_unique_and_every_decision_occurs() {
     }
 }
 
-/// What the library answers, and the gates that object.
+/// The library's answer, and the gates that object.
 fn answered(vector: &Vector) -> (jsonl::Answer, Vec<String>) {
     let policy = Policy::parse(&vector.policy, "nrv.toml").unwrap();
     let mut request: Request = serde_json::from_value(vector.request.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! Scripts in a worker process: what they may do, and everything that they may try in vain.
+//! Scripts in a worker process: their possible actions, and the denied ones.
 #![expect(clippy::disallowed_methods, reason = "a test starts a worker by hand")]
 
 use std::{
@@ -391,7 +391,7 @@ fn large_replies_and_values_travel() {
     script.gives(&json!(3 << 20));
 }
 
-/// What a host call costs; run it with `--nocapture` to see.
+/// Measures the cost of a host call; `--nocapture` shows it.
 #[test]
 fn a_host_call_is_cheap() {
     let watch = Stopwatch::start();
@@ -401,7 +401,7 @@ fn a_host_call_is_cheap() {
     assert!(took.as_micros() / 2000 < 2_000, "{took:?}");
 }
 
-/// What an event of a stream costs, from the door to a function of the script.
+/// Measures the cost of a stream's event, from the door to a function of the script.
 #[test]
 fn an_event_of_a_stream_is_cheap() {
     let text = "let n = 0; nrv.llm.stream(#{ prompt: \"x\", max_tokens: 9 }, |event| if event.type == \"token\" { n += 1; }); n";

@@ -24,7 +24,7 @@ const MIGRATE: [&str; 4] = ["run", "scripts/migrate_with_llm.rhai", "--yes", "--
 const INPUT: &str = "examples/scaffold/wordcount.rs";
 const PROJECT: &str = "examples/scaffold/wordcount";
 
-/// What the repository ships: its policy, its workflows with the replies beside them, and their examples.
+/// The shipped files: the policy, the workflows with the replies beside them, and their examples.
 fn shipped() -> Site {
     let site = Site::empty();
     toolchain::link(site.root().parent().unwrap());
@@ -50,7 +50,7 @@ fn cassettes(script: &str) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// How many requests were answered from the shipped replies; fails if one was answered by anybody else.
+/// The number of requests that the shipped replies answered; fails if one was answered otherwise.
 #[track_caller]
 fn recorded_replies(ran: &Ran) -> usize {
     let answered: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("Model `")).collect();

@@ -11,7 +11,7 @@ use crate::support::{
     site::{Site, Tree, wait_until},
 };
 
-/// True once the run looks for a file: what it did before is recorded.
+/// True once the run looks for a file: its calls before that are recorded.
 fn waits(site: &Site) -> bool {
     let events = site.recorded("*/events.jsonl").pop().and_then(|path| fs::read_to_string(path).ok());
     events.is_some_and(|text| text.contains("\"call\":\"files.exists\""))
@@ -65,7 +65,7 @@ fn a_run_that_died_inside_an_attempt_is_seen_without_its_lease() {
     let running = site.start_heard(&["run", "tries.rhai"]);
     wait_until("it is inside", || waits(&site));
     fs::remove_dir_all(site.path(".runs/locks")).unwrap();
-    // It is going on, whatever became of its lease.
+    // It is going on, even if its lease is gone.
     site.nrv(&["recover", "--check"]).exits(0);
     site.nrv(&["recover"]).exits(0).says("Nothing to recover.");
     assert!(site.tree() != before);

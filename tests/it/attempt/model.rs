@@ -1,6 +1,6 @@
 //! Random changes in random attempts against a model that knows nothing of transactions.
 //!
-//! `NRV_ATTEMPT_SEED` chooses other ones, `NRV_ATTEMPT_ROUNDS` how many.
+//! `NRV_ATTEMPT_SEED` chooses other ones, and `NRV_ATTEMPT_ROUNDS` their number.
 #![expect(clippy::print_stderr, reason = "the script of a failure is shown")]
 
 use std::{collections::BTreeMap, fmt::Write, fs};
@@ -16,14 +16,14 @@ use crate::support::{
 /// Texts by path.
 type Files = BTreeMap<String, String>;
 
-/// A program with what it does.
+/// A random program with its expected effects.
 struct Program {
     chance: Chance,
     text: String,
     files: Files,
-    /// What was there before the outermost attempt that is open.
+    /// The files before the outermost open attempt.
     outside: Option<Files>,
-    /// What is there each time that the run waits.
+    /// The files at each wait of the run.
     stops: Vec<Files>,
     ended: [u64; 2],
     n: u64,
@@ -131,7 +131,7 @@ fn check(seed: u64) {
     let site = site(&text).policy("[confirm]\nmode = \"policy\"\n[evaluators]\nfail = []\n");
     let untouched = site.tree();
     let label = "it".to_owned();
-    // A dry run asks nobody.
+    // A dry run asks no questions.
     let dry = site.nrv(&["run", "tries.rhai", "--dry-run", "--json"]).exits(0);
     assert!(site.tree() == untouched, "{label}");
     agrees(&site);

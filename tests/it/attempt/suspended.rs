@@ -30,7 +30,7 @@ fn body(ends: &str) -> String {
     )
 }
 
-/// The tree of a run that nobody interrupts.
+/// The tree of an uninterrupted run.
 fn undisturbed(ends: &str) -> Tree {
     let site = site(&body(ends));
     site.nrv(&["run", "tries.rhai", "--yes"]).exits(0);
@@ -141,7 +141,7 @@ fn an_approval_that_does_not_count_sets_everything_aside_again() {
     assert!(site.tree() == before);
     site.last_ended("suspended");
     assert_eq!((kinds(&site, "attempt_set_aside"), kinds(&site, "attempt_put_back")), (2, 1));
-    // Going on without an answer waits again, and so often as it takes.
+    // Resuming without an answer waits again, each time.
     for _ in 0..2 {
         site.nrv(&["resume", "last"]).exits(7);
         assert!(site.tree() == before);

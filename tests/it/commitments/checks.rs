@@ -1,4 +1,4 @@
-//! What each kind of assertion says of a tree.
+//! Each kind of assertion on trees.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{commit, events, run, told};
 use crate::support::site::Site;
 
-/// Whether an assertion of a script holds in a site, and why.
+/// Checks an assertion of a script in a site: true if it holds, and the reason.
 #[track_caller]
 fn look(site: &Site, assertion: &str) -> (bool, String) {
     let finished = run(site, &commit("it holds", assertion), &[]).json();
@@ -80,12 +80,12 @@ fn a_tree_is_unchanged_since_the_run_started() {
     let changes = write(&a) + remove(&b).as_str() + "nrv.apply.create(\"site/new.html\", \"n\\n\");\n";
     let expected = "`site/a/p0.html` has changed, `site/b/p1.html` is gone, `site/new.html` is new";
     assert_eq!(reason(&format!("{unchanged}{changes}")), expected);
-    // What the run had changed before it committed counts as well.
+    // The changes of the run before the commitment count as well.
     assert_eq!(reason(&format!("{changes}{unchanged}")), expected);
     // A change that is made and taken back is none.
     let back = format!("nrv.apply.create(\"site/new.html\", \"n\\n\");\n{unchanged}{}", remove("site/new.html"));
     assert_eq!(reason(&back), "5 files are what they were when the run started");
-    // A file does not get out of sight by being ignored.
+    // An ignored file counts as well.
     let ignored = format!("{unchanged}{}nrv.apply.create(\"site/.gitignore\", \"*\\n\");", write("site/x.txt"));
     assert!(reason(&ignored).contains("`site/x.txt` has changed"), "{}", reason(&ignored));
 }

@@ -21,7 +21,7 @@ fn run(site: &Site, body: &str, more: &[&str]) -> Ran {
     site.nrv(&[&["run", "c.rhai", "--json", "--yes"], more].concat())
 }
 
-/// Commits to what the shell says of a line.
+/// Commits to the exit status of a shell's line.
 fn sh(line: &str, more: &str) -> String {
     format!(
         "nrv.commit(#{{ description: \"it succeeds\", assertion: #{{ command: #{{ program: \"sh\", args: [\"-c\", {}]{more} }} }} }});\n",
@@ -137,7 +137,7 @@ fn a_command_that_may_not_be_run_is_refused_when_it_is_committed_to() {
     };
     let error = commit("cargo", "[\"test\"]");
     assert_eq!(error["code"], "permission_denied", "{error}");
-    // Nobody would be there to be asked.
+    // There would be no person to ask.
     let error = commit("git", "[\"reset\", \"--hard\"]");
     assert_eq!(error["code"], "permission_denied", "{error}");
     assert!(error["message"].as_str().unwrap().contains("without asking"), "{error}");

@@ -12,7 +12,7 @@ use crate::support::{
     site::{Site, wait_until},
 };
 
-/// What `nrv verify` says of the latest run.
+/// The result of `nrv verify` on the latest run.
 fn verify(site: &Site, code: i32) -> Value {
     site.nrv(&["verify", "last", "--json"]).exits(code).json()
 }
@@ -82,7 +82,7 @@ fn a_run_that_waits_is_not_done_and_keeps_what_it_committed_to() {
     let waiting = site.nrv(&["run", "c.rhai", "--json"]).exits(7).json();
     assert_eq!(told(&waiting)[0], ("k1".to_owned(), None, String::new()));
     site.nrv(&["verify", "last"]).exits(1).says("has not come to its end");
-    // What the policy of now asks for is asked of the rest of the run.
+    // The present policy holds for the rest of the run.
     site.write("nrv.toml", "[[commitments]]\ndescription = \"a map\"\nassertion = { file_exists = \"map.txt\" }\n");
     site.nrv(&["resume", "last"]).exits(7);
     let finished = site.nrv(&["resume", "last", "--approve", "c2", "--json"]).exits(4).json();

@@ -1,4 +1,4 @@
-//! Does a command's output look as a page says?
+//! Compares a command's output with that on a page.
 //!
 //! `…` and `[..]` stand for anything: within a line for any characters, alone on a line for any number of lines.
 
@@ -31,7 +31,7 @@ fn line_matches(expected: &str, actual: &str) -> bool {
     let Some((head, middle)) = plain.split_once(WILDCARDS[0]) else { return expected == actual };
     let (middle, tail) = middle.rsplit_once(WILDCARDS[0]).unwrap_or(("", middle));
     let Some(rest) = actual.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail)) else { return false };
-    // What comes first is taken first: if the pieces fit at all, they fit there.
+    // The first match is taken: if the pieces fit at all, they fit there.
     let step = |rest: &'_ str, piece: &str| rest.find(piece).map(|at| at + piece.len());
     let mut at = 0;
     middle.split(WILDCARDS[0]).all(|piece| match step(&rest[at..], piece) {

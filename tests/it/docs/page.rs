@@ -1,13 +1,13 @@
-//! A page of documentation as something that can be run: its `console` and `sh` blocks, command by command.
+//! The runnable parts of a page of documentation: its `console` and `sh` blocks, command by command.
 
-/// A command with what the page says about it.
+/// A command with its expected output and status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     /// The line of the page, from 1.
     pub(super) line: usize,
-    /// What is typed.
+    /// The typed command.
     pub(super) command: String,
-    /// What it prints; empty: anything.
+    /// Its expected output; empty: any.
     pub(super) expected: Vec<String>,
     /// Its exit code.
     pub(super) status: i32,

@@ -20,7 +20,7 @@ use nrv::{
     },
 };
 
-/// How a view is made.
+/// The kind of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// By the kernel.
@@ -80,7 +80,7 @@ impl Setting {
         self.root.path()
     }
 
-    /// Where private folders are made.
+    /// The folder for private folders.
     pub(crate) fn place(&self) -> &Path {
         self.place.path()
     }
@@ -275,7 +275,7 @@ pub(crate) fn snapshot(root: &Path) -> Snapshot {
     found
 }
 
-/// What the command wrote to stdout.
+/// The command's output on stdout.
 pub(crate) fn text(done: &Done) -> String {
     String::from_utf8(done.ended.stdout.head.clone()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Which program is run, where, and with which environment.
+//! The choice of the program, its folder and its environment.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,5 +1,5 @@
-//! Random operations on random trees: what is read back from a view turns the tree into what the same operations make of a
-//! plain folder.
+//! Random operations on random trees: the changes read back from a view turn the tree into the one that the same operations
+//! make of a plain folder.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 use super::command::{Setting, Snapshot, WAYS, snapshot};
 
-/// A line of a shell's script. Those that can't be done are passed by.
+/// A line of a shell's script. Impossible ones are skipped.
 fn operation() -> impl Strategy<Value = String> {
     let words = (0..13_usize, path(), path(), "[xyz]{1,3}", prop::sample::select(vec!["600", "644", "755"]));
     words.prop_map(|(kind, a, b, text, mode)| match kind {
@@ -33,7 +33,7 @@ fn operation() -> impl Strategy<Value = String> {
         9 => format!("rm -rf {a}; echo {text} > {a}"),
         10 => format!("ln -sfn {text} {a}"),
         11 => format!("ln {a} {b}"),
-        // What copying a folder into itself leaves depends on the order in which its entries are read.
+        // The result of copying a folder into itself depends on the order in which its entries are read.
         _ if format!("{b}/").starts_with(&format!("{a}/")) => format!("touch {a}"),
         _ => format!("[ -f {a} ] && chmod {mode} {a} || cp -a {a} {b}"),
     })
@@ -74,7 +74,7 @@ fn plainly(folder: &Path, lines: &[String]) {
     assert!(status.success());
 }
 
-/// What a proposal lays over a tree.
+/// The overlay of a proposal on a tree.
 fn overlay(before: &Snapshot, after: &Snapshot) -> Overlay {
     let mut overlay = Overlay::new();
     for path in before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)) {
@@ -84,7 +84,7 @@ fn overlay(before: &Snapshot, after: &Snapshot) -> Overlay {
     overlay
 }
 
-/// Does to a folder what a run does to the tree: folders that a removal leaves empty go too.
+/// Applies an overlay to a folder as a run does to the tree: folders that become empty are removed too.
 fn lay(root: &Path, overlay: &Overlay) {
     for (path, _) in overlay.iter().filter(|(_, content)| content.is_none()) {
         fs::remove_file(root.join(path.as_str())).unwrap();

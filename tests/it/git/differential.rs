@@ -1,4 +1,4 @@
-//! Random small repositories: the state that nrv reads is the one that git tells.
+//! Random small repositories: nrv reads the same state as git.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,7 +58,7 @@ const SETTINGS: &[(&str, &str)] = &[
 const CONTENTS: &[&str] =
     &["", "one\n", "two\n", "one\r\ntwo\r\n", "one\ntwo\r\n", "$Id$\n", "a\0b\n", "one", "$Id: 0123 $\n", "eno\n"];
 
-/// One repository, and all that was done to it.
+/// One repository, and the list of its operations.
 struct Random {
     site: Site,
     chance: Chance,

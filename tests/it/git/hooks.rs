@@ -34,7 +34,7 @@ fn a_tree_in_which_a_run_died_is_not_committed_until_it_is_recovered() {
     drop(running);
     site.nrv(&["recover", "--check"]).exits(5).says("died and are not recovered");
     commit(&site, true).exits(1).says("`nrv recover`");
-    // Where nobody can look, that is said, and git goes on.
+    // Without nrv the hook says so, and git goes on.
     commit(&site, false).exits(0).says("nrv is not on the PATH");
     site.nrv(&["recover"]).exits(0);
     commit(&site, true).exits(0);

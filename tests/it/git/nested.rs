@@ -1,4 +1,4 @@
-//! A repository within the repository is not opened, and what lies in it is not changed unless that is permitted.
+//! A repository within the repository is not opened, and its files are not changed unless that is permitted.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What goes wrong with servers, in every dialect: the right error, and nothing that looks like a reply.
+//! Faults of servers in every dialect: the right error, and nothing that looks like a reply.
 
 use nrv::service::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEvent, Timeouts};
 use serde_json::json;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::run::{records, run, site, workflow};
 use crate::support::{model::llama::Llama, site::Tree};
 
-/// Asks for plans of which the model chooses file and diff, so that some hold and some don't, and applies what holds.
+/// Asks for plans whose file and diff the model chooses, so that some are valid and some are not, and applies the valid ones.
 const BODY: &str = r#"
 let diff = |path, text| `--- a/${path}
 +++ b/${path}
@@ -63,7 +63,7 @@ fn what_holds_of_a_models_plans_is_applied_and_comes_again_without_the_server() 
     let replayed = site.nrv(&["replay", "last", "--json"]).exits(0).json();
     assert_eq!((&replayed["agrees"], &replayed["reach"]), (&json!(true), &json!("end")), "{replayed:#}");
 
-    // From what was recorded beside it: the same bytes, without a key.
+    // From the recorded replies beside it: the same bytes, without a key.
     site.nrv(&["rollback", "last"]).exits(0);
     let files = |tree: &Tree| -> Vec<_> {
         tree.iter()

@@ -1,4 +1,4 @@
-//! A real server: llama.cpp's. What it does where it does not do what was asked is found here, not there.
+//! A real server: llama.cpp's. These tests record its deviations from requests.
 
 use nrv::{
     Code,
@@ -19,7 +19,7 @@ fn client_of(server: &Llama, dialect: &str) -> LlmClient {
     client(wire_to(server.base_url(dialect), dialect, known("tiny")))
 }
 
-/// Nothing but a name.
+/// Capabilities with nothing but a name.
 fn known(model: &str) -> Capabilities {
     Capabilities::new([(model.to_owned(), Model::default())])
 }
@@ -85,7 +85,7 @@ fn a_plan_that_a_schema_asks_for_is_one() {
     let mut plans = 0;
     for seed in 1..=8 {
         let request = asking("plan").schema(llm::plan_schema()).temperature(1.0).seed(seed).max_tokens(1500).build();
-        // What it writes into a plan is noise, and there may be more of it than tokens.
+        // Its text in a plan is noise, and may need more than the permitted tokens.
         match client_of(server, "openai_chat").complete(request.unwrap()) {
             Err(error) => assert_eq!(llm::kind(&error), Some(Kind::Truncated), "{error:?}"),
             Ok(reply) => {
@@ -136,7 +136,7 @@ fn a_tool_that_had_to_be_called_and_was_not_is_an_error() {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let tool = Tool { name: "weather".to_owned(), description: "Tells it.".to_owned(), parameters };
     let asked = asking("weather?").tool(tool).tool_choice(ToolChoice::Required);
-    // It says what it always says, and a word at which it stops makes that a reply that is whole.
+    // It always gives the same text, and a stop word in it makes that a complete reply.
     for (request, kind) in [(asked.clone().stop("VVV"), Kind::ToolChoice), (asked, Kind::Truncated)] {
         let error = client_of(server, "openai_chat").complete(request.build().unwrap()).unwrap_err();
         assert_eq!((llm::kind(&error), error.code()), (Some(kind), Code::ModelFailed), "{error:?}");

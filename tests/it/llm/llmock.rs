@@ -1,4 +1,4 @@
-//! llmock, which breaks in ways of its own.
+//! llmock, which has faults of its own.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::{
@@ -28,7 +28,7 @@ impl Llmock {
         Some(Llmock { url, _process: process })
     }
 
-    /// What goes wrong with the next request.
+    /// Sets the fault of the next request.
     fn breaks(&self, behavior: &Value) {
         let url = format!("{}/_llmock/scenario", self.url);
         let body = json!({"behaviors": [behavior]}).to_string();

@@ -1,4 +1,4 @@
-//! Whole runs that ask a model: whatever a server does, nothing is applied that was not judged, and the record says what was.
+//! Whole runs that ask a model: whatever a server does, only judged changes are applied, and the record lists them.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read records")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -72,7 +72,7 @@ fn served(dialect: &'static str, answers: impl IntoIterator<Item = Answer>) -> (
     (server, site)
 }
 
-/// Runs a script that asks in a way, and applies what comes, and meets a fault.
+/// Runs a script that asks in a way and applies the reply, and meets a fault.
 #[track_caller]
 fn meets(fault: &Fault, dialect: &'static str, asking: &str) {
     let Some(answer) = (fault.answer)(dialect) else { return };
@@ -99,7 +99,7 @@ fn meets(fault: &Fault, dialect: &'static str, asking: &str) {
     assert_eq!(of("run_finished").unwrap()["exit_code"], ran.code, "{}, {dialect}", fault.name);
 }
 
-/// Applies what a model has replied.
+/// Applies a model's reply.
 const APPLY: &str = "nrv.apply.plan(nrv.llm.parse_plan(reply.text), \"write\");";
 
 /// Every fault in one dialect; the dialects take turns.
@@ -168,7 +168,7 @@ fn tries_that_a_script_asks_for_are_made_and_recorded() {
     assert_eq!((after, server.requests().len()), (vec![Value::Null, json!("overloaded"), json!("overloaded")], 3));
 }
 
-/// Searches everything that was written and said for the key.
+/// Searches all files and output for the key.
 #[track_caller]
 fn keeps_the_key(site: &Site, ran: &Ran) {
     for text in [&ran.stdout, &ran.stderr] {
@@ -202,7 +202,7 @@ fn the_key_is_in_no_record_no_output_and_no_error() {
             Answer::stream(&form::events(dialect, &[head, tail], Finish::Stop)),
             Answer::json("200 OK", &format!("x-key: {KEY}\r\n"), &form::whole(dialect, &said, Finish::Stop)),
         ];
-        // Every other one: the dialects share what keeps the key.
+        // Every other one: the dialects share the code that keeps the key.
         for answer in answers.into_iter().skip(turn % 2).step_by(2) {
             let server = ModelServer::serving(dialect, [answer]);
             let site = site(&server.base_url(dialect), dialect, "m");
@@ -236,7 +236,7 @@ fn creation(path: &str, lines: &[String]) -> String {
     format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n{added}", lines.len())
 }
 
-/// What a plan from a model comes to: it is asked for, parsed and written. The exit code, and the error.
+/// Asks for a plan of a model, parses and writes it; returns the exit code and the error.
 #[track_caller]
 fn proposed(plan: &Value) -> (i32, Value) {
     let text = plan.to_string();

@@ -1,4 +1,4 @@
-//! What servers of language models do that nobody expects, each as it was seen.
+//! Unexpected behaviour of model servers, each as it was observed.
 
 use nrv::service::llm::{self, Finish, Kind, Tool, ToolChoice};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn tokens_are_counted_alike() {
         for answer in [streamed, whole] {
             let server = ModelServer::serving(dialect, [answer]);
             let usage = client(wire(&server, dialect)).complete(request()).unwrap().usage;
-            // Ollama says nothing of a cache.
+            // Ollama reports no cache.
             let cached = (dialect != "ollama").then_some(8);
             assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (Some(10), cached, Some(5)));
         }

@@ -1,4 +1,4 @@
-//! The files that `nrv definitions` writes: in the form of Rhai's language server, with everything that there is.
+//! The files that `nrv definitions` writes: complete, and in the form of Rhai's language server.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn files() -> BTreeMap<String, String> {
     reference().definitions().into_iter().collect()
 }
 
-/// What opens and what closes, outside of strings.
+/// True if brackets outside of strings are balanced.
 fn is_balanced(text: &str) -> bool {
     let mut open = Vec::new();
     for char in text.chars() {

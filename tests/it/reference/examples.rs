@@ -20,10 +20,10 @@ use crate::support::{
     toolchain,
 };
 
-/// What an example may do that says nothing of it itself.
+/// The header of an example without one.
 const HEADER: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], exec: [\"*\"], llm: [\"*\"], calls: [\"tickets.create\"] } }; ";
 
-/// What examples start.
+/// The policy for the programs of examples.
 const POLICY: &str = "[exec]\nenv = [\"HOME\", \"PATH\"]\nread = [\"~/.cargo\", \"~/.rustup\"]\nscratch = [\"**/target/**\"]\n\
                       [[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"fmt\", \"test\"]]\nwrites = [\"**/*.rs\", \"Cargo.lock\"]\n";
 
@@ -61,7 +61,7 @@ impl Sink for Agrees {
     }
 }
 
-/// Everything that examples find.
+/// The workspace of all examples.
 pub(super) fn workspace() -> Site {
     let site = Site::empty();
     toolchain::link(site.root().parent().unwrap());

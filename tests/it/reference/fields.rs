@@ -1,4 +1,4 @@
-//! The fields that the reference lists: the real door takes every one of them and no other, and gives every one of them and no other.
+//! The fields that the reference lists: the real door takes exactly these, and returns exactly these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +115,7 @@ fn plan_b64_as_text() -> String {
     json!({"diffs": [{"path": "notes.txt", "unified_diff": DIFF}]}).to_string()
 }
 
-/// Makes a call with each of these lists of arguments, one after the other: what it gave, or the error.
+/// Makes a call with each of these lists of arguments, one after the other; returns the results or errors.
 fn outcomes(call: &Call, arguments: &[Value]) -> Vec<Result<Value, Value>> {
     let receiver = call.receiver.replace("(name)", "(\"link_updater\")");
     let n = arguments[0].as_array().unwrap().len();

@@ -1,4 +1,4 @@
-//! The reference of the interface of scripts: the page is current, what it says is so, and every example in it runs.
+//! The reference of the interface of scripts: the page is current and true, and every example in it runs.
 #![expect(clippy::disallowed_methods, reason = "tests read the repository, write its page and run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

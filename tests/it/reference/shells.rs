@@ -1,4 +1,4 @@
-//! Completions and manual pages have every command and flag, and shells can read what is made for them.
+//! Completions and manual pages have every command and flag, and shells can read their completions.
 
 use std::{
     collections::BTreeSet,
@@ -84,7 +84,7 @@ fn shells_can_read_their_completions() {
     assert!(n_read > 0, "no shell is there");
 }
 
-/// What bash offers behind the words of a line.
+/// Checks the words that bash offers after a line.
 #[test]
 fn bash_completes_a_command_and_a_flag() {
     let site = Site::empty();

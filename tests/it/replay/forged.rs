@@ -1,4 +1,4 @@
-//! Records whose chain is whole and whose words are not true: what is judged again finds them.
+//! Records with a valid chain and false content: the repeated judgements find them.
 
 use nrv::record::{Chain, EVENTS, Head, Note, Runs};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ran, replayed};
 use crate::support::site::Site;
 
-/// Rewrites what the first record of a kind at a position says, with a chain and a head that fit.
+/// Rewrites the data of the first record of a kind at a position, with a chain and a head that fit.
 fn forge(site: &Site, kind: &str, position: &str, change: impl Fn(&mut Value)) {
     let runs = Runs::of(&site.root());
     let run = runs.open("last").unwrap();

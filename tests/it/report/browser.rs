@@ -20,7 +20,9 @@ use crate::support::{
     site::{MIGRATE, Site},
 };
 
-/// What a page measures of itself once it is open, for the page around it. Runs in copies only: the page's own policy lets no script in.
+/// A script that measures its page once it is open, for the page around it.
+///
+/// It runs in copies only: the page's own policy permits no script.
 const MEASURE: &str = r#"<script>
 addEventListener('load', () => {
   document.querySelectorAll('details').forEach(d => { d.open = true; });
@@ -45,13 +47,13 @@ addEventListener('load', () => {
 });
 </script>"#;
 
-/// Frames of the widths of a phone and of a desk, and what their pages say of themselves.
+/// Frames of the widths of a phone and of a desktop, with the measures of their pages.
 const AROUND: &str = "<!doctype html><title>frames</title><iframe width=360 height=800 style='border:0' src='copy.html'></iframe>\
     <iframe width=1280 height=800 style='border:0' src='copy.html'></iframe><script>addEventListener('message', event => {\
     const p = document.createElement('p'); p.className = 'measure'; p.textContent = JSON.stringify(event.data); document.body.append(p);\
     });</script>";
 
-/// What a dark room asks of a page.
+/// The browser's switch for a dark colour scheme.
 const DARK: &str = "--blink-settings=preferredColorScheme=0";
 const LIGHT: &str = "--blink-settings=preferredColorScheme=1";
 
@@ -62,7 +64,7 @@ fn write(folder: &Path, name: &str, page: &str) -> PathBuf {
     path
 }
 
-/// What a page measures at both widths.
+/// The measures of a page at both widths.
 fn measured(browser: &Browser, page: &str, scheme: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let copy = page.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';") + MEASURE;
@@ -82,7 +84,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// A page with what strains a layout: long words, wide lines, many columns, every section.
+/// A page that strains the layout: long words, wide lines, many columns, every section.
 fn strained() -> String {
     let site = Site::new(0);
     hostile::record(&site, &format!("{}/{}", "x".repeat(300), "ü y ".repeat(60)));
@@ -115,7 +117,7 @@ fn pages_fit_a_phone_and_a_desk_in_light_and_in_the_dark() {
     }
 }
 
-/// Counts who connects, and who asks for something.
+/// Counts connections and requests.
 #[derive(Default)]
 struct Asked {
     connections: AtomicUsize,

@@ -1,4 +1,4 @@
-//! A record may come from anybody: nothing of it becomes markup, moves a cursor, or shows a secret.
+//! A record is untrusted: none of its text becomes markup, moves a cursor, or shows a secret.
 
 use nrv::record::Note;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{record::Forged, site::Site};
 pub(super) const MARKUP: &str =
     "\"'><script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style></title><!--";
 
-/// What moves a cursor or turns a text around.
+/// Characters that move a cursor or turn a text around.
 const CONTROLS: &str = "a\u{1b}[2Jb\u{202e}c\u{2066}d\u{7}e\rf";
 
 /// A record in which every text is `evil`.

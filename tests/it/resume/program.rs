@@ -1,4 +1,4 @@
-//! A program goes on with a run of its own: it opens the run again and makes its calls.
+//! A program resumes a run of its own: it opens the run again and makes its calls.
 
 use std::{
     fs,

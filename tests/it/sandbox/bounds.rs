@@ -1,4 +1,4 @@
-//! What a program may take of the machine: whoever takes it, by whatever means, it is ended beyond the bound, and that is told.
+//! Bounds of a program: beyond one, the program is ended by any means, and the reason is reported.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -20,7 +20,7 @@ const PROCESSES: u64 = 64;
 /// A bound of space on the disk.
 const DISK: u64 = 32 << 20;
 
-/// Takes twice the bound in memory of its own, and holds it.
+/// Takes twice the bound in memory of one process, and holds it.
 const ALONE: &str = "perl -e '$x = \"a\" x (192 << 20); sleep 60; print \"much\"'";
 
 /// Four processes that take half of the bound each.
@@ -85,7 +85,7 @@ fn memory_of_all_processes_is_bounded() {
         for line in [ALONE, TOGETHER] {
             let watch = Stopwatch::start();
             let ended = cage.run(line);
-            // Where nothing counts them together the kernel refuses the first of them what it asks for.
+            // Where the processes are not counted together, the kernel refuses the first one's request.
             let is_refused = super::said(&ended).contains("Out of memory");
             if !(line == ALONE && is_refused) {
                 is_ended(&ended, Bound::Memory, (watch, Duration::from_secs(10)));
@@ -170,7 +170,7 @@ fn processes_that_multiply_are_ended() {
 
 #[test]
 fn many_processes_that_take_all_the_time_are_ended_too() {
-    // Hundreds of them leave hardly any time to whoever counts them.
+    // Hundreds of them leave hardly any time to the process that counts them.
     let Some(cage) = plain(|launch| launch.limits.processes = Some(400)) else { return };
     let (_, ended) = cage.with(|launch| launch.timeout_ms = 20_000).run_apart(BOMB);
     assert_eq!(ended["exceeded"], "processes", "{ended}");

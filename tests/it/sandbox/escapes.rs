@@ -1,4 +1,4 @@
-//! Everything that a program may try in order to get out: each way is denied, to the administrator and to a plain user.
+//! Ways out of the sandbox: each is denied, to the administrator and to a plain user.
 
 use std::{
     fs,
@@ -167,7 +167,7 @@ fn places() -> Vec<Cage> {
     places
 }
 
-/// Tries all of them at once, and gives what confined them and those that worked.
+/// Tries all of them at once; returns the confinement and the ways that worked.
 #[track_caller]
 fn tried(cage: &Cage, ways: &[&str]) -> (Value, Vec<String>) {
     let mut script = String::new();
@@ -219,7 +219,7 @@ fn every_call_that_leads_out_is_refused() {
     assert!(!tried(&places()[0].same().unconfined(), &ways).1.is_empty());
 }
 
-/// What reaches other processes of the user, and what they share by number or name.
+/// System calls that reach other processes of the user, or resources that they share by number or name.
 const OTHERS: &[(libc::c_long, &str)] = &[
     (libc::SYS_prlimit64, "$ENV{HOST} + 0, 7, 0, my $limit = \"x\" x 16"),
     (libc::SYS_setpriority, "0, $ENV{HOST} + 0, 19"),
@@ -229,7 +229,7 @@ const OTHERS: &[(libc::c_long, &str)] = &[
     (libc::SYS_sched_setaffinity, "$ENV{HOST} + 0, 8, my $all = \"\\xff\" x 8"),
 ];
 
-/// What the user's processes share by number or by name.
+/// System calls on resources that the user's processes share by number or by name.
 const SHARED: &[(libc::c_long, &str)] = &[
     (libc::SYS_shmget, "0, 4096, 0x380"),
     (libc::SYS_msgget, "0, 0x380"),
@@ -237,7 +237,7 @@ const SHARED: &[(libc::c_long, &str)] = &[
     (libc::SYS_mq_open, "my $name = \"nrv-test\", 0x42, 0x180, 0"),
 ];
 
-/// What a program does to itself.
+/// System calls of a program on itself.
 const ITSELF: &[(libc::c_long, &str)] = &[
     (libc::SYS_prlimit64, "0, 7, 0, my $limit = \"x\" x 16"),
     (libc::SYS_setpriority, "0, 0, 19"),
@@ -254,7 +254,7 @@ fn without_namespaces_other_processes_of_the_user_are_out_of_reach() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     for cage in places() {
         assert_eq!(tried(&cage.same().without_namespaces(), &all).1, ways(ITSELF));
-        // In namespaces the numbers are those of the program, and what is shared is its own.
+        // In namespaces the numbers and shared resources are those of the program.
         let worked = tried(&cage, &all).1;
         assert!(ways(SHARED).iter().take(3).chain(&ways(ITSELF)).all(|way| worked.contains(way)), "{worked:#?}");
     }

@@ -1,4 +1,4 @@
-//! Programs in their sandbox: what they see, write and reach, and that nothing of them is left.
+//! Programs in their sandbox: the files that they see and write, their network, and their complete end.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and look at what was written")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -30,7 +30,7 @@ use crate::support::need;
 /// A user without privileges.
 const NOBODY: u32 = 65534;
 
-/// A tree with a `file`, private folders beside it, and what is to be launched.
+/// A tree with a `file`, private folders beside it, and the program to launch.
 struct Cage {
     folder: Arc<TempDir>,
     launch: Launch,
@@ -38,7 +38,7 @@ struct Cage {
 }
 
 impl Cage {
-    /// In a folder that programs see, and so have to be kept from.
+    /// Makes it in a folder that programs see, and so have to be kept from.
     fn new() -> Self {
         Cage::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
@@ -112,7 +112,7 @@ impl Cage {
         is_able
     }
 
-    /// What runs a line of the shell.
+    /// The launch of a shell's line.
     fn order(&self, line: &str) -> Launch {
         let args = vec!["-c".to_owned(), line.to_owned()];
         Launch { program: "/bin/sh".into(), name: "sh".to_owned(), args, ..self.launch.clone() }
@@ -152,7 +152,7 @@ impl Cage {
         host
     }
 
-    /// Runs a line of the shell with a host of its own; gives what confined it, and how it ended.
+    /// Runs a line of the shell with a host of its own; returns its confinement and its end.
     #[track_caller]
     fn run_apart(&self, line: &str) -> (Value, Value) {
         let output = self.host(line).stderr(Stdio::inherit()).output().unwrap();
@@ -173,7 +173,7 @@ fn launcher() -> PathBuf {
     program
 }
 
-/// Everything that a program said.
+/// The whole output of a program.
 fn said(ended: &Ended) -> String {
     String::from_utf8_lossy(&[ended.stdout.head.as_slice(), &ended.stderr.head].concat()).into_owned()
 }

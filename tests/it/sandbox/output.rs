@@ -1,4 +1,4 @@
-//! What a program writes: all of it is counted and hashed, as much as wanted is kept.
+//! The output of a program: all of it is counted and hashed, and the wanted part is kept.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Whatever a program starts is gone when it has ended, when its time is over, and when its host dies.
+//! All processes of a program are gone when it has ended, when its time is over, and when its host dies.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn cages() -> Vec<Cage> {
         .collect()
 }
 
-/// Nobody writes any more.
+/// Checks that no process writes any more.
 #[track_caller]
 fn all_are_gone(cage: &Cage) {
     let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap();
@@ -74,7 +74,7 @@ fn what_a_program_leaves_behind_is_gone_when_it_has_ended() {
 
 #[test]
 fn processes_that_take_turns_at_living_are_gone_at_once() {
-    // Each starts the next one and ends: whoever looks for them finds few of them alive.
+    // Each starts the next one and ends, so a search finds few of them alive.
     let line = "for i in $(seq 1 20); do perl -e 'while (1) { exit if fork }' & done; sleep 0.3; echo said";
     for cage in cages() {
         let ended = cage.with(|launch| launch.timeout_ms = 60_000).run(line);
@@ -151,7 +151,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
         assert!(error.contains("supervises"), "{error}");
         host.wait().unwrap();
         let in_namespaces = cage.launch.stage.is_some() && cage.launch.confine != Confine::Off;
-        // Else nobody is left who knows what was started.
+        // Else no process is left that knows the others.
         if in_namespaces || confinement.contains("\"processes\":\"group\"") {
             all_are_gone(&cage);
         }
@@ -191,7 +191,7 @@ fn a_shell_sees_that_its_children_end() {
 
 #[test]
 fn nothing_that_the_machine_keeps_is_left() {
-    // 16 MiB of shared memory, a queue of messages and a semaphore, each of nobody else.
+    // 16 MiB of shared memory, a queue of messages and a semaphore, which no other process uses.
     let make = format!(
         "perl -e '$n = 0; $n += syscall({}, 0, 16 << 20, 01600) >= 0; $n += syscall({}, 0, 01600) >= 0; \
          $n += syscall({}, 0, 1, 01600) >= 0; print $n'",

@@ -1,4 +1,4 @@
-//! Programs that run with the rights of whoever owns them: no confined program makes one, in its view or in a folder that stays.
+//! Set-id programs, which run with the rights of their owner: no confined program makes one, in its view or in a folder that stays.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 

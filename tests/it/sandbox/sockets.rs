@@ -1,4 +1,4 @@
-//! Sockets of a program that has no network: it may speak with what it starts, and with nobody else.
+//! Sockets of a program without network: it may talk to its own processes, and to no other.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What a program sees: its stage in the place of the tree, private folders, nothing of others.
+//! The files that a program sees: its stage in place of the tree, private folders, and none of other users.
 
 use std::{
     fs,

@@ -9,7 +9,7 @@ use std::{
 
 use super::need;
 
-/// What keeps it from doing anything but showing one page.
+/// Arguments that restrict the browser to one page.
 const QUIET: &[&str] = &[
     "--headless",
     "--no-sandbox",
@@ -28,11 +28,11 @@ pub(crate) struct Browser {
     program: PathBuf,
 }
 
-/// What a page came to.
+/// The result of a page.
 pub(crate) struct Seen {
     /// The document after it was loaded.
     pub(crate) dom: String,
-    /// What it said on its console.
+    /// Its messages on the console.
     pub(crate) console: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Browser {
         program.map(|program| Browser { program })
     }
 
-    /// Loads a page and gives back its document. `more` are further switches.
+    /// Loads a page and returns its document. `more` are further switches.
     pub(crate) fn load(&self, page: &Path, more: &[&str]) -> Seen {
         let profile = tempfile::tempdir().unwrap();
         let output = Command::new(&self.program)

@@ -5,10 +5,10 @@ use std::{fs, path::PathBuf};
 
 use super::site::{Running, Site, wait_until};
 
-/// How often a moment is looked for before the test gives up.
+/// The number of tries for a moment before the test gives up.
 const TRIES: usize = 25;
 
-/// What policies of held scripts need: they wait by looking for a file again and again.
+/// The policy of held scripts, which wait by looking for a file again and again.
 pub(crate) const PATIENT: &str =
     "[script.limits]\noperations = 50_000_000_000\ncpu_s = 600\n[budget]\ncalls = 10_000_000\n";
 
@@ -30,12 +30,12 @@ links.apply(proposal);
     )
 }
 
-/// Starts a run of `site` and stops its process in the middle of a transaction; what it says is kept.
+/// Starts a run of `site` and stops its process in the middle of a transaction; its output is kept.
 ///
 /// `reset` makes everything as it was if the moment was missed.
 pub(crate) fn stopped_in_transaction(site: &Site, arguments: &[&str], reset: impl Fn()) -> Running {
     for _ in 0..TRIES {
-        // An intent that is not whole yet is none: nothing was done.
+        // An incomplete intent does not count: nothing was done.
         let whole = |path: &PathBuf| fs::read(path).is_ok_and(|text| text.ends_with(b"}"));
         let open = || site.recorded("*/journal/*.json").iter().any(whole);
         assert!(!open(), "no other transaction is open");

@@ -38,7 +38,7 @@ impl Keys {
         made.ok().map(|status| assert!(status.success()))
     }
 
-    /// The line of a key for `allowed_signers`, without who it is.
+    /// The line of a key for `allowed_signers`, without the name.
     pub(crate) fn public(&self, name: &str) -> String {
         fs::read_to_string(self.path(&format!("{name}.pub"))).unwrap().trim().to_owned()
     }

@@ -1,4 +1,4 @@
-//! What several areas' tests share.
+//! Shared support of the tests.
 
 pub(crate) mod browser;
 pub(crate) mod chance;

@@ -1,4 +1,4 @@
-//! Records that are put together by hand, with whatever a test wants to stand in them.
+//! Records that are built by hand, with any content that a test wants.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 #![expect(clippy::disallowed_methods, reason = "a record that is put together by hand")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::site::Site;
 
-/// A moment for everything that is recorded.
+/// The time of all recorded events.
 const AT: &str = "2026-11-21T20:20:00.000Z";
 
 /// A record in the making.
@@ -20,7 +20,7 @@ pub(crate) struct Forged {
 }
 
 impl Forged {
-    /// A record that begins with what was asked.
+    /// A record that begins with the request.
     pub(crate) fn new(site: &Site, asked: &Value, mode: &str) -> Self {
         let folder = Runs::of(&site.root()).create(1_795_292_400_000, 7).unwrap();
         let budget = json!({"calls": 10_000, "files": 5000, "diff_lines": 50_000, "bytes": 1_000_000, "wall_s": 7200});
@@ -85,7 +85,7 @@ impl Forged {
         self.append(note);
     }
 
-    /// The end, with what is to be said of it beside the state; the record is sealed.
+    /// The end, with further fields beside the state; the record is sealed.
     pub(crate) fn end(mut self, site: &Site, state: &str, more: &Value) {
         let kind = if state == "suspended" { "run_suspended" } else { "run_finished" };
         let mut data = json!({

@@ -1,4 +1,4 @@
-//! Scripts in a real worker, with a door that answers from a rule and remembers what it was asked.
+//! Scripts in a real worker, with a door that answers from a rule and remembers calls.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -29,13 +29,13 @@ pub(crate) struct Script {
     cancel_after: Option<usize>,
 }
 
-/// What a script did.
+/// The result, calls and output of a script.
 pub(crate) struct Ran {
     /// Its result.
     pub(crate) result: Result<Value, Error>,
-    /// What it asked, as `name path:line:column arguments`; of streams also `next` and `close` with how many events it has seen.
+    /// Its calls, as `name path:line:column arguments`; of streams also `next`, and `close` with the number of seen events.
     pub(crate) calls: Vec<String>,
-    /// What it printed.
+    /// Its printed lines.
     pub(crate) printed: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl Script {
         self
     }
 
-    /// Cancels after the door was asked that often whether to stop.
+    /// Cancels after the door was asked this often for a reason to stop.
     pub(crate) fn cancel_after(mut self, looks: usize) -> Self {
         self.cancel_after = Some(looks);
         self
@@ -147,7 +147,7 @@ fn written(place: Option<&Location>) -> String {
 struct Door {
     rule: Rule,
     batches: Batches,
-    /// How many batches each stream had.
+    /// The number of batches that each stream had.
     given: Vec<usize>,
     left: Cell<Option<usize>>,
     calls: Vec<String>,

@@ -20,10 +20,10 @@ use tempfile::TempDir;
 
 use super::need;
 
-/// What stands at each path but `.git` and `.runs`: kind, permission bits, and bytes or a link's target.
+/// The entry at each path but `.git` and `.runs`: kind, permission bits, and bytes or a link's target.
 pub(crate) type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
 
-/// How long a test waits for what has to happen, on the slowest of machines.
+/// The time that a test waits for an expected event, on the slowest of machines.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A git repository with a site in it.
@@ -32,7 +32,7 @@ pub(crate) struct Site {
     uid: Option<u32>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -54,7 +54,7 @@ pub(crate) fn page(name: &str, one: &str, two: &str) -> String {
 /// The hosts that pages link to.
 pub(crate) const OLD: &str = "old.example.com";
 pub(crate) const SECOND: &str = "second.example.com";
-/// Where tests move them.
+/// The host to which tests move links.
 pub(crate) const NEW: &str = "new.example.com";
 
 impl Site {
@@ -173,7 +173,7 @@ impl Site {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let home = self.folder.path();
         command.env_clear().env("PATH", path).env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1");
-        // Tests write the policies themselves; what nobody has trusted is the matter of tests of their own.
+        // Tests write the policies themselves; trust has tests of its own.
         command.env("NRV_TRUSTED_PATHS", "/");
         command.current_dir(self.root())
     }
@@ -191,12 +191,12 @@ impl Site {
         finished(self.command(arguments).stdin(file).output().unwrap())
     }
 
-    /// Starts the binary; what it says is dropped.
+    /// Starts the binary; its output is dropped.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         Running(self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// Starts the binary; what it says is kept for [`Running::end`].
+    /// Starts the binary; its output is kept for [`Running::end`].
     pub(crate) fn start_heard(&self, arguments: &[&str]) -> Running {
         Running(self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
@@ -230,7 +230,7 @@ impl Site {
         tree
     }
 
-    /// Makes the files of the tree what they were, as far as they differ; the records go.
+    /// Restores the files of the tree, as far as they differ; the records are removed.
     pub(crate) fn reset(&self, tree: &Tree) {
         let _ = fs::remove_dir_all(self.path(".runs"));
         for (name, now) in self.tree().iter().rev().filter(|(name, now)| tree.get(*name) != Some(now)) {
@@ -271,7 +271,7 @@ impl Site {
         self.recorded("*/run.json").pop().unwrap().parent().unwrap().to_owned()
     }
 
-    /// What `runs list` says.
+    /// The output of `runs list`.
     pub(crate) fn runs(&self) -> Vec<Value> {
         let ran = self.nrv(&["runs", "list", "--json"]);
         ran.exits(0).json().as_array().unwrap().clone()
@@ -346,7 +346,7 @@ impl Ran {
         self
     }
 
-    /// Asserts that something was said to the person.
+    /// Asserts that stderr holds these words.
     #[track_caller]
     pub(crate) fn says(self, words: &str) -> Self {
         assert!(self.stderr.contains(words), "{words:?} is not in: {}", self.stderr);

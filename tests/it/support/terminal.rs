@@ -1,4 +1,4 @@
-//! The binary on a terminal: a person who types, and whom it may ask.
+//! The binary on a terminal, where it may ask a person.
 #![expect(clippy::disallowed_methods, reason = "tests run programs")]
 
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use super::{
     site::{Running, Site},
 };
 
-/// What Ctrl-C sends.
+/// The byte that Ctrl-C sends.
 pub(crate) const CTRL_C: &[u8] = b"\x03";
 
 /// Starts the binary on a terminal; what it shows is its stdout. None if there is no `script` that makes one.

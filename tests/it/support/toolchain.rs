@@ -1,4 +1,4 @@
-//! The machine's Rust toolchain in the home of a test, where a policy looks for it.
+//! Links to the machine's Rust toolchain in the home of a test, where a policy looks for it.
 #![expect(clippy::disallowed_methods, reason = "tests read the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 

@@ -1,4 +1,4 @@
-//! A person at a terminal who waits for what is shown before they type on.
+//! A person at a terminal who waits for output before they type on.
 #![expect(clippy::disallowed_methods, reason = "a test gives up after a while")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -15,22 +15,22 @@ use super::{
     terminal::{line, line_on_a_terminal},
 };
 
-/// How long they wait for what has to come.
+/// The time that they wait for expected output.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Somebody who types, and all that was shown to them.
+/// A person who types, and all output that they have seen.
 pub(crate) struct Typist {
     running: Running,
     keys: ChildStdin,
     shown: Arc<Mutex<String>>,
-    /// Up to where they have read.
+    /// The end of the output that they have read.
     read: usize,
 }
 
 impl Typist {
     /// Starts the binary on a terminal. None if there is no program that makes one.
     pub(crate) fn start(site: &Site, arguments: &[&str]) -> Option<Self> {
-        // A shell that hears Ctrl-C with its command says so by its own exit code.
+        // A shell that gets Ctrl-C with its command reports it by its own exit code.
         let mut running = line_on_a_terminal(site, &format!("exec {}", line(site, arguments)))?;
         let keys = running.0.stdin.take().unwrap();
         let mut pipe = running.0.stdout.take().unwrap();
@@ -54,7 +54,7 @@ impl Typist {
         self
     }
 
-    /// Waits until something is shown that was not read yet, and reads on from there.
+    /// Waits until unread output holds the text, and reads on from there.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let find = || self.shown.lock().unwrap().get(self.read..).and_then(|shown| shown.find(text));
@@ -69,13 +69,13 @@ impl Typist {
         self
     }
 
-    /// Types a line and ends it. The prompt is drawn again with each key: what comes of the line is what to wait for.
+    /// Types a line and ends it. The prompt is drawn again with each key, so a test has to wait for the result of the line.
     pub(crate) fn types(&mut self, line: &str) -> &mut Self {
         self.keys(format!("{line}\r").as_bytes());
         self
     }
 
-    /// Waits for the end; its exit code, and all that was shown.
+    /// Waits for the end; returns the exit code and all output.
     pub(crate) fn end(mut self) -> (i32, String) {
         let status = self.running.0.wait().unwrap();
         let shown = self.shown.lock().unwrap().clone();
@@ -83,7 +83,7 @@ impl Typist {
     }
 }
 
-/// The text as a reader of one line after another sees it: without sequences that move the cursor or change colours.
+/// The text without sequences that move the cursor or change colours.
 fn without_controls(text: &str) -> String {
     let sequence = regex::Regex::new("\u{1b}\\[[0-9;?]*[a-zA-Z]|\u{1b}[=>]|\r").unwrap();
     sequence.replace_all(text, "").into_owned()

@@ -10,9 +10,9 @@ pub(super) struct Source {
     pub(super) path: String,
     /// Its text with comments, strings and characters blanked; every offset and line is as in the file.
     pub(super) code: String,
-    /// Where modules stand in it, outermost first.
+    /// The ranges of modules in it, outermost first.
     modules: Vec<(Range<usize>, String)>,
-    /// What is compiled for tests only.
+    /// The ranges that are compiled for tests only.
     tests: Vec<Range<usize>>,
 }
 
@@ -60,7 +60,7 @@ impl Source {
         declared.captures_iter(&self.code).filter(inside).map(path).collect()
     }
 
-    /// True if what stands there is compiled for tests only.
+    /// True if the code at an offset is compiled for tests only.
     pub(super) fn is_test(&self, at: usize) -> bool {
         self.tests.iter().any(|range| range.contains(&at))
     }
@@ -140,7 +140,7 @@ fn pattern(text: &'static str) -> Regex {
     compiled.entry(text).or_insert_with(|| Regex::new(text).expect("the pattern is right")).clone()
 }
 
-/// Takes a use tree or a path apart, from `at`; returns where it ends.
+/// Takes a use tree or a path apart, from `at`; returns its end.
 fn expand(code: &str, at: usize, mut prefix: Vec<String>, out: &mut Vec<Vec<String>>) -> usize {
     let skip = |at: usize| code.len() - code[at..].trim_start().len();
     let at = skip(at);
@@ -152,7 +152,7 @@ fn expand(code: &str, at: usize, mut prefix: Vec<String>, out: &mut Vec<Vec<Stri
             if !code[at..].starts_with(['}', ',']) {
                 at = expand(code, at, prefix.clone(), out);
             }
-            // What follows up to the next item, such as `as name`, says nothing about where it comes from.
+            // The rest up to the next item, such as `as name`, says nothing about its origin.
             let Some(step) = code[at..].find(['}', ',']) else { return code.len() };
             at += step + 1;
             if code[at - 1..].starts_with('}') {
@@ -220,7 +220,7 @@ fn blank(text: &str) -> String {
     String::from_utf8(out).expect("whole literals were replaced")
 }
 
-/// Where the comment, string or character ends that begins at `at`; none if none does.
+/// The end of the comment, string or character that begins at `at`; none if none does.
 fn literal_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];

@@ -1,4 +1,4 @@
-//! Everything that goes wrong with a server, as a table: what it sends, and what has to come of it.
+//! A table of the faults of servers: their bytes, and the expected error.
 //!
 //! Every request that meets these asks for a plan.
 
@@ -11,13 +11,13 @@ use super::{form, server::Answer};
 
 /// One fault.
 pub(crate) struct Fault {
-    /// What happens, in words.
+    /// The description of the fault.
     pub(crate) name: &'static str,
     /// The kind of the error.
     pub(crate) kind: Kind,
-    /// Whether trying again may help.
+    /// True if a retry may help.
     pub(crate) retriable: bool,
-    /// What the server sends in a dialect; none if the dialect can't say it.
+    /// The answer of the server in a dialect; none if the dialect can't express it.
     pub(crate) answer: fn(&'static str) -> Option<Answer>,
 }
 
@@ -27,16 +27,16 @@ impl Fault {
         if self.retriable { Code::ModelUnavailable } else { Code::ModelFailed }
     }
 
-    /// True if nothing comes any more, so that only time ends the request.
+    /// True if nothing follows, so that only a timeout ends the request.
     pub(crate) fn stalls(&self) -> bool {
         self.kind == Kind::Timeout
     }
 }
 
-/// How long the servers that name a time want to be left alone.
+/// The retry time of servers that name one.
 pub(crate) const RETRY_AFTER_MS: u64 = 2000;
 
-/// What a plan without any change looks like.
+/// A plan without any change.
 pub(crate) const EMPTY_PLAN: &str = "{\"diffs\":[]}";
 
 const WAIT: &str = "retry-after: 2\r\n";
@@ -119,7 +119,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     }),
 ];
 
-/// What comes of a status.
+/// The answer with a status and an error.
 fn refused(dialect: &str, status: &str, headers: &str, kind: &str) -> Option<Answer> {
     Some(Answer::json(status, headers, &form::error(dialect, kind, "No.")))
 }

@@ -8,7 +8,7 @@ pub(crate) fn dialects() -> impl Iterator<Item = &'static str> {
     dialect::PROVIDERS.iter().map(|dialect| dialect.name())
 }
 
-/// What requests for a reply are posted to.
+/// True for the paths of requests for a reply.
 pub(crate) fn is_request(path: &str) -> bool {
     dialect::PROVIDERS.iter().any(|dialect| path.ends_with(dialect.path()))
 }
@@ -23,8 +23,8 @@ fn typed(data: &Value) -> String {
     sse(data["type"].as_str(), data)
 }
 
-/// The events of a streamed reply in these pieces, as they stand on the wire. The last one says that this is all; without it
-/// the stream is not whole.
+/// The events of a streamed reply in these pieces, as they are sent. The last one marks the end; without it the stream is
+/// incomplete.
 pub(crate) fn events(dialect: &str, pieces: &[&str], finish: Finish) -> Vec<String> {
     let tokens = pieces.iter().map(|piece| token(dialect, piece));
     let text = pieces.concat();
@@ -120,7 +120,7 @@ fn usage(dialect: &str) -> Value {
     }
 }
 
-/// The word for why a model stopped. Ollama has none for a refusal.
+/// The word for a model's reason to stop. Ollama has none for a refusal.
 fn word(dialect: &str, finish: Finish) -> &'static str {
     match (dialect, finish) {
         ("anthropic", Finish::Length) => "max_tokens",
@@ -154,7 +154,7 @@ pub(crate) fn error_event(dialect: &str, kind: &str, message: &str) -> String {
     }
 }
 
-/// What a server with the model `m` says that it can do, by the path at which it is asked.
+/// The capabilities of a server with the model `m`, by the path of the request.
 pub(crate) fn discovery(dialect: &str, path: &str) -> Value {
     match (dialect, path) {
         ("ollama", "/api/tags") => json!({"models": [{"name": "m"}]}),

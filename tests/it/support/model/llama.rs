@@ -30,7 +30,7 @@ pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     there.then_some(folder)
 }
 
-/// Starts a Python program with its stdin kept open, and waits until it says where it listens.
+/// Starts a Python program with its stdin kept open, and waits until it prints its address.
 pub(crate) fn start(python: &Path, arguments: &[&str]) -> (Running, String) {
     let mut command = Command::new(python);
     command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(repository::root());
@@ -48,7 +48,7 @@ impl Llama {
         installed("llama").map(|folder| Llama::serving(&folder, "tiny"))
     }
 
-    /// Starts a server with the model `smollm2`, which is installed only if somebody asks for it.
+    /// Starts a server with the model `smollm2`, which is installed only on request.
     pub(crate) fn start_large() -> Option<Self> {
         installed("smollm2").map(|folder| Llama::serving(&folder, "smollm2"))
     }
@@ -60,7 +60,7 @@ impl Llama {
         Llama { url, _process: process }
     }
 
-    /// One that tests share; it ends with them.
+    /// The server that tests share; it ends with them.
     pub(crate) fn shared() -> Option<&'static Self> {
         static SHARED: LazyLock<Option<Llama>> = LazyLock::new(Llama::start);
         SHARED.as_ref()

@@ -1,5 +1,5 @@
-//! A server of language models on the loopback interface. It sends exact bytes, right and wrong ones, and remembers what it
-//! was asked.
+//! A server of language models on the loopback interface. It sends exact bytes, right and wrong ones, and remembers its
+//! requests.
 #![expect(clippy::disallowed_methods, reason = "tests listen, and knock to stop listening")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
@@ -23,7 +23,7 @@ pub(crate) struct ModelServer {
     is_over: Arc<AtomicBool>,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     /// Its head in lower case, with all headers.
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-/// What is sent, write by write, and what becomes of the connection then.
+/// The bytes of an answer, write by write, and the fate of the connection after them.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     writes: Vec<Vec<u8>>,
@@ -121,7 +121,7 @@ impl Answer {
             End::Reset => {}
             End::Close | End::Hold | End::HalfClose => take_last(stream),
         }
-        // Whoever asked may be gone, and that is what some tests are about.
+        // The client may be gone, as some tests intend.
         let sent = self.writes.iter().try_for_each(|bytes| stream.write_all(bytes).and_then(|()| stream.flush()));
         match (sent, self.end) {
             (Ok(()), End::Hold) => drop(stream.read(&mut [0; 1])),
@@ -143,7 +143,7 @@ impl ModelServer {
         })
     }
 
-    /// Every connection goes to the script, with what was asked, whose last byte is still to be read.
+    /// Every connection goes to the script with its request, whose last byte is still to be read.
     fn listen(script: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -178,8 +178,8 @@ impl ModelServer {
         ModelServer::listen(move |_, stream| turns.next().send(stream))
     }
 
-    /// A server with one model, `m`. Requests to it are answered with these in turn, the last of them for ever; what it can
-    /// do is answered as the dialect wants.
+    /// A server with one model, `m`. Requests to it are answered with these in turn, the last of them for ever; requests for its
+    /// capabilities are answered as the dialect wants.
     pub(crate) fn serving(dialect: &'static str, answers: impl IntoIterator<Item = Answer>) -> Self {
         let turns = Turns::new(answers);
         ModelServer::listen(move |asked, stream| match form::is_request(&asked.path) {
@@ -199,7 +199,7 @@ impl ModelServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// Everything that was asked, in its order.
+    /// All requests, in their order.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -230,7 +230,7 @@ impl Turns {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // The listener looks up when somebody comes.
+        // A connection wakes the listener.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -256,7 +256,7 @@ fn read_request(stream: &mut TcpStream) -> Option<Asked> {
     Some(Asked { head, path, body: String::from_utf8(body).unwrap() })
 }
 
-/// Takes what [`read_request`] left.
+/// Takes the byte that [`read_request`] left.
 fn take_last(stream: &mut TcpStream) {
     let _ = stream.set_nonblocking(true);
     let _ = stream.read(&mut [0; 1]);
