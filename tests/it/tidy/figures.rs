@@ -2,6 +2,7 @@
 //!
 //! `NRV_FIGURES=CHECKOUT cargo test --test it -- tidy::figures --nocapture` prints the table of another checkout.
 #![expect(clippy::disallowed_methods, reason = "another checkout is read, and its folder is named by a variable")]
+#![expect(clippy::print_stdout, reason = "figures are shown with --nocapture")]
 
 use std::{
     collections::BTreeSet,
