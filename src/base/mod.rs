@@ -12,3 +12,4 @@ pub mod json;
 pub mod path;
 pub mod seed;
 pub mod text;
+pub mod tokens;

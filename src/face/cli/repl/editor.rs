@@ -17,10 +17,13 @@ use rustyline::{
 use super::{
     command::{self, Takes},
     help, history, paths,
-    scan::{self, Kind},
 };
 use crate::{
-    base::{frame::Candidate, text::shortened},
+    base::{
+        frame::Candidate,
+        text::shortened,
+        tokens::{KEYWORDS, Kind, Scan},
+    },
     face::cli::arguments::Color,
     script::interactive::Interactive,
     system::workspace::Workspace,
@@ -81,7 +84,7 @@ impl Completer for Assistant<'_> {
         if let Some(text) = command::of(typed) {
             return Ok(self.of_command(typed.len() - text.len(), text));
         }
-        if let Some(start) = scan::open_string(typed) {
+        if let Some(start) = Scan::of(typed).open_string() {
             let (within, names) = paths::complete(self.workspace, &typed[start..]);
             return Ok((start + within, names.into_iter().map(plain).collect()));
         }
@@ -203,16 +206,16 @@ fn coloured(line: &str) -> String {
         return line.bold().to_string();
     }
     let (mut text, mut at) = (String::new(), 0);
-    for token in scan::tokens(line) {
-        text.push_str(&line[at..token.range.start]);
-        at = token.range.end;
-        let word = &line[token.range];
+    for token in Scan::of(line).with_comments() {
+        text.push_str(&line[at..token.from]);
+        at = token.to;
+        let word = &line[token.from..token.to];
         text.push_str(&match token.kind {
-            Kind::Comment => word.dimmed().to_string(),
-            Kind::Keyword => word.magenta().to_string(),
+            Kind::Comment | Kind::Doc => word.dimmed().to_string(),
+            Kind::Word if KEYWORDS.contains(&word) => word.magenta().to_string(),
             Kind::Number => word.yellow().to_string(),
             Kind::Text => word.green().to_string(),
-            Kind::Name | Kind::Symbol => word.to_owned(),
+            Kind::Word | Kind::Sign => word.to_owned(),
         });
     }
     text + &line[at..]

@@ -8,7 +8,6 @@ mod help;
 mod history;
 mod paths;
 mod pipe;
-mod scan;
 mod session;
 mod value;
 

@@ -5,23 +5,17 @@ use std::{any::TypeId, collections::BTreeMap};
 use rhai::Dynamic;
 
 use crate::{
-    base::frame::{Candidate, CandidateKind, Completion},
+    base::{
+        frame::{Candidate, CandidateKind, Completion},
+        tokens::{KEYWORDS, Kind, Scan},
+    },
     script::guest::{
         bindings::{self, Call, Field, HANDLE, NAMESPACES},
         engine::{ARGS, HOST},
-        interactive::{
-            Session,
-            scan::{Kind, Scan},
-        },
+        interactive::Session,
         value,
     },
 };
-
-/// Words that begin or join statements.
-const KEYWORDS: &[&str] = &[
-    "break", "catch", "const", "continue", "do", "else", "false", "fn", "for", "if", "import", "in", "let", "loop",
-    "private", "return", "switch", "this", "throw", "true", "try", "until", "while",
-];
 
 /// The longest value that is shown beside a name.
 const MAX_VALUE: usize = 40;
@@ -310,6 +304,7 @@ impl Context<'_> {
         if !found.prefix.is_empty() {
             KEYWORDS
                 .iter()
+                .filter(|word| !matches!(**word, "as" | "export"))
                 .for_each(|word| found.add(word, CandidateKind::Keyword, || ("keyword".to_owned(), String::new())));
             self.methods(None, found);
         }

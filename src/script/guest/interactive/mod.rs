@@ -5,7 +5,6 @@
 
 mod complete;
 mod pieces;
-mod scan;
 
 use std::{
     collections::BTreeMap,
@@ -18,6 +17,7 @@ use crate::{
     base::{
         error::{Code, Error, Location},
         frame::{Completion, Evaluated, FromWorker, Input, Limits, Parsed, RunRequest, Shown, ToWorker},
+        tokens::Scan,
     },
     script::guest::{
         bindings::Host,
@@ -136,7 +136,7 @@ impl Session {
 
     /// False if more text could complete it: its error moves with the end, or the end is within a string or a comment.
     fn is_complete(&self, text: &str, parses: bool) -> bool {
-        let end = scan::Scan::of(text);
+        let end = Scan::of(text);
         let wrong = |text: &str| match self.engine.compile_with_scope(&self.scope, text) {
             Ok(_) => None,
             Err(error) => Some((error.err_type().clone(), error.position())),

@@ -1,8 +1,8 @@
 //! The parts of a text that a script made of several texts can't hold twice, and the end of its last statement.
 
-use crate::{
-    base::frame::{Definition, Parsed},
-    script::guest::interactive::scan::{Kind, Scan},
+use crate::base::{
+    frame::{Definition, Parsed},
+    tokens::{Kind, Scan},
 };
 
 /// The functions, the header and the end of a text; the caller fills in the rest of the answer.

@@ -1,72 +1,104 @@
-//! The words and signs of a text that need not be whole: what the parser does not tell of a text that it refuses.
+//! Words, signs and literals of a Rhai text that may be incomplete: for completion, for colours, and to see where a statement ends.
+//!
+//! It parses nothing: the engine's parser does, and tells nothing of a text that it refuses.
+
+/// The words of the language.
+pub const KEYWORDS: &[&str] = &[
+    "as", "break", "catch", "const", "continue", "do", "else", "export", "false", "fn", "for", "if", "import", "in",
+    "let", "loop", "private", "return", "switch", "this", "throw", "true", "try", "until", "while",
+];
 
 /// A word, a sign or a literal, by its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) from: usize,
-    pub(super) to: usize,
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// Its first byte.
+    pub from: usize,
+    /// The byte after its last one.
+    pub to: usize,
 }
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A name or a word of the language.
     Word,
     /// A sign of one character, or `#{`, `${`, `::`.
     Sign,
-    /// A number, a character or a string; of one with code in it each part of the text.
-    Literal,
+    /// A number.
+    Number,
+    /// A character or a string; of one with code in it each part of the text.
+    Text,
     /// A doc comment of a function.
     Doc,
+    /// Another comment.
+    Comment,
 }
 
 /// A text in its parts.
 #[derive(Debug)]
-pub(super) struct Scan<'a> {
+pub struct Scan<'a> {
     text: &'a str,
-    pub(super) tokens: Vec<Token>,
+    /// All but comments that document nothing.
+    pub tokens: Vec<Token>,
+    /// The other comments.
+    pub comments: Vec<Token>,
     /// True if the text ends within a string.
-    pub(super) in_string: bool,
+    pub in_string: bool,
     /// True if the text ends within a comment.
-    pub(super) in_comment: bool,
+    pub in_comment: bool,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
-        let scan = Scan { text, tokens: Vec::new(), in_string: false, in_comment: false };
+    /// Takes a text apart.
+    pub fn of(text: &'a str) -> Self {
+        let scan = Scan { text, tokens: Vec::new(), comments: Vec::new(), in_string: false, in_comment: false };
         let mut scanner = Scanner { scan, at: 0, braces: Vec::new() };
         while scanner.step().is_some() {}
         scanner.scan
     }
 
+    /// Tokens and comments in their order.
+    pub fn with_comments(&self) -> Vec<Token> {
+        let mut all = [self.tokens.as_slice(), &self.comments].concat();
+        all.sort_by_key(|token| token.from);
+        all
+    }
+
+    /// Where the content of the string begins in which the text ends; none if it ends elsewhere, or in a raw string.
+    pub fn open_string(&self) -> Option<usize> {
+        let last = self.tokens.last().filter(|_| self.in_string)?;
+        self.text[last.from..].starts_with(['"', '`']).then_some(last.from + 1)
+    }
+
     /// The text of a token.
-    pub(super) fn word(&self, at: usize) -> &'a str {
+    pub fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| &self.text[token.from..token.to])
     }
 
     /// True if that token is this sign or word.
-    pub(super) fn is(&self, at: usize, text: &str) -> bool {
+    pub fn is(&self, at: usize, text: &str) -> bool {
         self.tokens.get(at).is_some_and(|token| matches!(token.kind, Kind::Sign | Kind::Word)) && self.word(at) == text
     }
 
     /// True if that token is a name.
-    pub(super) fn is_word(&self, at: usize) -> bool {
+    pub fn is_word(&self, at: usize) -> bool {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
     }
 
     /// True if that token opens a bracket.
-    pub(super) fn opens(&self, at: usize) -> bool {
+    pub fn opens(&self, at: usize) -> bool {
         ["(", "[", "{", "#{", "${"].iter().any(|sign| self.is(at, sign))
     }
 
     /// True if that token closes one.
-    pub(super) fn closes(&self, at: usize) -> bool {
+    pub fn closes(&self, at: usize) -> bool {
         [")", "]", "}"].iter().any(|sign| self.is(at, sign))
     }
 
     /// The brackets that are open before a token, outermost first.
-    pub(super) fn open_before(&self, end: usize) -> Vec<usize> {
+    pub fn open_before(&self, end: usize) -> Vec<usize> {
         let mut open = Vec::new();
         for at in 0..end {
             if self.opens(at) {
@@ -79,7 +111,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The token that closes what this one opens.
-    pub(super) fn closing(&self, opener: usize) -> Option<usize> {
+    pub fn closing(&self, opener: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for at in opener..self.tokens.len() {
             if self.opens(at) {
@@ -95,7 +127,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The token that opens what this one closes.
-    pub(super) fn opening(&self, closer: usize) -> Option<usize> {
+    pub fn opening(&self, closer: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for at in (0..=closer).rev() {
             if self.closes(at) {
@@ -127,7 +159,14 @@ impl Scanner<'_> {
     fn take(&mut self, kind: Kind, length: usize) {
         let from = self.at;
         self.at += length;
-        self.scan.tokens.push(Token { kind, from, to: self.at });
+        let list = if kind == Kind::Comment { &mut self.scan.comments } else { &mut self.scan.tokens };
+        list.push(Token { kind, from, to: self.at });
+    }
+
+    /// Takes the rest as a comment.
+    fn take_rest(&mut self) {
+        self.scan.in_comment = true;
+        self.take(Kind::Comment, self.rest().len());
     }
 
     fn step(&mut self) -> Option<()> {
@@ -165,7 +204,7 @@ impl Scanner<'_> {
             }
             _ if first.is_ascii_digit() => {
                 let length = number(rest);
-                self.take(Kind::Literal, length);
+                self.take(Kind::Number, length);
             }
             _ if is_word(first) => {
                 let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
@@ -180,12 +219,8 @@ impl Scanner<'_> {
         let rest = self.rest();
         let is_doc = rest.starts_with("///") && !rest.starts_with("////");
         match rest.find('\n') {
-            Some(length) if is_doc => self.take(Kind::Doc, length),
-            Some(length) => self.at += length,
-            None => {
-                self.scan.in_comment = true;
-                self.at = self.scan.text.len();
-            }
+            Some(length) => self.take(if is_doc { Kind::Doc } else { Kind::Comment }, length),
+            None => self.take_rest(),
         }
     }
 
@@ -202,14 +237,13 @@ impl Scanner<'_> {
                 depth -= 1;
                 length += 2;
                 if depth == 0 {
-                    return if is_doc { self.take(Kind::Doc, length) } else { self.at += length };
+                    return self.take(if is_doc { Kind::Doc } else { Kind::Comment }, length);
                 }
             } else {
                 length += rest[length..].chars().next().map_or(1, char::len_utf8);
             }
         }
-        self.scan.in_comment = true;
-        self.at = self.scan.text.len();
+        self.take_rest();
     }
 
     /// A string up to what ends it, with or without escapes.
@@ -218,7 +252,7 @@ impl Scanner<'_> {
         let mut length = start;
         while length < rest.len() {
             if rest[length..].starts_with(end) {
-                return self.take(Kind::Literal, length + end.len());
+                return self.take(Kind::Text, length + end.len());
             }
             let next = rest[length..].chars().next().unwrap_or_default();
             length += next.len_utf8();
@@ -228,7 +262,7 @@ impl Scanner<'_> {
         }
         let length = rest.len();
         self.scan.in_string = end != "'";
-        self.take(Kind::Literal, length);
+        self.take(Kind::Text, length);
     }
 
     /// A string between backticks from where its text goes on, up to its end or to code in it.
@@ -239,15 +273,15 @@ impl Scanner<'_> {
         self.at -= before;
         match (code, end) {
             (Some(code), _) => {
-                self.take(Kind::Literal, before + code);
+                self.take(Kind::Text, before + code);
                 self.braces.push(true);
                 self.take(Kind::Sign, 2);
             }
-            (None, Some(end)) => self.take(Kind::Literal, before + end + 1),
+            (None, Some(end)) => self.take(Kind::Text, before + end + 1),
             (None, None) => {
                 let length = self.scan.text.len() - self.at;
                 self.scan.in_string = true;
-                self.take(Kind::Literal, length);
+                self.take(Kind::Text, length);
             }
         }
     }
@@ -299,6 +333,27 @@ mod tests {
             ("\"a\" + ", (false, false)),
         ] {
             assert_eq!(ends(text), expected, "{text}");
+        }
+    }
+    #[test]
+    fn comments_stand_apart() {
+        let told = |text: &str| -> Vec<(Kind, String)> {
+            let all = Scan::of(text).with_comments();
+            all.iter().map(|token| (token.kind, text[token.from..token.to].to_owned())).collect()
+        };
+        let one = |kind: Kind, text: &str| (kind, text.to_owned());
+        let expected = [one(Kind::Word, "let"), one(Kind::Number, "1_0x"), one(Kind::Comment, "// \"no\"")];
+        assert_eq!(told("let 1_0x // \"no\""), expected);
+        assert_eq!(told("/* a /* b */ c */ x"), [one(Kind::Comment, "/* a /* b */ c */"), one(Kind::Word, "x")]);
+        assert_eq!(told(r#""a\"b" `d\`"#), [one(Kind::Text, r#""a\"b""#), one(Kind::Text, r"`d\`")]);
+    }
+
+    #[test]
+    fn a_string_that_goes_on_has_a_beginning() {
+        assert_eq!(Scan::of("nrv.files.read(\"site/").open_string(), Some(16));
+        assert_eq!(Scan::of("nrv.files.read(`é/").open_string(), Some(16));
+        for text in ["", "x", "\"done\"", "\"a\" + b", "// \"", "/* \"", "'\"", "#\"a"] {
+            assert_eq!(Scan::of(text).open_string(), None, "{text}");
         }
     }
 }
