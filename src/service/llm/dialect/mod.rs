@@ -124,20 +124,4 @@ fn put(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
 }
 
 #[cfg(test)]
-mod fixture;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_dialect_has_its_own_name_and_says_what_speaks_it() {
-        assert!(PROVIDERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
-        for dialect in PROVIDERS {
-            assert!(dialect.doc().ends_with('.') && dialect.path().starts_with('/'));
-            assert_eq!(named(dialect.name()).unwrap().name(), dialect.name());
-        }
-        let error = named("openai_chats").err().unwrap();
-        assert_eq!((error.code(), error.hint_text()), (Code::NotFound, Some("did you mean `openai_chat`?")));
-    }
-}
+mod tests;
