@@ -1,6 +1,6 @@
 //! Text of unknown origin, made safe to display.
 
-use std::{any::Any, sync::LazyLock};
+use std::{any::Any, fmt, sync::LazyLock};
 
 use regex::Regex;
 
@@ -94,6 +94,12 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
+/// A number with its noun: `1 file`, `2 files`. The plural of the noun ends in `s`.
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    let s = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {noun}{s}")
+}
+
 /// The message of a panic.
 pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -107,6 +113,12 @@ mod tests {
     #[test]
     fn what_goes_on_is_marked() {
         assert_eq!((shortened("äbc", 3), shortened("äbc", 2)), ("äbc".to_owned(), "äb…".to_owned()));
+    }
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        assert_eq!([0_u64, 1, 2].map(|n| counted(n, "file")), ["0 files", "1 file", "2 files"]);
+        assert_eq!(counted(1_usize, "more line"), "1 more line");
     }
 
     #[test]

@@ -80,5 +80,5 @@ pub(super) fn show(line: &[u8]) -> String {
 
 /// `1 line`, `2 lines`.
 pub(super) fn lines(count: usize) -> String {
-    format!("{count} line{}", if count == 1 { "" } else { "s" })
+    crate::base::text::counted(count, "line")
 }

@@ -18,6 +18,7 @@ use crate::{
         hash::Sha256,
         json::Keyed,
         path::RepoPath,
+        text::counted,
     },
     system::policy::Commitment,
 };
@@ -251,7 +252,7 @@ fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -
         Ok([file]) => file,
         Err(files) => {
             return wrong(
-                format!("the diff of `{path}` is about {} files", files.len()),
+                format!("the diff of `{path}` is about {}", counted(files.len(), "file")),
                 "give one diff for each file",
             );
         }

@@ -8,6 +8,7 @@ use crate::{
         change::LINK,
         error::{Code, Error},
         path::RepoPath,
+        text::counted,
     },
     system::workspace::{Globs, Kind, Listing, parallel_map},
 };
@@ -176,7 +177,7 @@ fn times(n: u64) -> String {
 }
 
 fn files(n: usize) -> String {
-    if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
+    counted(n, "file")
 }
 
 fn is_are(n: usize) -> String {

@@ -5,6 +5,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::{RepoPath, protected},
+        text::counted,
     },
     system::workspace::{Kind, Seen, Visit},
 };
@@ -61,7 +62,8 @@ impl Stock {
         let now = Stock::take(ctx, scope)?.files;
         let changed = differing(&self.files, &now);
         let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        let more =
+            if changed.len() > 1 { format!(" and {}", counted(changed.len() - 1, "more file")) } else { String::new() };
         let files: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
         Err(Error::new(Code::StalePreimage, format!("`{first}`{more} changed while the command ran"))
             .detail("files", files)

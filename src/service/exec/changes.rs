@@ -12,6 +12,7 @@ use crate::{
         change::{Change, ChangeSet, Content, LINK},
         error::{Code, Error},
         path::{RepoPath, protected},
+        text::counted,
     },
     system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map},
 };
@@ -154,8 +155,7 @@ fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
     let named: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
     let more = match paths.len() - named.len() {
         0 => String::new(),
-        1 => " and one more file".to_owned(),
-        more => format!(" and {more} more files"),
+        more => format!(" and {}", counted(more, "more file")),
     };
     let shown = named.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     let message = format!("the command changed {shown}{more}, which its `writes` do not name");

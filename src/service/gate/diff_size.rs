@@ -4,7 +4,10 @@
 
 use super::{Decision, Finding, Gate, Rules, Subject};
 use crate::{
-    base::{error::Code, text::escape},
+    base::{
+        error::Code,
+        text::{counted, escape},
+    },
     system::policy::Policy,
 };
 
@@ -40,12 +43,12 @@ fn judge(files: &[(&str, u64)], so_far: u64, policy: &Policy) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in files {
         let (path, lines) = (escape(path), *lines);
-        let what = format!("`{path}` changes {lines} lines");
+        let what = format!("`{path}` changes {}", counted(lines, "line"));
         findings.extend(exceeds(lines, Limit::block("block_lines", limits.block_lines), &what, policy));
         findings.extend(exceeds(lines, Limit::warn("warn_lines", limits.warn_lines), &what, policy));
     }
     let run = files.iter().fold(so_far, |sum, (_, lines)| sum.saturating_add(*lines));
-    let what = format!("the run would have changed {run} lines");
+    let what = format!("the run would have changed {}", counted(run, "line"));
     findings.extend(exceeds(run, Limit::block("run_block_lines", limits.run_block_lines), &what, policy));
     // Reported once, for the change that exceeds the limit, and not for those after it.
     if so_far <= limits.run_warn_lines {

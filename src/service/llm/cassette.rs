@@ -26,6 +26,7 @@ use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        text::counted,
     },
     system::net::Cancel,
 };
@@ -265,12 +266,12 @@ impl Cassettes {
         let told: Vec<String> =
             differences.iter().take(IN_MESSAGE).map(|difference| format!("`{}`", difference.pointer)).collect();
         let what = match differences.len() {
-            0 => format!("the request is in the record less than {} times", key.occurrence),
+            0 => format!("the request is in the record fewer than {}", counted(key.occurrence, "time")),
             1..=IN_MESSAGE => format!("the request is not in the record; `{near}` differs at {}", told.join(", ")),
             more => format!(
-                "the request is not in the record; `{near}` is nearest and differs at {} and {} more places",
+                "the request is not in the record; `{near}` is nearest and differs at {} and {}",
                 told.join(", "),
-                more - IN_MESSAGE
+                counted(more - IN_MESSAGE, "more place")
             ),
         };
         let some: Vec<_> = differences.into_iter().take(IN_DETAILS).collect();
@@ -417,7 +418,7 @@ mod tests {
         assert_eq!(ask(&replay, "é").unwrap().0, ["é", " ", "1"]);
         assert_eq!(ask(&replay, "é").unwrap().1.text, "é 2");
         let error = ask(&replay, "é").unwrap_err();
-        assert!(error.message().contains("less than 3 times"), "{error}");
+        assert!(error.message().contains("fewer than 3 times"), "{error}");
         assert!(replay.recorded().unwrap().is_empty());
     }
 

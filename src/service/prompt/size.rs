@@ -1,6 +1,9 @@
 //! Estimates a text's share of a model's context without the tokenizer.
 
-use crate::base::error::{Code, Error};
+use crate::base::{
+    error::{Code, Error},
+    text::counted,
+};
 
 /// The kind of a byte.
 #[derive(Clone, Copy)]
@@ -92,7 +95,8 @@ pub fn check_fit(estimate: u64, reply: u64, context: u64) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!(
-        "the prompt takes about {estimate} tokens and its reply up to {reply}, which is more than the {context} of the model"
+        "the prompt takes about {} and its reply up to {reply}, which is more than the {context} of the model",
+        counted(estimate, "token")
     );
     Err(Error::new(Code::InvalidInput, message)
         .detail("field", "context")

@@ -17,6 +17,7 @@ use crate::{
         change::{Change, ChangeSet, Content},
         error::{Code, Error},
         path::RepoPath,
+        text::counted,
     },
     service::adapter::{
         Context,
@@ -143,7 +144,7 @@ fn check_number(files: usize, most: u64) -> Result<(), Error> {
     }
     Err(Error::new(
         Code::InvalidInput,
-        format!("the glob matches {files} files to look at, more than `constraints.max_files` allows ({most})"),
+        format!("the glob matches {}, more than `constraints.max_files` allows ({most})", counted(files, "file")),
     )
     .detail("files", files)
     .detail("max_files", most)

@@ -34,7 +34,10 @@ use self::{
 };
 use super::params::{Include, Params};
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        text::counted,
+    },
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
@@ -182,7 +185,7 @@ impl Measure {
             fail(NOTHING_ELSE_CHANGED, "something outside its links is different");
         }
         if old.links.len() != new.links.len() {
-            let reason = format!("it had {} links and has {}", old.links.len(), new.links.len());
+            let reason = format!("it had {} and has {}", counted(old.links.len(), "link"), new.links.len());
             fail(COUNTS_MATCH, &reason);
             // Without pairs, moved links can't be told from those that stayed.
             tally.left = new.links.iter().filter(|link| self.aim.wants(link)).count() as u64;
