@@ -36,14 +36,14 @@ pub(super) const COMMANDS: &[Described] = &[
     Described {
         name: "budget",
         takes: Takes::Nothing,
-        doc: "Show what is used of the budgets, and what is left.",
+        doc: "Show the used and remaining budgets.",
         make: |_, _| Command::Budget,
     },
     Described { name: "diff", takes: Takes::Nothing, doc: "Show the proposed changes.", make: |_, _| Command::Diff },
     Described {
         name: "help",
         takes: Takes::Name,
-        doc: "List the commands, or tell what a call does: `:help nrv.files.read`.",
+        doc: "List the commands, or show the help on a call: `:help nrv.files.read`.",
         make: |name, _| Command::Help(Some(name).filter(|name| !name.is_empty())),
     },
     Described {
@@ -61,13 +61,13 @@ pub(super) const COMMANDS: &[Described] = &[
     Described {
         name: "reset",
         takes: Takes::Nothing,
-        doc: "Begin again: no variables, no proposed changes.",
+        doc: "Start anew: no variables, no proposed changes.",
         make: |_, _| Command::Reset,
     },
     Described {
         name: "rollback",
         takes: Takes::Nothing,
-        doc: "Undo what was applied last.",
+        doc: "Undo the changes that were applied last.",
         make: |_, _| Command::Rollback,
     },
     Described {

@@ -8,8 +8,8 @@ use crate::{
 
 /// The text below the commands.
 const BELOW: &str = "\
-Anything else is evaluated. Tab completes names, fields and paths. Ctrl-C stops what runs, or drops the input; Ctrl-D ends.
-`:help nrv.files.read` tells what a call does. The beginning of a command is enough.
+Anything else is evaluated. Tab completes names, fields and paths. Ctrl-C stops the running input, or drops the typed one; Ctrl-D ends.
+`:help nrv.files.read` shows the help on a call. The beginning of a command is enough.
 ";
 
 /// The list of commands, or the help on a command or an entry of the reference.
