@@ -1,5 +1,6 @@
-//! The cost of a streamed reply: 100,000 tokens from a local server, read by a bare socket, by `curl`, through the `llm` room and
-//! through a script's function; and the time to the first token.
+//! The cost of a streamed reply, and the time to the first token.
+//!
+//! A local server sends 100,000 tokens to a bare socket, to `curl`, through the `llm` room and through a script's function.
 //!
 //! `cargo bench --bench llm`. Rounds alternate, so that other work of the machine affects all alike.
 #![expect(clippy::disallowed_methods, reason = "a bench measures time, listens and starts programs")]

@@ -59,7 +59,7 @@ fn draw(
         None => group,
     };
     let text = renderer.render(&[group]).to_string();
-    // Lines are padded to their gutter, which nobody wants in a log; a gutter without a source marks nothing.
+    // Lines are padded to their gutter, which is noise in a log; a gutter without a source marks nothing.
     let is_idle = |line: &&str| place.is_none() && strip_str(line).to_string().trim() == "|";
     text.lines().map(str::trim_end).filter(|line| !is_idle(line)).collect::<Vec<_>>().join("\n")
 }

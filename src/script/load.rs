@@ -50,7 +50,7 @@ pub struct Loaded {
     pub doc: Option<String>,
     /// Its header; the default one, which permits nothing but reading, if it has none.
     pub header: Header,
-    /// Every call in it and in what it imports that needs a permission of the header.
+    /// Every call in it and in its imports that needs a permission of the header.
     pub uses: Vec<Use>,
     /// The places of the header's keys, by their path such as `permissions.write`.
     pub places: BTreeMap<String, Location>,

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(pin().changes(&now), expected);
     }
 
-    /// A record may hold the modules of another version, or text that somebody wrote into it.
+    /// A record may hold the modules of another version, or forged text.
     #[test]
     fn a_module_that_is_not_shipped_now_is_none_that_was_approved() {
         let main = RepoPath::parse("a.rhai").unwrap();

@@ -21,7 +21,7 @@ use crate::{
 /// The folders for private copies in order of preference, after memory and `TMPDIR`.
 const PLACES: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Memory: what is synced there costs nothing, and nothing of a case is to outlive a crash.
+/// Memory: syncing there costs nothing, and no file of a case has to survive a crash.
 const MEMORY: &str = "/dev/shm";
 
 /// Inputs of more bytes are not copied into memory.

@@ -1,7 +1,7 @@
-//! Cases of scripts: folders that say what a script gets and what has to come of it.
+//! Cases of scripts: folders with a script's input and the expected result.
 //!
-//! A case runs in private copies of its input, outside of the workspace. Nothing of the workspace is written here: what an update
-//! would change is data, and whoever asked for it writes it.
+//! A case runs in private copies of its input, outside of the workspace. Nothing of the workspace is written here: the changes of
+//! an update are data, and the caller writes them.
 
 mod check;
 mod copy;

@@ -176,7 +176,7 @@ impl Trial<'_> {
     /// A private copy as the workspace of runs.
     fn place(&self, copy: Workspace, threads: usize) -> Result<Context, Error> {
         let progress: Progress = Options::default().progress;
-        // A case's policy is the workspace's, or a file of the workspace: whoever trusts it there trusts it in the copy.
+        // A case's policy is the workspace's, or a file of the workspace: trust in it there holds in the copy.
         let trust = self.context.options.trust.of_copy(self.context.workspace.root());
         let options = Options { threads, progress, trust, ..self.context.options.clone() };
         Context::with_policy(copy, self.case.policy.clone(), options)
@@ -280,7 +280,7 @@ impl Trial<'_> {
         }
         checks.iter_mut().filter(|check| is_mended(check)).for_each(|check| *check = Check::holds(check.name));
         if let (Some(_), Some(error)) = (new, &first.ended.error) {
-            // That is mostly a mistake, and rarely what the case is for.
+            // That is mostly a mistake, and rarely the purpose of the case.
             let detail = format!("it has to fail with `{}` from now on: {}", error.code().as_str(), error.message());
             checks
                 .iter_mut()

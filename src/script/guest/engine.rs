@@ -1,6 +1,6 @@
 //! The engine: its language and its limits.
 //!
-//! No function of the engine reaches a file, a clock or another module: `eval` is off, time functions are replaced, and the
+//! No function of the engine reaches a file, a clock or another module. `eval` is off, time functions are replaced, and the
 //! resolver knows only the sources that came with the request.
 
 use std::{
@@ -84,7 +84,7 @@ pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engi
 
 /// Makes `nrv` and `args` visible wherever a script runs; the parser knows them from [`names`].
 ///
-/// Values in the scope would not reach functions, and a closure in a function does not find values in a global module: the
+/// Values in the scope would not reach functions, and a closure in a function does not find values in a global module. The
 /// engine looks for captured variables in the function's scope only, unless this hook knows them.
 #[expect(
     deprecated,

@@ -46,8 +46,8 @@ impl Reference {
 
     /// Finds the entry of a name.
     ///
-    /// A name is a call (`nrv.files.read`, `files.read`, or `read` if that is the only one), a namespace (`nrv.files`), a shipped module
-    /// (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`). Some
+    /// A name is a call (`nrv.files.read`, `files.read`, or `read` if that is the only one) or a namespace (`nrv.files`). It is a shipped
+    /// module (`std/report`), a function of one (`std/report::summary`) or a topic of the language (`strings`). Some
     /// have other names too (`args`). `not_found` names the nearest.
     pub fn find(&self, name: &str) -> Result<Entry<'_>, Error> {
         let wanted = plain(name);

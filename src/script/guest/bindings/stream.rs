@@ -1,7 +1,7 @@
 //! Streams of events: one event at a time for the script, many at a time from the host.
 //!
-//! No event is kept. A stream is closed once: when its end was seen, when a loop over it ends, when no value of the script
-//! holds it any more, or when the script itself ends.
+//! No event is kept. A stream is closed once: at its end, at the end of a loop over it, when the script drops its last value of
+//! it, or when the script itself ends.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -60,7 +60,7 @@ impl Host {
         }
     }
 
-    /// Closes what a script has left open.
+    /// Closes the streams that a script has left open.
     pub(in crate::script::guest) fn close_all(&self) {
         let open: Vec<u64> = self.streams().keys().copied().collect();
         open.into_iter().for_each(|number| self.close(number));

@@ -21,7 +21,7 @@ type Asked = Arc<Mutex<Vec<(Option<Location>, call::Call)>>>;
 /// A script's result and its calls.
 type Ran = (Result<Value, Error>, Vec<(Option<Location>, call::Call)>);
 
-/// A host that answers from one rule and remembers what it was asked.
+/// A host that answers from one rule and remembers calls.
 struct Fake {
     asked: Asked,
     answer: fn(&call::Call) -> Result<Value, Error>,

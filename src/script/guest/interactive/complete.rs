@@ -70,7 +70,7 @@ pub(super) fn complete(session: &Session, text: &str, cursor: usize) -> Completi
     Completion { start, candidates: found.candidates.into_values().collect(), form, in_string: false }
 }
 
-/// Candidates that begin with what is there.
+/// Candidates that begin with the typed text.
 struct Found<'a> {
     prefix: &'a str,
     candidates: BTreeMap<(String, CandidateKind), Candidate>,

@@ -1,7 +1,7 @@
 //! Checks of the syntax tree for errors that the engine would find late or never: nothing runs.
 //!
 //! [`calls`] checks a source's calls of the host, wherever it is parsed. [`whole`] adds the checks that need the whole source, such as
-//! those of undefined functions, and runs only when a source is inspected: a line of a session is no whole source.
+//! those of undefined functions. It runs only when a source is inspected: a line of a session is no whole source.
 
 mod chain;
 mod flow;

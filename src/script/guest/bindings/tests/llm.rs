@@ -19,7 +19,7 @@ use crate::{
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Gives every stream the same batches, then nothing; remembers what it was asked.
+/// Gives every stream the same batches, then nothing; remembers calls.
 struct Server {
     log: Log,
     batches: fn(usize) -> Result<Vec<Value>, Error>,
