@@ -9,6 +9,7 @@ use crate::{
         error::{Code, Error, Location, nearest},
         frame::{Inspection, Use},
         path::RepoPath,
+        text::counted,
     },
     host::Context,
     script::{Loaded, Rejected, list::meant, load_script},
@@ -153,7 +154,7 @@ pub(super) fn uses(
     inspections: &BTreeMap<String, Inspection>,
     imports: &BTreeMap<String, BTreeMap<String, String>>,
 ) -> Vec<Use> {
-    // Functions by the name of their source; nothing stands for what runs when a module is imported.
+    // Functions by the name of their source; none stands for the code that runs when a module is imported.
     let mut reached: BTreeSet<(&str, Option<&str>)> = inspections.keys().map(|name| (name.as_str(), None)).collect();
     let own = inspections.get(main).into_iter().flat_map(|one| &one.functions);
     reached.extend(own.map(|function| (main, Some(function.name.as_str()))));
@@ -208,10 +209,9 @@ pub(super) fn module_calls(
                     (None, false) => format!("`{}` has {}", call.import, distinct(&names)),
                 })
             } else if same.iter().all(|function| function.params.len() != call.given) {
-                let plural = if call.given == 1 { "" } else { "s" };
                 let forms: Vec<String> =
                     same.iter().map(|function| format!("`{written}({})`", function.params.join(", "))).collect();
-                wrong("arity", format!("`{written}` does not take {} argument{plural}", call.given))
+                wrong("arity", format!("`{written}` does not take {}", counted(call.given, "argument")))
                     .hint(format!("its form is {}", forms.join(" or ")))
             } else {
                 continue;

@@ -296,7 +296,7 @@ fn a_run_that_is_going_on_or_has_something_to_recover_is_not_removed() {
     site.nrv(&["recover"]).exits(0);
     assert!(site.tree() == before);
     assert!(site.runs()[0]["lock"].is_null());
-    site.nrv(&["runs", "gc"]).exits(0).says("1 runs removed");
+    site.nrv(&["runs", "gc"]).exits(0).says("1 run removed");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn evaluators_say_what_a_run_came_to_and_their_words_are_recorded() {
     let changes = json!({"committed": 2, "modifications": 2, "small": 2, "added": 5, "removed": 2, "reworked": 2});
     assert_eq!(end["changes"], changes);
     let shown = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
-    for line in ["2 changes, 1 files, +5 −2 lines, 2 reworked", "diff-quality FAILED: 0.4 of at most 0.3"] {
+    for line in ["2 changes, 1 file, +5 −2 lines, 2 reworked", "diff-quality FAILED: 0.4 of at most 0.3"] {
         assert!(shown.contains(line), "{line:?} is not in: {shown}");
     }
 }

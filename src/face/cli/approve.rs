@@ -15,7 +15,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
-        text::escape,
+        text::{counted, escape},
     },
     host::{self, Answer, Question, Sink},
     script::{
@@ -275,8 +275,8 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     }
     let n_good = rows.iter().filter(|row| row["ok"] == true).count();
     let Some(last) = refusals.pop() else {
-        let scripts = if n_good == 1 { "1 script is".to_owned() } else { format!("{n_good} scripts are") };
-        out.say(&format!("{scripts} as approved."));
+        let verb = if n_good == 1 { "is" } else { "are" };
+        out.say(&format!("{} {verb} as approved.", counted(n_good, "script")));
         return Ok(0);
     };
     refusals.iter().for_each(|error| out.explain(error));

@@ -12,7 +12,7 @@ use super::{Here, output::Output, run::parse_json, target::Target};
 use crate::{
     base::{
         error::{Code, Error},
-        text::escape,
+        text::{counted, escape},
     },
     face::report,
     host::signed_by_approver,
@@ -139,10 +139,7 @@ fn verify(here: &Here, (file, signer): (&Path, &String), out: &mut Output) -> Re
                 if out.is_json() {
                     out.document(&json!({"signed_by": by, "statement": statement}));
                 } else {
-                    let files = match statement["subject"].as_array().map_or(0, Vec::len) {
-                        1 => "1 file".to_owned(),
-                        n => format!("{n} files"),
-                    };
+                    let files = counted(statement["subject"].as_array().map_or(0, Vec::len), "file");
                     let run = escape(statement["predicate"]["byproducts"]["run"].as_str().unwrap_or_default());
                     out.say(&format!("{} signed it: {files} of run {run}.", escape(&by)));
                 }

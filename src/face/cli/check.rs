@@ -12,7 +12,7 @@ use super::{
     sarif::{self, Hit},
 };
 use crate::{
-    base::error::Error,
+    base::{error::Error, text::counted},
     script::{self, Checked},
 };
 
@@ -64,7 +64,7 @@ fn tell(all: &[Checked], out: &mut Output) {
         out.say(&summary(&read));
     }
     if !unread.is_empty() {
-        out.say(&format!("{} can't be read.", many(unread.len(), "script")));
+        out.say(&format!("{} can't be read.", counted(unread.len(), "script")));
     }
 }
 
@@ -72,19 +72,15 @@ fn tell(all: &[Checked], out: &mut Output) {
 fn summary(all: &[&Checked]) -> String {
     let count = |list: fn(&Checked) -> usize| all.iter().map(|one| list(one)).sum::<usize>();
     let (errors, warnings) = (count(|one| one.errors.len()), count(|one| one.warnings.len()));
-    let scripts = many(all.len(), "script");
+    let scripts = counted(all.len(), "script");
     match (errors, warnings) {
         (0, 0) => format!("{scripts} checked: nothing is wrong."),
-        (errors, 0) => format!("{scripts} checked: {}.", many(errors, "error")),
-        (0, warnings) => format!("{scripts} checked: {}.", many(warnings, "warning")),
+        (errors, 0) => format!("{scripts} checked: {}.", counted(errors, "error")),
+        (0, warnings) => format!("{scripts} checked: {}.", counted(warnings, "warning")),
         (errors, warnings) => {
-            format!("{scripts} checked: {}, {}.", many(errors, "error"), many(warnings, "warning"))
+            format!("{scripts} checked: {}, {}.", counted(errors, "error"), counted(warnings, "warning"))
         }
     }
-}
-
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn document(all: &[Checked]) -> Value {

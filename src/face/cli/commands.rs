@@ -1,6 +1,7 @@
 //! The check of `nrv doctor` on command rules: their number, and those that allow more than they seem to.
 
 use crate::{
+    base::text::counted,
     service::gate::destructive::runs_what_follows,
     system::policy::{AllowedCommand, Policy},
 };
@@ -28,8 +29,7 @@ pub(super) fn told(policy: &Policy) -> Result<String, String> {
     let wide: Vec<String> = open.chain(wide).collect();
     match (wide.as_slice(), exec.allow.len()) {
         ([], 0) => Ok("no rule of `exec.allow`: runs start none".to_owned()),
-        ([], 1) => Ok("1 rule of `exec.allow`".to_owned()),
-        ([], n) => Ok(format!("{n} rules of `exec.allow`")),
+        ([], n) => Ok(format!("{} of `exec.allow`", counted(n, "rule"))),
         (wide, _) => Err(wide.join("; ")),
     }
 }

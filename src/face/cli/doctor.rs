@@ -13,7 +13,11 @@ use super::{
     with_trust,
 };
 use crate::{
-    base::{error::Error, frame::Limits, text::escape},
+    base::{
+        error::Error,
+        frame::Limits,
+        text::{counted, escape},
+    },
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     script,
     service::exec,
@@ -204,7 +208,8 @@ fn git(root: &Path, options: &Options) -> Check {
         Ok(Some(outlook)) => outlook,
     };
     let commit = outlook.head.as_ref().map_or("no commit yet", |head| head.get(..10).unwrap_or(head));
-    let found = format!("{commit}, {} files are tracked", outlook.tracked);
+    let verb = if outlook.tracked == 1 { "is" } else { "are" };
+    let found = format!("{commit}, {} {verb} tracked", counted(outlook.tracked, "file"));
     let mut limits = Vec::new();
     let quoted = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     // Git LFS is known by its pointers.
@@ -292,13 +297,16 @@ fn view(context: &Context) -> Check {
                 warn("view", found, advice)
             }
             None if trial.confinement.staged => {
-                ok("view", format!("a command changed {} files of this tree in a view of it", trial.tried))
+                ok("view", format!("a command changed {} of this tree in a view of it", counted(trial.tried, "file")))
             }
             None => {
                 let missing = trial.confinement.missing.join("; ");
                 warn(
                     "view",
-                    format!("a command changed {} files of this tree in a copy of it: {missing}", trial.tried),
+                    format!(
+                        "a command changed {} of this tree in a copy of it: {missing}",
+                        counted(trial.tried, "file")
+                    ),
                     advice,
                 )
             }

@@ -4,7 +4,10 @@ use clap::{Args, Subcommand};
 
 use super::{Here, output::Output, table, trust};
 use crate::{
-    base::{error::Error, text::escape},
+    base::{
+        error::Error,
+        text::{counted, escape},
+    },
     host::{self, Probed, Reached},
 };
 
@@ -79,8 +82,7 @@ fn answered(reached: &Reached) -> String {
     let names: Vec<String> = reached.models.models().keys().map(|name| escape(name)).collect();
     let models = match names.as_slice() {
         [] => "no models".to_owned(),
-        [one] => format!("1 model: {one}"),
-        more => format!("{} models: {}", more.len(), more.join(", ")),
+        names => format!("{}: {}", counted(names.len(), "model"), names.join(", ")),
     };
     format!("`{}` answered in {} ms, with {models}\n", escape(&reached.provider), reached.duration_ms)
 }

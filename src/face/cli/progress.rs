@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{Mode, json_line};
 use crate::{
+    base::text::counted,
     host::{Event, Work},
     system::{clock::Stopwatch, threads},
 };
@@ -131,8 +132,8 @@ impl Job {
     fn draw(&self) -> ProgressBar {
         let what = match self.phase {
             Work::Discover => "looking at files".to_owned(),
-            Work::Apply => format!("writing {} files", self.total),
-            Work::Verify => format!("verifying {} files", self.total),
+            Work::Apply => format!("writing {}", counted(self.total, "file")),
+            Work::Verify => format!("verifying {}", counted(self.total, "file")),
         };
         // It gets its style before it is shown.
         let bar = ProgressBar::hidden();

@@ -4,7 +4,7 @@ use super::{Here, Place, arguments::RollbackArguments, output::Output, run::summ
 use crate::{
     base::{
         error::{Code, Error},
-        text::escape,
+        text::{counted, escape},
     },
     host::{self, Flags, Overview, RolledBack},
     system::workspace::Workspace,
@@ -38,9 +38,8 @@ pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Outp
             Some(by) => format!("Run {run} was rolled back already, by run {by}."),
             None => format!("Run {run} left nothing to bring back."),
         },
-        (1, true) => format!("1 file of run {run} would be brought back."),
+        (n, true) => format!("{} of run {run} would be brought back.", counted(n, "file")),
         (1, false) => format!("1 file of run {run} is as it was before it."),
-        (n, true) => format!("{n} files of run {run} would be brought back."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
 }

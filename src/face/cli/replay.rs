@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use super::{Here, arguments::ReplayArguments, output::Output, redact, run, table};
 use crate::{
-    base::{error::Error, text::escape},
+    base::{
+        error::Error,
+        text::{counted, escape},
+    },
     host::{Difference, Reach, Replayed, RuleAt},
     record::Seal,
     script::{self, Variation},
@@ -76,11 +79,10 @@ fn line_of_rule(rule: &RuleAt) -> String {
 
 fn sentences(replayed: &Replayed) -> Vec<String> {
     let run = &replayed.run;
-    let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let positions = count(replayed.positions, "position");
+    let positions = counted(replayed.positions, "position");
     let mut sentences = Vec::new();
     if replayed.not_judged > 0 {
-        let decisions = count(replayed.not_judged, "decision");
+        let decisions = counted(replayed.not_judged, "decision");
         sentences
             .push(format!("Not judged again: {decisions}, for which the record lacks the contents or the policy."));
     }

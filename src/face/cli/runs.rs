@@ -12,7 +12,7 @@ use super::{Here, output::Output, table};
 use crate::{
     base::{
         error::{Code, Error},
-        text::escape,
+        text::{counted, escape},
     },
     host,
     record::{self, Seal},
@@ -184,11 +184,12 @@ pub(super) fn export(
             "files": exported.files, "left_out": exported.left_out,
         }));
     }
-    out.say(&format!("Run {} is in {}: {} files of its record.", exported.run, named.display(), exported.files));
+    let files = counted(exported.files, "file");
+    out.say(&format!("Run {} is in {}: {files} of its record.", exported.run, named.display()));
     if exported.left_out > 0 {
         out.say(&format!(
-            "Left out: {} files that hold contents of the workspace; `--with-contents` takes them along.",
-            exported.left_out
+            "Left out: {} with contents of the workspace; `--with-contents` includes them.",
+            counted(exported.left_out, "file")
         ));
     }
     Ok(0)
@@ -227,6 +228,7 @@ pub(super) fn gc(here: &Here, dry_run: bool, out: &mut Output) -> Result<u8, Err
     }
     let (n, freed) = (collected.removed.len(), mib(collected.freed));
     let done = if dry_run { "would be removed" } else { "removed" };
-    out.say(&format!("{n} runs {done}, {freed}; {} runs stay, {}.", collected.kept, mib(collected.kept_bytes)));
+    let (gone, kept) = (counted(n, "run"), counted(collected.kept, "run"));
+    out.say(&format!("{gone} {done}, {freed}; {kept} kept, {}.", mib(collected.kept_bytes)));
     Ok(0)
 }

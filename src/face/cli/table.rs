@@ -8,7 +8,10 @@ use serde_json::Value;
 
 use super::files;
 use crate::{
-    base::{error::Error, text::escape},
+    base::{
+        error::Error,
+        text::{counted, escape},
+    },
     host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
     record::{self, Record},
     script::{Listed, approval::Standing},
@@ -55,8 +58,9 @@ pub(super) fn model(
     if let Some(error) = error {
         return format!("{who} gave no reply: {}.", escape(error));
     }
-    let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
-    let tokens = format!("{} tokens in, {} out", count(usage.input_tokens), count(usage.output_tokens));
+    let input = usage.input_tokens.map_or_else(|| "? tokens".to_owned(), |tokens| counted(tokens, "token"));
+    let output = usage.output_tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+    let tokens = format!("{input} in, {output} out");
     match (recorded, label) {
         (true, Some(label)) => format!("{who}: a recorded reply, `{}` ({tokens}).", escape(label)),
         (true, None) => format!("{who}: a recorded reply ({tokens})."),
@@ -68,7 +72,7 @@ pub(super) fn model(
 pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
     let counts = proposal["proposed_changes"].as_object().into_iter().flatten();
-    let counts: Vec<String> = counts.map(|(name, count)| format!("{count} {}", words(name))).collect();
+    let counts: Vec<String> = counts.map(|(name, count)| agreeing(count, &words(name))).collect();
     let _ = writeln!(text, " to change {}:", counts.join(", "));
     let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
     text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
@@ -192,17 +196,18 @@ pub(super) fn account(end: &Record, start: &Record) -> String {
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let tools: Vec<&str> = strings(&data["tools"]).collect();
     let mut text = format!(
-        "{} calls, {} violations, {} ms, tools: {}\n",
-        data["calls"],
-        count(&data["violations"]),
+        "{}, {}, {} ms, tools: {}\n",
+        counted(data["calls"].as_u64().unwrap_or(0), "call"),
+        counted(count(&data["violations"]), "violation"),
         end.volatile["duration_ms"],
         if tools.is_empty() { "none".to_owned() } else { escape(&tools.join(", ")) }
     );
     if let Some(changes) = data["changes"].as_object() {
         let number = |key: &str| changes.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let (committed, files) = (number("committed"), &data["files_changed"]);
+        let committed = counted(number("committed"), "change");
+        let files = counted(data["files_changed"].as_u64().unwrap_or(0), "file");
         let (added, removed, reworked) = (number("added"), number("removed"), number("reworked"));
-        let _ = writeln!(text, "{committed} changes, {files} files, +{added} −{removed} lines, {reworked} reworked");
+        let _ = writeln!(text, "{committed}, {files}, +{added} −{removed} lines, {reworked} reworked");
     }
     let policy = start.data["policy_sha256"].as_str().and_then(|hash| hash.get(..12)).unwrap_or_default();
     let _ = writeln!(text, "policy {policy}");
@@ -341,7 +346,7 @@ pub(super) fn report(report: &record::Report) -> String {
     for finding in &report.findings {
         let _ = writeln!(text, "{}: {}", finding.place, finding.reason);
     }
-    let _ = write!(text, "{} records, {} files", report.records, report.files);
+    let _ = write!(text, "{}, {}", counted(report.records, "record"), counted(report.files, "file"));
     text + "\n"
 }
 
@@ -363,6 +368,13 @@ pub(super) fn right_align(table: &mut Table, columns: &[usize]) {
 pub(super) fn trimmed(table: &Table) -> String {
     let text = table.to_string();
     text.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())).collect::<Vec<_>>().join("\n")
+}
+
+/// Words that begin with a plural noun, in agreement with a count: `1 link to update`.
+fn agreeing(count: &Value, words: &str) -> String {
+    let (noun, rest) = words.find(' ').map_or((words, ""), |end| words.split_at(end));
+    let noun = if *count == 1 { noun.strip_suffix('s').unwrap_or(noun) } else { noun };
+    format!("{count} {noun}{rest}")
 }
 
 /// `links_to_update` as people write it.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     base::{
         error::Error,
-        text::{escape, shortened},
+        text::{counted, escape, shortened},
     },
     host::{Answer, Event, Question, Sink, Work},
 };
@@ -85,7 +85,9 @@ impl Sink for Terminal<'_> {
                 let text = table::adapter(&output, &after);
                 self.out.data(&text);
             }
-            Event::Applied { files, written } => tracing::info!("applied {files} files, written: {written}"),
+            Event::Applied { files, written } => {
+                tracing::info!("applied {}, written: {written}", counted(files, "file"))
+            }
             Event::Warning { result } => {
                 self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
             }
@@ -114,8 +116,10 @@ impl Sink for Terminal<'_> {
                 self.meter.begin(&tool, Work::Discover, 0);
             }
             Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
-            Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {files} files"),
-            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {files} files"),
+            Event::DtaProposed { tool, files, .. } => {
+                tracing::info!("{tool} proposes to change {}", counted(files, "file"))
+            }
+            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {}", counted(files, "file")),
         }
     }
 

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use rhai::{LexError, ParseErrorType, Position};
 
 use crate::{
-    base::error::{Code, Error, nearest},
+    base::{
+        error::{Code, Error, nearest},
+        text::counted,
+    },
     script::guest::{
         engine::{ARGS, HOST, limit_error},
         fault::sentence,
@@ -138,7 +141,7 @@ fn misplaced(kind: &ParseErrorType, around: &Around<'_>) -> Said {
             (format!("the key `{name}` stands in this map twice"), "leave one of them out")
         }
         ParseErrorType::FnDuplicatedDefinition(name, count) => (
-            format!("the function `{name}` with {count} parameters is defined twice"),
+            format!("the function `{name}` with {} is defined twice", counted(*count, "parameter")),
             "give one of them another name; functions may differ in the number of their parameters",
         ),
         ParseErrorType::VariableExpected if matches!(around.here(), Some('(' | '[' | '{')) => (
@@ -337,7 +340,7 @@ impl<'a> Around<'a> {
         self.before.trim_end().chars().next_back()
     }
 
-    /// True if a string ends right before the place with what would be an escaped backtick elsewhere.
+    /// True if a string ends right before the place with a backslash and a backtick, which is an escape in other languages.
     fn is_behind_escaped_backtick(&self) -> bool {
         self.before.trim_end_matches(' ').ends_with("\\`")
     }

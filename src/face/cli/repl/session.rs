@@ -14,7 +14,7 @@ use crate::{
     base::{
         error::{Code, Error},
         frame::{CandidateKind, Shown},
-        text::escape,
+        text::{counted, escape},
     },
     face::cli::{
         Here,
@@ -138,11 +138,7 @@ impl<'a> Session<'a> {
         if finished.error.is_some() {
             summarise(&finished, out);
         } else if !self.applies && finished.files_changed > 0 {
-            let files = if finished.files_changed == 1 {
-                "1 file".to_owned()
-            } else {
-                format!("{} files", finished.files_changed)
-            };
+            let files = counted(finished.files_changed, "file");
             let patch =
                 finished.patch.iter().map(|patch| format!("; the patch is {}", escape(patch))).collect::<String>();
             out.warn(&format!("what was proposed for {files} was not applied{patch}"));

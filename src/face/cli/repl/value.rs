@@ -5,6 +5,8 @@ use std::fmt::Write;
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
+use crate::base::text::counted;
+
 /// The most characters of a value on one line.
 const WIDTH: usize = 100;
 
@@ -86,7 +88,11 @@ fn scalar(value: &Value, length: Length) -> String {
         Value::String(text) => match text.char_indices().nth(CHARACTERS).filter(|_| length == Length::Cut) {
             Some((end, _)) => {
                 let more = text[end..].chars().count();
-                format!("{} {}", quoted(&text[..end]).green(), format!("… {more} characters more").dimmed())
+                format!(
+                    "{} {}",
+                    quoted(&text[..end]).green(),
+                    format!("… {}", counted(more, "more character")).dimmed()
+                )
             }
             None => quoted(text).green().to_string(),
         },
@@ -154,6 +160,6 @@ mod tests {
         let text = anstream::adapter::strip_str(&text).to_string();
         assert!(text.contains("49") && text.contains("… 950 more") && !text.contains("51"), "{text}");
         let text = literal(&json!("é".repeat(2001)), Length::Cut);
-        assert!(anstream::adapter::strip_str(&text).to_string().ends_with("é\" … 1 characters more"), "{text}");
+        assert!(anstream::adapter::strip_str(&text).to_string().ends_with("é\" … 1 more character"), "{text}");
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
-        text::escape,
+        text::{counted, escape},
     },
     face::cli::{
         output::{Mode, Output},
@@ -145,7 +145,7 @@ fn cut(text: &str) -> String {
         return text.to_owned();
     }
     let first: Vec<&str> = text.lines().take(SHOWN).collect();
-    format!("{}\n… {} more lines; `--json` has all of them", first.join("\n"), n - SHOWN)
+    format!("{}\n… {}; `--json` has all of them", first.join("\n"), counted(n - SHOWN, "more line"))
 }
 
 fn indented(text: &str) -> String {

@@ -19,6 +19,7 @@ use crate::{
         frame::{Limits, RunRequest},
         json::Keyed,
         seed::Stream,
+        text::counted,
     },
     script::guest::{
         bindings::{Field, Namespace, attempt::attempt, dta::Adapter, fields, registry, stream::Streams},
@@ -335,7 +336,7 @@ impl Host {
             let error = Error::new(Code::ScriptLimit, message).detail("limit", "output");
             self.end(error.hint("print less; what a caller needs is the script's result"));
         } else if kept < text.len() {
-            let cut = format!("{}… ({} more bytes)", &text[..kept], text.len() - kept);
+            let cut = format!("{}… ({})", &text[..kept], counted(text.len() - kept, "more byte"));
             lock(&self.0.link).print(&cut);
         } else {
             lock(&self.0.link).print(text);

@@ -7,7 +7,7 @@ use super::{
     literal::{accepts, word_of},
 };
 use crate::{
-    base::error::nearest,
+    base::{error::nearest, text::counted},
     script::guest::{
         bindings::{self, ATTEMPT, Call, Field, HANDLE},
         engine::HOST,
@@ -83,8 +83,7 @@ impl Lint<'_> {
         self.met.insert(position);
         match find(receiver, name) {
             Some(found) if !found.takes(given) => {
-                let plural = if given == 1 { "" } else { "s" };
-                let message = format!("`{receiver}.{name}` does not take {given} argument{plural}");
+                let message = format!("`{receiver}.{name}` does not take {}", counted(given, "argument"));
                 self.error("arity", position, message, Some(format!("its form is `{}`", found.signature())));
             }
             Some(found) if found.path() == ATTEMPT => self.attempt(&call.args[0], position),

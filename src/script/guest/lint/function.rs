@@ -14,6 +14,7 @@ use crate::{
     base::{
         error::nearest,
         frame::{Function, ModuleCall},
+        text::counted,
     },
     script::guest::{bindings, engine, place::before, source},
 };
@@ -221,8 +222,7 @@ fn host_call(name: &str) -> Option<String> {
 }
 
 fn wrong_count(name: &str, given: usize) -> String {
-    let plural = if given == 1 { "" } else { "s" };
-    format!("`{name}` does not take {given} argument{plural}")
+    format!("`{name}` does not take {}", counted(given, "argument"))
 }
 
 /// The forms of the source's own functions of that name.
