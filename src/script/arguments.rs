@@ -91,7 +91,7 @@ fn check(args: &Value, schema: &Value) -> Result<(), Error> {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<_> =
         required.filter(|name| args.get(name).is_none()).map(|name| format!("--arg {name}=…")).collect();
-    let known = "`nrv run SCRIPT --help` shows what the script takes";
+    let known = "`nrv run SCRIPT --help` shows the script's arguments";
     Err(changed.hint(match missing.as_slice() {
         [] => known.to_owned(),
         missing => format!("add `{}`; {known}", missing.join(" ")),
@@ -257,7 +257,7 @@ mod tests {
             None,
             Code::Usage,
             "the arguments are wrong: the field `to` is missing \
-             (add `--arg to=…`; `nrv run SCRIPT --help` shows what the script takes)",
+             (add `--arg to=…`; `nrv run SCRIPT --help` shows the script's arguments)",
         );
         let json = json!({"to": "x", "from": ["a", 1]});
         fails(
@@ -265,7 +265,7 @@ mod tests {
             Some(json),
             Code::Usage,
             "the argument `from` is wrong: `/from/1`: must be a string, not a number \
-             (`nrv run SCRIPT --help` shows what the script takes)",
+             (`nrv run SCRIPT --help` shows the script's arguments)",
         );
         fails(&[], Some(json!([])), Code::Usage, "the arguments are not a JSON object ()");
     }

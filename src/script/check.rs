@@ -132,7 +132,7 @@ fn unused(loaded: &Loaded) -> Vec<Error> {
         let warning = Error::new(Code::PermissionDenied, message)
             .detail("rule", "unused_permission")
             .detail("permission", permission)
-            .hint("remove it from `WORKFLOW`: whoever approves the script has to think about it");
+            .hint("remove it from `WORKFLOW`: it makes a review of the script harder");
         warnings.push(at(warning, loaded.places.get(&format!("permissions.{permission}"))));
     }
     warnings

@@ -186,7 +186,7 @@ impl Graph<'_> {
             let circle: Vec<_> = self.trail[from..].iter().chain([&name]).map(|one| format!("`{one}`")).collect();
             let error = Error::new(Code::ScriptSyntax, format!("imports form a circle: {}", circle.join(" → ")))
                 .detail("rule", "import_circle")
-                .hint("move what both need to a module of its own, which imports neither");
+                .hint("move their shared parts to a module of its own, which imports neither");
             self.fail(error, import.map(|import| &import.at));
             return;
         }
@@ -257,7 +257,7 @@ impl Graph<'_> {
 fn unreadable(error: Error, import: Option<&Import>) -> Error {
     match import {
         Some(_) if error.code() == Code::NotFound && error.hint_text().is_none() => error.detail("rule", "import").hint(
-            "an import is looked for beside the file that it stands in, with `.rhai` at its end; what is shipped begins with `std/`",
+            "an import is looked for beside the file that it stands in, with `.rhai` at its end; shipped modules begin with `std/`",
         ),
         _ => error,
     }

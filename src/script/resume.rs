@@ -48,7 +48,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
             .hint("it opens the run with `Host::resume` and makes its calls again"));
         }
         Asked::Session { .. } => {
-            return Err(Error::new(Code::InvalidInput, format!("nobody can go on with the session `{}`", folder.id()))
+            return Err(Error::new(Code::InvalidInput, format!("the session `{}` can't be resumed", folder.id()))
                 .hint(
                     "its variables are gone; `nrv runs show` has its texts, and `nrv rollback` brings its changes back",
                 ));
@@ -105,7 +105,7 @@ fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Lo
     let damaged = |what: String| Error::new(Code::RecordDamaged, what);
     if let Some((name, _)) = sources.iter().find(|(_, Source { sha256, text })| Sha256::of(text.as_bytes()) != *sha256)
     {
-        return Err(damaged(format!("the recorded source of `{name}` is not what ran")));
+        return Err(damaged(format!("the recorded source of `{name}` is not the one that ran")));
     }
     for (importer, meant) in imports {
         // A module that is no longer shipped has no target now.
@@ -113,7 +113,7 @@ fn load_recorded(context: &Context, main: &RepoPath, asked: &Asked) -> Result<Lo
             library::resolve(importer, literal).map_or(true, |target| target.name() == name)
         };
         if let Some((literal, _)) = meant.iter().find(|one| !leads(*one)) {
-            return Err(damaged(format!("what `{importer}` imports as `{literal}` is not what ran")));
+            return Err(damaged(format!("what `{importer}` imports as `{literal}` is not the module that ran")));
         }
     }
     let text = sources.get(main.as_str()).map(|source| source.text.as_str());

@@ -81,7 +81,7 @@ fn ci_is_set_by_any_value_but_nothing_zero_and_false() {
         refused(&with_ci(&site, &["run", NAME, "--yes"], value), &["not_approved"]);
     }
     refused(&with_ci(&site, &["run", NAME, "--yes"], odd), &["not_approved"]);
-    refused(&with_ci(&site, &["approve", NAME, "--yes"], "1"), &["nobody approves scripts"]);
+    refused(&with_ci(&site, &["approve", NAME, "--yes"], "1"), &["no scripts are approved"]);
     for value in ["", "0", "false", "False", "FALSE"] {
         let ran = with_ci(&site, &["run", NAME, "--dry-run"], value);
         assert_eq!(ran.code, 0, "{value:?}: {ran:?}");
@@ -214,7 +214,7 @@ fn what_is_new_is_told_before_it_is_written() {
     assert!(site.nrv(&["approve", NAME, "--yes"]).stderr.contains("says so already"));
     assert_eq!(site.nrv(&["approve", NAME, "--remove", "--yes"]).code, 0);
     refused(&in_ci(&site, &["run", NAME]), &["is not approved"]);
-    refused(&in_ci(&site, &["approve", NAME, "--yes"]), &["nobody approves scripts"]);
+    refused(&in_ci(&site, &["approve", NAME, "--yes"]), &["no scripts are approved"]);
 }
 
 #[test]

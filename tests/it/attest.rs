@@ -70,7 +70,7 @@ fn a_signature_is_what_ssh_keygen_verifies() {
     let unsigned = json!({"payload": envelope["payload"], "payloadType": envelope["payloadType"], "signatures": []});
     site.write("c.json", unsigned.to_string());
     let ran = by("alice@example.com", "c.json");
-    assert!(ran.code == 4 && ran.stderr.contains("nobody signed it"), "{ran:?}");
+    assert!(ran.code == 4 && ran.stderr.contains("it has no signature"), "{ran:?}");
     assert_eq!(by("alice@example.com", "signed").code, 1);
     let ran = site.nrv(&["runs", "attest", "last", "--key", "no-such-key"]);
     assert!(ran.code == 1 && ran.stderr.contains("does not sign") && ran.stdout.is_empty(), "{ran:?}");

@@ -94,7 +94,7 @@ fn the_processes_of_scripts_and_verifiers_are_started_for_real() {
 #[test]
 fn a_rule_that_allows_every_command_is_told() {
     let site = Site::new(1).policy("[[exec.allow]]\nprefix = [\"env\"]\n");
-    finds(&site, 0, "commands", "warn", "`env` (line 1 of `nrv.toml`) runs whatever follows it");
+    finds(&site, 0, "commands", "warn", "`env` (line 1 of `nrv.toml`) runs any command after it");
     let site = site.policy("[[exec.allow]]\nprefix = [\"env\", \"cargo\"]\n");
     finds(&site, 0, "commands", "ok", "1 rule");
 }

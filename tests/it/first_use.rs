@@ -278,7 +278,9 @@ fn a_dry_run_asks_nobody_where_nobody_is() {
     in_ci(&["run", "first.rhai"]).exits(3);
     let dry = in_ci(&["run", "first.rhai", "--dry-run", "--json"]).exits(0).json();
     assert_eq!((&dry["files_changed"], &dry["would_ask"][0]["refused"]), (&json!(1), &json!(true)));
-    in_ci(&["run", "first.rhai", "--dry-run"]).exits(0).says("Would be refused, since nobody is asked here: review.");
+    in_ci(&["run", "first.rhai", "--dry-run"])
+        .exits(0)
+        .says("Would be refused, since there is no person to ask: review.");
     in_ci(&["plan", "first.rhai", "-o", "../plan.json"]).exits(0);
     // A script that is approved, and is granted nothing, is shown too.
     site.write("nrv.toml", "[[exec.allow]]\nprefix = ['sh']\n");

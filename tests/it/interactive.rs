@@ -228,7 +228,7 @@ fn a_confirmation_that_nobody_gives_is_refused_and_the_session_goes_on() {
     let mut nobody = Person::who(Answer::Nobody);
     let error = session.evaluate("nrv.gate.confirm(\"go?\", 1)", &mut nobody).unwrap().error.unwrap();
     assert_eq!(error.code(), Code::Blocked);
-    assert!(nobody.told.iter().any(|text| text.contains("Nobody is there to confirm `go?`")), "{:?}", nobody.told);
+    assert!(nobody.told.iter().any(|text| text.contains("There is no person to confirm `go?`")), "{:?}", nobody.told);
     gives(&mut session, "1", json!(1));
 }
 

@@ -137,7 +137,7 @@ fn what_was_proposed_and_not_applied_is_told() {
     let ran = piped(&site, &[], &format!("{WRITE}\nnrv.files.read(\"a.txt\")\n:diff\n")).exits(0);
     assert!(ran.stdout.contains("\"one\\nzwei\\n\"\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("-two\n+zwei\n"), "{}", ran.stdout);
-    ran.says("what was proposed for 1 file was not applied; the patch is .runs/");
+    ran.says("the proposal for 1 file was not applied; the patch is .runs/");
     assert_eq!(site.tree(), before);
 }
 

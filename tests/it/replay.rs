@@ -398,7 +398,7 @@ fn a_record_that_was_changed_is_not_executed() {
         fs::write(&path, now).unwrap();
         let replayed = replayed(&site, &[], 4);
         assert_eq!((&replayed["reach"], &replayed["positions"]), (&json!("damage"), &json!(0)), "{file}");
-        let said = site.nrv(&["replay", "last"]).exits(4).says("is NOT what was written");
+        let said = site.nrv(&["replay", "last"]).exits(4).says("is NOT intact");
         assert!(said.stdout.contains(file), "{said:?}");
         fs::write(&path, was).unwrap();
     }
@@ -462,7 +462,7 @@ fn a_record_without_contents_is_replayed_as_far_as_it_goes() {
     imported(&site, &[]);
     let left_out = replayed(&site, &[], 1);
     assert_eq!((&left_out["agrees"], &left_out["reach"]), (&json!(false), &json!("left_out")), "{left_out:#}");
-    site.nrv(&["replay", "last"]).exits(1).says("what follows was left out of the record");
+    site.nrv(&["replay", "last"]).exits(1).says("the rest was left out of the record");
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Bench {
     fn new() -> Self {
         let site = Site::new(90);
         site.migrate(&[]).exits(0);
-        site.nrv(&["runs", "verify", "last"]).exits(0).says("is what was written");
+        site.nrv(&["runs", "verify", "last"]).exits(0).says("is intact");
         site.nrv(&["dta", "verify", "last"]).exits(0);
         let run = site.last_run();
         Bench { site, run }
@@ -76,7 +76,7 @@ impl Bench {
         let changed = tamper(&String::from_utf8_lossy(&was));
         assert_ne!(was, changed.as_bytes(), "{end}: nothing was damaged");
         fs::write(&file, changed).unwrap();
-        let ran = self.site.nrv(&["runs", "verify", "last"]).exits(4).says("is NOT what was written");
+        let ran = self.site.nrv(&["runs", "verify", "last"]).exits(4).says("is NOT intact");
         assert!(ran.stdout.contains(named), "{named:?} is not in: {}", ran.stdout);
         fs::write(&file, was).unwrap();
         self.site.nrv(&["runs", "verify", "last"]).exits(0);
@@ -174,7 +174,7 @@ fn an_edited_target_is_named_by_both_verifications() {
     let ran = bench.site.nrv(&["dta", "verify", "last"]).exits(4);
     assert!(ran.stdout.contains("site/a/p2.html"), "{}", ran.stdout);
     let ran = bench.site.nrv(&["runs", "verify", "last"]).exits(0);
-    assert!(ran.stdout.contains("site/a/p2.html: is not as the run left it"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("site/a/p2.html: changed since the run"), "{}", ran.stdout);
     let report = bench.site.nrv(&["runs", "verify", "last", "--json"]).exits(0).json();
     assert_eq!(report["targets_changed_since"], serde_json::json!(["site/a/p2.html"]));
 }

@@ -133,7 +133,8 @@ fn refused(ran: &Ran, words: &[&str]) {
 #[test]
 fn a_command_of_a_policy_that_nobody_trusted_is_not_started() {
     let place = Place::with_command();
-    let words = ["permission_denied", "`nrv.toml` starts programs, and nobody has trusted it here yet", "`nrv trust`"];
+    let words =
+        ["permission_denied", "`nrv.toml` starts programs, and no person has trusted it here yet", "`nrv trust`"];
     place.refuses(&["run", "w.rhai"], &words);
     place.refuses(&["run", "w.rhai", "--yes"], &words);
     place.refuses(&["run", "w.rhai", "--dry-run"], &words);
@@ -177,7 +178,7 @@ fn the_program_of_a_provider_that_nobody_trusted_is_not_started() {
     let doctor = place.nrv(&["doctor"]).exits(0);
     assert!(doctor.stdout.contains("trust: not trusted yet") && doctor.stdout.contains("`nrv trust`"), "{doctor:?}");
     for arguments in [&["run", "w.rhai"][..], &["run", "w.rhai", "--dry-run"], &["llm", "probe", "own"]] {
-        place.refuses(arguments, &["permission_denied", "nobody has trusted it here yet"]);
+        place.refuses(arguments, &["permission_denied", "no person has trusted it here yet"]);
     }
     place.nrv(&["trust", "--yes"]).exits(0);
     place.nrv(&["run", "w.rhai"]);
@@ -195,14 +196,14 @@ fn the_command_of_a_commitment_that_nobody_trusted_is_not_started() {
         file.display()
     );
     let place = Place::cloned(&policy, "nrv.apply.create(\"made.txt\", \"x\\n\");");
-    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+    place.refuses(&["run", "w.rhai"], &["no person has trusted it here yet"]);
     assert!(!place.site.path("made.txt").exists() && !file.exists());
     place.nrv(&["trust", "--yes"]).exits(0);
     place.nrv(&["run", "w.rhai"]).exits(0);
     assert!(file.exists());
     fs::remove_file(&file).unwrap();
     place.nrv(&["trust", "--forget"]).exits(0);
-    refused(&place.nrv(&["verify", "last"]), &["nobody has trusted it here yet"]);
+    refused(&place.nrv(&["verify", "last"]), &["no person has trusted it here yet"]);
     assert!(!file.exists());
 }
 
@@ -213,11 +214,11 @@ fn a_session_and_a_run_that_goes_on_start_nothing_that_nobody_trusted() {
     file.write_all(b"nrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran\"] })\n").unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
     let output = place.command(&["repl"]).stdin(file).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody has trusted it here yet"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no person has trusted it here yet"), "{output:?}");
     let body = "nrv.gate.confirm(\"go on\", #{ a: 1 });\nnrv.exec.run(#{ program: \"sh\", args: [\"-c\", \"echo ran > ran.txt\"], writes: [\"ran.txt\"] });";
     let place = Place::cloned(POLICY, body);
     assert_eq!(place.nrv(&["run", "w.rhai"]).code, 7);
-    place.refuses(&["resume", "last", "--approve", "c1"], &["nobody has trusted it here yet"]);
+    place.refuses(&["resume", "last", "--approve", "c1"], &["no person has trusted it here yet"]);
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn a_change_of_the_tables_or_of_the_place_asks_again() {
     place.nrv(&["trust", "--yes"]).exits(0);
     fs::rename(place.site.root(), place.beside("moved")).unwrap();
     let moved = place.beside("moved").display().to_string();
-    refused(&place.nrv(&["--root", &moved, "run", "w.rhai"]), &["nobody has trusted it here yet"]);
+    refused(&place.nrv(&["--root", &moved, "run", "w.rhai"]), &["no person has trusted it here yet"]);
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn trust_is_told_listed_and_forgotten() {
     assert_eq!(listed["trusted"][0]["root"], json!(place.site.root().canonicalize().unwrap()));
     assert!(place.nrv(&["trust"]).exits(0).stderr.contains("is trusted already"));
     place.nrv(&["trust", "--forget"]).exits(0);
-    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+    place.refuses(&["run", "w.rhai"], &["no person has trusted it here yet"]);
 }
 
 #[test]
@@ -284,14 +285,14 @@ fn a_state_folder_in_the_workspace_trusts_nothing() {
     assert!(ran.code == 3 && ran.stderr.contains("lies in the workspace"), "{ran:?}");
     refused(&place.with(&["run", "w.rhai"], &inside), &["lies in the workspace"]);
     place.with(&["trust", "--yes"], &[("XDG_STATE_HOME", place.beside("other").to_str().unwrap())]).exits(0);
-    place.refuses(&["run", "w.rhai"], &["nobody has trusted it here yet"]);
+    place.refuses(&["run", "w.rhai"], &["no person has trusted it here yet"]);
 }
 
 #[test]
 fn folders_of_the_environment_are_trusted() {
     let place = Place::with_command();
     let root = place.site.root().display().to_string();
-    refused(&place.with(&["run", "w.rhai"], &[("NRV_TRUSTED_PATHS", "/nowhere:.")]), &["nobody has trusted it"]);
+    refused(&place.with(&["run", "w.rhai"], &[("NRV_TRUSTED_PATHS", "/nowhere:.")]), &["no person has trusted it"]);
     place.with(&["run", "w.rhai"], &[("NRV_TRUSTED_PATHS", &format!("/nowhere:{root}"))]).exits(0);
 }
 
@@ -345,7 +346,7 @@ fn cases_inherit_the_trust_of_the_policy_that_they_copy() {
     place.site.commit();
     let ran = place.nrv(&["test"]);
     assert!(
-        ran.code != 0 && format!("{}{}", ran.stdout, ran.stderr).contains("nobody has trusted it here yet"),
+        ran.code != 0 && format!("{}{}", ran.stdout, ran.stderr).contains("no person has trusted it here yet"),
         "{ran:?}"
     );
     place.nrv(&["trust", "--yes"]).exits(0);
@@ -392,7 +393,7 @@ fn a_key_is_sent_to_no_server_before_somebody_trusted_the_policy() {
     ] {
         refused(
             &nrv(arguments),
-            &["permission_denied", "`nrv.toml` sends requests, and nobody has trusted it here yet"],
+            &["permission_denied", "`nrv.toml` sends requests, and no person has trusted it here yet"],
         );
         assert_eq!(server.asked().len(), 0, "{arguments:?}");
     }
@@ -421,7 +422,7 @@ fn every_call_that_reaches_a_server_waits_for_trust() {
         let server = model();
         let place = Place::with_server(&server, KEYED, body);
         let ran = place.with(&["run", "w.rhai"], &[(SECRET, "a-key-of-mine")]);
-        refused(&ran, &["nobody has trusted it here yet"]);
+        refused(&ran, &["no person has trusted it here yet"]);
         assert_eq!(server.asked().len(), 0, "{body}");
     }
 }

@@ -81,7 +81,7 @@ fn sarif_log(notes: &[Annotation]) -> Value {
     sarif::document(notes.iter().map(|note| Hit {
         path: note.path.as_deref(),
         rule: format!("run/{}", note.rule),
-        doc: "What a run changed, would change, or failed with.".to_owned(),
+        doc: "The changes, proposed changes and failures of a run.".to_owned(),
         help: "`nrv runs report` tells all of the run.".to_owned(),
         message: &note.message,
         level: match note.level {

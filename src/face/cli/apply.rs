@@ -45,7 +45,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
     if let Work::Planned(plan) = &work
         && !here.context.policy.is_named_by(plan.policy_sha256)
     {
-        out.say("The policy is not that of the plan; what it says now is what counts.");
+        out.say("The policy differs from that of the plan; the present one applies.");
     }
     let asked = match (&work, inputs.as_slice()) {
         (Work::Planned(_), [plan]) => Asked::Planned { plan: plan.clone() },
@@ -96,7 +96,7 @@ fn plan(name: &str, text: &[u8]) -> Result<Work, Error> {
         return Ok(Work::Diffs(document));
     }
     Err(Error::new(Code::InvalidInput, format!("`{name}` is JSON, and no plan"))
-        .hint("a plan is what `nrv plan` writes, or `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}]}`"))
+        .hint("a plan is a file of `nrv plan`, or `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}]}`"))
 }
 
 /// Refuses options that have no meaning for the kind of the files.

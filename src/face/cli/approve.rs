@@ -67,7 +67,7 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
         return check(here, arguments, out);
     }
     if here.is_ci() {
-        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody approves scripts")
+        return Err(Error::new(Code::PermissionDenied, "`CI` is set, where no scripts are approved")
             .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
     }
     let before = approval::read(&here.context)?;
@@ -159,7 +159,7 @@ fn told(loaded: &Loaded, standing: &Standing, pin: &Pin, known: &[String]) -> St
         text.push_str(&format!("  Imports shipped modules, version {version}\n"));
     }
     text.push_str(&match pin.grants.as_slice() {
-        [] => "  Confirmations granted: none; where nobody is asked, it is blocked\n".to_owned(),
+        [] => "  Confirmations granted: none; without a person to ask, it is blocked\n".to_owned(),
         grants => format!("  Confirmations granted: {}\n", escape(&grants.join(", "))),
     });
     match standing {
@@ -204,7 +204,7 @@ fn write(
     if !arguments.yes {
         let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
         let verb = if arguments.remove { "take back the approval of" } else { "approve" };
-        let names = if names.is_empty() { vec!["what policies start"] } else { names };
+        let names = if names.is_empty() { vec!["the permissions of policies"] } else { names };
         let question = Question {
             id: FILE.to_owned(),
             label: format!("{verb} {}", names.join(", ")),
@@ -217,7 +217,7 @@ fn write(
             Answer::Yes | Answer::All => {}
             Answer::No => return Err(Error::new(Code::Cancelled, "nothing was approved")),
             Answer::Nobody => {
-                return Err(Error::new(Code::Usage, "nobody can be asked here whether this is approved")
+                return Err(Error::new(Code::Usage, "there is no person to ask for approval here")
                     .hint("say `--yes`, or approve it on a terminal"));
             }
         }
@@ -300,6 +300,6 @@ fn missing(path: &RepoPath) -> Error {
 
 /// The error of an approved script that can't be loaded any more.
 fn unreadable(path: &RepoPath, error: &Error) -> Error {
-    Error::new(Code::NotApproved, format!("`{path}` is not what was approved: {}", error.message()))
+    Error::new(Code::NotApproved, format!("`{path}` differs from its approval: {}", error.message()))
         .hint(format!("bring it back, or take its approval back with `nrv approve --remove {path}`"))
 }

@@ -131,7 +131,7 @@ fn verify(here: &Here, (file, signer): (&Path, &String), out: &mut Output) -> Re
     let (payload, signatures) = report::opened(&envelope)?;
     let signed = report::to_be_signed(&payload);
     let name = file.display().to_string();
-    let mut why = "nobody signed it".to_owned();
+    let mut why = "it has no signature".to_owned();
     for text in &signatures {
         match signed_by_approver(&here.context, std::slice::from_ref(signer), (NAMESPACE, &signed, Some(text))) {
             Ok(by) => {

@@ -108,7 +108,7 @@ fn hit<'a>(checked: &'a Checked, finding: &'a Error, level: &'static str) -> Hit
     Hit {
         path: Some(place.map_or(checked.script.as_str(), |place| place.path.as_str())),
         rule: format!("check/{}", script::check::rule(finding)),
-        doc: "What can be known to be wrong with a script before it runs.".to_owned(),
+        doc: "Errors of a script that can be found before it runs.".to_owned(),
         help: finding.hint_text().unwrap_or(finding.message()).to_owned(),
         message: finding.message(),
         level,

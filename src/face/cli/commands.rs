@@ -22,7 +22,7 @@ pub(super) fn told(policy: &Policy) -> Result<String, String> {
     let open = exec.allow.iter().enumerate().filter_map(|(at, rule)| {
         let words = allowing(rule)?;
         let place = policy.origin(&format!("exec.allow.{at}"));
-        Some(format!("`{}` ({place}) runs whatever follows it", words.join(" ")))
+        Some(format!("`{}` ({place}) runs any command after it", words.join(" ")))
     });
     let wide = exec.read.iter().filter(|folder| WIDE.contains(&folder.as_str()));
     let wide = wide.map(|folder| format!("commands may read all of `{folder}` ({})", policy.origin("exec.read")));
@@ -64,7 +64,7 @@ mod tests {
         check("exec.allow = [{prefix = ['make']}, {prefix = ['npm', ['test', 'ci']]}]", Ok("2 rules of `exec.allow`"));
         check(
             "exec.allow = [{prefix = ['ls']},\n{prefix = ['npm', ['test', 'exec']]}]",
-            Err("`npm exec` (line 2 of `nrv.toml`) runs whatever follows it"),
+            Err("`npm exec` (line 2 of `nrv.toml`) runs any command after it"),
         );
         check("exec.read = ['/opt', '~']", Err("commands may read all of `~` (line 1 of `nrv.toml`)"));
     }

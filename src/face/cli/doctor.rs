@@ -87,7 +87,7 @@ pub(super) fn doctor(place: &Place, out: &mut Output) -> Result<u8, Error> {
         checks.iter().for_each(|check| out.data(&line(check)));
         out.say(match worst {
             Level::Ok => "Everything that nrv needs is here.",
-            Level::Warn => "nrv works here; the warnings say what it can't promise.",
+            Level::Warn => "nrv works here; the warnings list missing guarantees.",
             Level::Fail => "Something that nrv needs is missing.",
         });
     } else {
@@ -162,7 +162,7 @@ fn sandbox(options: &Options, checks: &mut Vec<Check>) {
     let bounds = tried.as_ref().ok().map(bounds);
     checks.push(match tried {
         Ok(Confinement { isolated: true, .. }) => {
-            ok("sandbox", "commands are confined, see only what they may, and work on a view of the tree")
+            ok("sandbox", "commands are confined, see only permitted files, and work on a view of the tree")
         }
         Ok(Confinement { missing, .. }) | Err(NotStarted::Unconfined(missing)) => {
             warn("sandbox", format!("commands are not fully confined: {}", missing.join("; ")), advice)
@@ -322,7 +322,7 @@ fn trust(context: &Context) -> Option<Check> {
         Err(error) => warn(
             "trust",
             format!("not trusted yet: {}", error.message()),
-            error.hint_text().unwrap_or("`nrv trust` shows what that is, and trusts it"),
+            error.hint_text().unwrap_or("`nrv trust` shows its permissions, and trusts it"),
         ),
     })
 }
@@ -425,7 +425,7 @@ fn worker(options: &Options, limits: &Limits, checks: &mut Vec<Check>) {
 
 fn verifier(options: &Options) -> Check {
     match host::probe_verifier(options) {
-        Ok(VerifierProbe::Confined) => ok("verifier", "it ran in a process that reads only what it is given"),
+        Ok(VerifierProbe::Confined) => ok("verifier", "it ran in a process that reads only its input"),
         Ok(VerifierProbe::Unconfined) => {
             let advice = "see `landlock` above; its own code writes nothing either way";
             warn("verifier", "it ran, but the kernel did not confine its process", advice)

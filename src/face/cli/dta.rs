@@ -55,7 +55,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         return answer_lines(here, &arguments.name, out);
     }
     let Some(file) = &arguments.input else {
-        return Err(Error::new(Code::Usage, "`--input` says what the adapter is to do"));
+        return Err(Error::new(Code::Usage, "`--input` is required: the adapter's invocation"));
     };
     let input = parse_json(&here.read_input(file)?, file)?;
     let flags = flags(arguments.mutation, arguments.keep);

@@ -97,7 +97,7 @@ fn ask(here: &Here, label: String, patch: Vec<u8>, none: &str, out: &mut Output)
     match Terminal::new(here, out)?.ask(&question) {
         Answer::Yes | Answer::All => Ok(()),
         Answer::No => Err(Error::new(Code::Cancelled, none)),
-        Answer::Nobody => Err(Error::new(Code::Usage, format!("nobody can be asked here to {}", question.label))
+        Answer::Nobody => Err(Error::new(Code::Usage, format!("there is no person to ask here to {}", question.label))
             .hint("say `--yes`, or do it on a terminal")),
     }
 }

@@ -98,10 +98,10 @@ fn sentences(replayed: &Replayed) -> Vec<String> {
         sentences.push(format!("The record was written by nrv {}.", replayed.version));
     }
     sentences.push(match replayed.reach {
-        Reach::Damage => format!("The record of run {run} is NOT what was written; nothing of it was executed."),
+        Reach::Damage => format!("The record of run {run} is NOT intact; nothing of it was executed."),
         Reach::Divergence => format!("The replay parts from run {run} after {positions}."),
         Reach::LeftOut => {
-            format!("The replay of run {run} ends after {positions}: what follows was left out of the record.")
+            format!("The replay of run {run} ends after {positions}: the rest was left out of the record.")
         }
         Reach::Open | Reach::End if replayed.differences.is_some() => {
             format!("Judged again of run {run}: {positions}.")

@@ -127,7 +127,7 @@ pub(super) fn flags(mutation: Mutation, keep: bool) -> Flags {
 /// Refuses `--exit-code` outside a dry run: 8 means that something would change.
 pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Error> {
     if mutation.exit_code && !flags.dry_run {
-        return Err(Error::new(Code::Usage, "`--exit-code` says what a dry run would change, and this is none")
+        return Err(Error::new(Code::Usage, "`--exit-code` reports the changes of a dry run, and this is none")
             .hint("add `--dry-run`"));
     }
     Ok(())
@@ -174,7 +174,7 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     for asked in &finished.would_ask {
         let label = asked["label"].as_str().unwrap_or_default();
         out.say(&match asked["refused"] == true {
-            true => format!("Would be refused, since nobody is asked here: {}.", escape(label)),
+            true => format!("Would be refused, since there is no person to ask: {}.", escape(label)),
             false => format!("Would ask: {}.", escape(label)),
         });
     }

@@ -137,20 +137,20 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         out.data(&table::report(&report));
         packs.iter().for_each(|finding| out.line(&format!("{}: {}", finding.place, finding.reason)));
         if report.seal == Seal::Unsealed {
-            out.line("unsealed: no head says where the record ends");
+            out.line("unsealed: no head marks the end of the record");
         }
         for path in &changed {
-            out.line(&format!("{}: is not as the run left it", escape(path)));
+            out.line(&format!("{}: changed since the run", escape(path)));
         }
     }
     if sound {
-        out.say(&format!("The record of run {} is what was written.", folder.id()));
+        out.say(&format!("The record of run {} is intact.", folder.id()));
         return Ok(0);
     }
     let is_open = report.seal == Seal::Unsealed && report.findings.is_empty() && packs.is_empty();
     out.say(&match is_open {
-        true => format!("What run {} has of its record is what was written; no head says that it is all.", folder.id()),
-        false => format!("The record of run {} is NOT what was written.", folder.id()),
+        true => format!("The record of run {} is intact so far; no head marks its end.", folder.id()),
+        false => format!("The record of run {} is NOT intact.", folder.id()),
     });
     Ok(Code::RecordDamaged.exit_code())
 }
@@ -211,7 +211,7 @@ pub(super) fn import(here: &Here, file: &Path, out: &mut Output) -> Result<u8, E
     if out.is_json() {
         out.document(&json!({"run": run}));
     }
-    out.say(&format!("Run {run} was taken in; its record is what was written."));
+    out.say(&format!("Run {run} was imported; its record is intact."));
     Ok(0)
 }
 

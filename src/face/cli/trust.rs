@@ -61,8 +61,9 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
         return forget(here, &store, out);
     }
     if here.is_ci() {
-        return Err(Error::new(Code::PermissionDenied, "`CI` is set, and there `nrv.lock` says what is trusted")
-            .hint(PIN_TRUST));
+        return Err(
+            Error::new(Code::PermissionDenied, "`CI` is set, where `nrv.lock` decides on trust").hint(PIN_TRUST)
+        );
     }
     let mut rows = Vec::new();
     for (file, wanted) in wanted(here, arguments)? {
@@ -124,7 +125,7 @@ fn permit(here: &Here, wanted: &Wanted, yes: bool, out: &mut Output) -> Result<(
     match Terminal::new(here, out)?.ask_trust(&trust_question(wanted)) {
         Answer::Yes | Answer::All => Ok(()),
         Answer::No => Err(Error::new(Code::Cancelled, "nothing was trusted")),
-        Answer::Nobody => Err(Error::new(Code::Usage, "nobody can be asked here whether this is trusted")
+        Answer::Nobody => Err(Error::new(Code::Usage, "there is no person to ask for trust here")
             .hint("say `--yes`, or trust it on a terminal")),
     }
 }
@@ -153,7 +154,7 @@ fn forget(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
     }
     out.say(match forgotten {
         0 => "Nothing was trusted here.",
-        _ => "What was trusted here is forgotten.",
+        _ => "The trusted policies of this workspace are forgotten.",
     });
     Ok(0)
 }

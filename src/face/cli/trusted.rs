@@ -160,11 +160,11 @@ impl TrustKeeper for Store {
             crate::system::policy::FILE => "nrv trust".to_owned(),
             file => format!("nrv trust {file}"),
         };
-        let hint = format!("`{command}` shows what that is, and trusts it");
+        let hint = format!("`{command}` shows its permissions, and trusts it");
         match self.entry(&root, &wanted.file) {
             Ok(Some(entry)) if entry.sha256 == wanted.entrusted.sha256 => None,
             Ok(Some(_)) => Some(untrusted(wanted, "its tables for that have changed since it was trusted", hint)),
-            Ok(None) => Some(untrusted(wanted, "nobody has trusted it here yet", hint)),
+            Ok(None) => Some(untrusted(wanted, "no person has trusted it here yet", hint)),
             Err(error) => {
                 let hint = error.hint_text().map_or(hint, str::to_owned);
                 Some(untrusted(wanted, error.message(), hint))
@@ -204,8 +204,7 @@ impl TrustKeeper for Locked {
     }
 
     fn remember(&self, _: &Wanted) -> Result<(), Error> {
-        Err(Error::new(Code::PermissionDenied, "`CI` is set, and there nobody trusts a policy")
-            .hint(approval::PIN_TRUST))
+        Err(Error::new(Code::PermissionDenied, "`CI` is set, where no policy is trusted").hint(approval::PIN_TRUST))
     }
 }
 
@@ -225,7 +224,7 @@ pub(super) fn real(root: &Path) -> Result<PathBuf, Error> {
 
 fn unusable(folder: &Path, why: &str) -> Error {
     Error::new(Code::PermissionDenied, format!("the state folder `{}` can't be used: {why}", folder.display()))
-        .hint("it has to be your own, and nobody else may write it; `XDG_STATE_HOME` names another one")
+        .hint("it has to be your own, and not writable by others; `XDG_STATE_HOME` names another one")
 }
 
 /// The name of an entry's file.
@@ -317,13 +316,13 @@ mod tests {
     fn what_was_trusted_is_trusted_until_its_tables_or_its_place_change() {
         let place = Place::new();
         let (store, wanted) = (place.store("state"), place.wanted(RULE));
-        refused(&store, &wanted, "nobody has trusted it here yet");
+        refused(&store, &wanted, "no person has trusted it here yet");
         store.remember(&wanted).unwrap();
         assert_eq!(store.refusal(&wanted), None);
         refused(&store, &place.wanted("[[exec.allow]]\nprefix = ['b']"), "have changed since it was trusted");
-        refused(&store, &Wanted { file: "other.toml".to_owned(), ..wanted.clone() }, "nobody has trusted it");
+        refused(&store, &Wanted { file: "other.toml".to_owned(), ..wanted.clone() }, "no person has trusted it");
         fs::rename(place.path("tree"), place.path("moved")).unwrap();
-        refused(&store, &Wanted { root: place.path("moved"), ..wanted.clone() }, "nobody has trusted it");
+        refused(&store, &Wanted { root: place.path("moved"), ..wanted.clone() }, "no person has trusted it");
         let [entry] = &store.list(&place.path("moved")).unwrap()[..] else { panic!("one entry") };
         assert_eq!((entry.root.clone(), entry.file.as_str()), (wanted.root.clone(), FILE));
         assert_eq!((store.forget(&entry.root).unwrap(), store.list(&entry.root).unwrap().len()), (1, 0));
@@ -391,7 +390,7 @@ mod tests {
         assert_eq!(store(&format!("/nowhere:{folder}")).refusal(&wanted), None);
         assert_eq!(store(&place.path("tree").display().to_string()).refusal(&wanted), None);
         for paths in ["", ":", ".", "tree", "/nowhere", &place.path("tre").display().to_string()] {
-            refused(&store(paths), &wanted, "nobody has trusted it");
+            refused(&store(paths), &wanted, "no person has trusted it");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Standing {
             Standing::Approved => return None,
             Standing::Unapproved => Error::new(Code::NotApproved, format!("`{script}` is not approved")),
             Standing::Changed(changes) => {
-                let message = format!("`{script}` is not what was approved: {}", changes.join("; "));
+                let message = format!("`{script}` differs from its approval: {}", changes.join("; "));
                 Error::new(Code::NotApproved, message).detail("changes", changes.clone())
             }
         };

@@ -122,7 +122,7 @@ fn no_case(context: &Context, script: &RepoPath, case: Option<&str>) -> Result<E
     };
     let input = test_folder(script).child(name).child("input");
     Ok(Error::new(Code::Usage, format!("the script `{script}` {what}")).hint(format!(
-        "put the files that it works on into `{input}`, then `nrv test -u {script}` writes what came of them"
+        "put the files that it works on into `{input}`, then `nrv test -u {script}` writes the expected results"
     )))
 }
 

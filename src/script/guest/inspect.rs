@@ -89,7 +89,7 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
             _ if !flags.contains(ASTFlags::CONSTANT) => Some(("`WORKFLOW` must be a `const`", FORM)),
             None => Some((
                 "`WORKFLOW` must be a literal: it is read before anything runs",
-                "write the value itself; what differs from run to run is an argument",
+                "write the value itself; make values that differ from run to run arguments",
             )),
             Some(literal) if !literal.is_map() => Some(("`WORKFLOW` must be a map", FORM)),
             Some(_) => None,
@@ -166,7 +166,7 @@ pub(super) fn imports_of(ast: &AST, path: &str) -> (Vec<Import>, Vec<Error>) {
             } else {
                 let error = Error::new(Code::ScriptSyntax, "an import's path must be a string literal")
                     .detail("rule", "computed_import")
-                    .hint("what a script imports is found, hashed and approved before it runs");
+                    .hint("imports are found, hashed and approved before a script runs");
                 errors.push(source::at(error, path, *position));
             }
         }

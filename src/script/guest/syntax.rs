@@ -212,7 +212,7 @@ fn bad_input(error: &LexError) -> Said {
         ),
         LexError::ImproperSymbol(word, _) if word == "eval" => (
             "there is no `eval`".to_owned(),
-            "what a script does is known before it runs: write a function or a closure".to_owned(),
+            "the code of a script is fixed before it runs: write a function or a closure".to_owned(),
         ),
         LexError::ImproperSymbol(symbol, why) => (
             format!("there is no operator `{symbol}`"),
@@ -260,7 +260,7 @@ fn missing(token: &str, what: &str, around: &Around<'_>) -> Said {
             "in a map write `key: value`; a key with other characters stands in quotes".to_owned(),
         ),
         ("=>", Some(_)) => (format!("`=>` is missing {what}"), "write `value => { … },`".to_owned()),
-        ("{", Some(_)) => (format!("`{{` is missing {what}"), "put what is to be done between `{` and `}`".to_owned()),
+        ("{", Some(_)) => (format!("`{{` is missing {what}"), "put the statements between `{` and `}`".to_owned()),
         ("in", Some(_)) => (format!("`in` is missing {what}"), "write `for item in list { … }`".to_owned()),
         (",", Some('=')) => ("`for` goes through a list".to_owned(), "write `for i in 0..10 { … }`".to_owned()),
         ("}" | "]" | ")", Some(_)) => {

@@ -80,7 +80,7 @@ impl Sink for OrNo<'_> {
             Answer::Nobody => {
                 let label = escape(&question.label);
                 self.event(Event::Notice {
-                    text: format!("Nobody is there to confirm `{label}`, so that the answer is no."),
+                    text: format!("There is no person to confirm `{label}`, so the answer is no."),
                 });
                 Answer::No
             }

@@ -485,7 +485,7 @@ impl<'a> Interactive<'a> {
         }
         match (error.code(), lost) {
             (Code::Cancelled, false) => Error::new(Code::Cancelled, "the text was stopped")
-                .hint("what it did before stands, and so do all variables"),
+                .hint("its earlier changes and all variables are kept"),
             (Code::Cancelled, true) => {
                 Error::new(Code::Cancelled, "the text was stopped; it did not obey, and its process was ended")
                     .hint(LOST)
@@ -493,7 +493,7 @@ impl<'a> Interactive<'a> {
             (_, true) => error.hint(LOST),
             (Code::BudgetExhausted, false) => {
                 let hint = error.hint_text().map(|hint| format!("{hint}; ")).unwrap_or_default();
-                error.hint(format!("{hint}budgets begin anew when what is proposed is applied, or with a new session"))
+                error.hint(format!("{hint}budgets begin anew when the proposal is applied, or with a new session"))
             }
             (_, false) => error,
         }

@@ -87,7 +87,7 @@ impl Reference {
         let error = Error::new(Code::NotFound, format!("the reference has nothing on `{}`", name.escape_debug()));
         error.hint(match near {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "without a name the reference lists what there is".to_owned(),
+            None => "without a name the reference lists all entries".to_owned(),
         })
     }
 

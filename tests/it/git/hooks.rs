@@ -46,7 +46,7 @@ fn a_hook_is_shown_and_asked_for_and_replaces_none_but_its_own() {
     let hook = site.path(".git/hooks/pre-commit");
     site.nrv(&["hooks", "install", "--dry-run"]).exits(0).says("would be written");
     assert!(!hook.exists());
-    site.nrv(&["hooks", "install"]).exits(2).says("nobody can be asked");
+    site.nrv(&["hooks", "install"]).exits(2).says("there is no person to ask");
     assert!(!hook.exists());
     site.nrv(&["hooks", "install", "--yes"]).exits(0);
     let mode = fs::metadata(&hook).expect("it is there").permissions().mode();
@@ -91,7 +91,7 @@ fn only_its_own_hook_is_removed() {
     site.nrv(&["hooks", "remove", "--yes"]).exits(1).says("there is no");
     site.nrv(&["hooks", "install", "--yes"]).exits(0);
     assert_eq!(status(), "own");
-    site.nrv(&["hooks", "remove"]).exits(2).says("nobody can be asked");
+    site.nrv(&["hooks", "remove"]).exits(2).says("there is no person to ask");
     assert!(hook.exists());
     site.nrv(&["hooks", "remove", "--yes"]).exits(0).says("The hook is removed");
     assert!(!hook.exists() && status() == "absent");

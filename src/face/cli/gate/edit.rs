@@ -76,7 +76,7 @@ pub(super) fn explained(here: &Here, bench: &Bench<'_>, arguments: &EditArgument
 /// The files that the arguments name, those of folders in the order of their paths.
 fn targets(here: &Here, arguments: &EditArguments) -> Result<Vec<Target>, Error> {
     if arguments.content.is_some() && arguments.paths.len() != 1 {
-        return Err(Error::new(Code::Usage, "`--content` is what one file is to hold, and several are given"));
+        return Err(Error::new(Code::Usage, "`--content` is the new content of one file, and several are given"));
     }
     let mut targets = Vec::new();
     for path in &arguments.paths {

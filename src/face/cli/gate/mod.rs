@@ -50,7 +50,7 @@ pub(super) fn gate(here: &Here, arguments: &GateArguments, out: &mut Output) -> 
     match &arguments.command {
         None => answer_lines(here, &bench, out),
         Some(_) if arguments.jsonl => {
-            Err(Error::new(Code::Usage, "`--jsonl` takes what is judged from stdin, not from a subcommand"))
+            Err(Error::new(Code::Usage, "`--jsonl` takes requests from stdin, not from a subcommand"))
         }
         Some(Gate::Command(command)) => {
             Ok(command_subject(here, command, |subject| conclude(bench.decide(subject), out)))

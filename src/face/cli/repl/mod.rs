@@ -60,7 +60,7 @@ pub(super) struct ReplArguments {
 
 pub(super) fn repl(here: &Here, arguments: &ReplArguments, out: &mut Output) -> Result<u8, Error> {
     if here.is_locked() {
-        let message = "a session runs what nobody has approved, and where `CI` is set only approved scripts run";
+        let message = "a session runs unapproved texts, and where `CI` is set only approved scripts run";
         return Err(Error::new(Code::NotApproved, message)
             .hint("run an approved script with `nrv run`, or set `locked = false` in `[ci]` of `nrv.toml`"));
     }

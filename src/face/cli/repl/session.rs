@@ -33,7 +33,8 @@ use crate::{
 };
 
 /// The hint when a file has changed since a change of it was proposed.
-const STALE: &str = "what is proposed can't be made any more: `:save FILE` keeps the lines that worked, `:reset` begins again without it";
+const STALE: &str =
+    "the proposal can't be applied any more: `:save FILE` keeps the lines that worked, `:reset` starts anew without it";
 
 /// The next step of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl<'a> Session<'a> {
             let files = counted(finished.files_changed, "file");
             let patch =
                 finished.patch.iter().map(|patch| format!("; the patch is {}", escape(patch))).collect::<String>();
-            out.warn(&format!("what was proposed for {files} was not applied{patch}"));
+            out.warn(&format!("the proposal for {files} was not applied{patch}"));
         }
         let of_lines = self.first_error.filter(|_| !self.typed);
         Ok(of_lines.unwrap_or_else(|| finished.exit_code()))
@@ -160,7 +161,7 @@ impl<'a> Session<'a> {
             out.explain(error);
         }
         if evaluated.lost {
-            out.say("The session's process died, and all variables and functions with it. What is proposed stays.");
+            out.say("The session's process died, and all variables and functions with it. The proposal stays.");
         }
         evaluated.error.map(|error| error.code())
     }

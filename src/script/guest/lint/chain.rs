@@ -123,7 +123,7 @@ impl Lint<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it has {}", fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")),
         };
-        self.warn("unknown_result", position, format!("what the host gives here has no field `{name}`"), &hint);
+        self.warn("unknown_result", position, format!("the result of this call has no field `{name}`"), &hint);
     }
 }
 
