@@ -66,7 +66,7 @@ fn every_workflow_file_is_looked_at_and_named_on_the_page() {
     }
 }
 
-/// The commands of nrv in a workflow file, in their order, without what follows in a pipe or after a failure.
+/// The commands of nrv in a workflow file, in their order, without the rest of a pipe or of a line after `||`.
 fn commands(file: &str) -> Vec<String> {
     let text = repository::text(&format!("examples/ci/{file}")).unwrap();
     let command = |line: &str| {

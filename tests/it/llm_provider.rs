@@ -175,7 +175,7 @@ fn a_server_that_is_not_what_its_url_says_will_not_be_another_time() {
     assert_eq!((error.code(), llm::kind(&error)), (Code::ModelFailed, Some(Kind::Unreachable)), "{error:?}");
 }
 
-/// A program that replies with what the schema wants, in two pieces.
+/// A program that replies with a value that fits the schema, in two pieces.
 const OBEDIENT: &str = r#"
 [llm.providers.own]
 dialect = "command"

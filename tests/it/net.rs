@@ -329,7 +329,7 @@ fn a_cancelled_run_asks_nothing_more_and_is_undone() {
     wait_until("the server was asked", || !server.held.lock().unwrap().is_empty());
     running.signal(Signal::INT);
     assert!(said.any(|line| line.contains("Cancelling")));
-    // What it waits for ends with the connection.
+    // Its wait ends with the connection.
     server.held.lock().unwrap().clear();
     said.for_each(drop);
     running.end().exits(130);

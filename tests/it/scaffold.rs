@@ -151,7 +151,7 @@ fn what_stands_in_the_place_of_left_out_fields_is_left_out() -> Result<(), Error
     Ok(())
 }
 
-/// A command's rights, such as what it may write, are the program's to give.
+/// Only the program grants a command's rights, such as its writes.
 #[test]
 fn a_plan_with_more_than_a_plan_has_is_none() {
     let plan = json!({"diffs": [], "post": {"commands": [{"program": "sh", "writes": ["**"]}]}}).to_string();

@@ -100,7 +100,7 @@ fn what_it_changes_is_thrown_away() {
     let mut after = site.tree();
     after.remove("c.rhai");
     assert!(after == before);
-    // In a dry run it sees what is proposed.
+    // In a dry run it sees the proposal.
     let body = sh("test \"$(cat new.txt)\" = new && test ! -e site/a/p0.html", "")
         + "nrv.apply.create(\"new.txt\", \"new\\n\"); nrv.apply.remove(\"site/a/p0.html\", nrv.files.sha256(\"site/a/p0.html\"));";
     run(&site, &body, &["--dry-run"]).exits(0);
@@ -141,7 +141,7 @@ fn a_command_that_may_not_be_run_is_refused_when_it_is_committed_to() {
     let error = commit("git", "[\"reset\", \"--hard\"]");
     assert_eq!(error["code"], "permission_denied", "{error}");
     assert!(error["message"].as_str().unwrap().contains("without asking"), "{error}");
-    // A script commits to what its header permits.
+    // A script can commit only to commands that its header permits.
     site.script("h.rhai", &("const WORKFLOW = #{ name: \"h\" };\n".to_owned() + sh("true", "").as_str()));
     let error = site.nrv(&["run", "h.rhai", "--json"]).exits(3).json()["error"].clone();
     assert_eq!(error["code"], "permission_denied", "{error}");

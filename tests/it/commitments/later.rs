@@ -107,7 +107,7 @@ fn what_a_script_committed_to_does_not_stand_for_the_same_words_of_the_policy() 
     site.write("nrv.toml", format!("{hides}[[commitments]]\ndescription = \"nothing bad\"\n{same}\n"));
     site.nrv(&["resume", "last"]).exits(7);
     let finished = site.nrv(&["resume", "last", "--approve", "c2", "--json"]).exits(4).json();
-    // The script's does not look into the file, so that it can't tell the script what is in there.
+    // The script's does not look into the file, so that it can't reveal the content to the script.
     let seen: Vec<_> = told(&finished).into_iter().map(|(id, ok, _)| (id, ok.unwrap())).collect();
     assert_eq!(seen, [("k1".to_owned(), true), ("k2".to_owned(), false)]);
 }

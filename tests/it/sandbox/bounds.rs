@@ -112,7 +112,7 @@ fn a_program_within_its_bounds_is_left_alone() {
         (limits.memory, limits.processes, limits.disk) = (Some(MEMORY), Some(PROCESSES), Some(DISK));
     };
     for cage in cages(all) {
-        // A cache of files is no memory that it holds, and what is written again is not more.
+        // A cache of files is not its memory, and a rewritten file takes no more space.
         let line = "for i in 1 2 3 4 5 6 7 8; do head -c 24M /dev/zero > file; sleep 0.1; done; cat file > /dev/null; echo well";
         let ended = cage.run(line);
         assert_eq!((ended.exceeded, ended.status, super::said(&ended).as_str()), (None, Some(0), "well\n"));
@@ -193,7 +193,7 @@ fn a_user_who_has_nothing_else_has_a_limit_of_processes() {
 fn the_disk_is_bounded_whatever_is_written() {
     for line in FULL {
         let shared = tempfile::tempdir_in("/var/tmp").unwrap();
-        // What was there before does not count.
+        // Earlier files do not count.
         fs::write(shared.path().join("old"), vec![1; 2 * DISK as usize]).unwrap();
         let cage = Cage::in_folder(Path::new("/var/tmp")).with(|launch| {
             launch.limits.disk = Some(DISK);

@@ -166,7 +166,7 @@ fn nrv() -> Program {
     Program::Path(env!("CARGO_BIN_EXE_nrv").into())
 }
 
-/// The example that launches what a file says.
+/// The example that launches the order in a file.
 fn launcher() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("launch");
     assert!(program.exists(), "build it first: `cargo build --example launch`");

@@ -11,7 +11,7 @@ use super::{
 /// The byte that Ctrl-C sends.
 pub(crate) const CTRL_C: &[u8] = b"\x03";
 
-/// Starts the binary on a terminal; what it shows is its stdout. None if there is no `script` that makes one.
+/// Starts the binary on a terminal, whose output is its stdout. None if there is no `script` that makes one.
 pub(crate) fn on_a_terminal(site: &Site, arguments: &[&str]) -> Option<Running> {
     line_on_a_terminal(site, &line(site, arguments))
 }
