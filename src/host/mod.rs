@@ -68,10 +68,81 @@ pub use self::{
     reply::canonical_records,
     sink::{Answer, Event, Question, Silent, Sink, Work},
 };
+
+/// The steps of a change, in their only order. No program outside can begin one; the examples hold that the order can't be broken.
+///
+/// ```
+/// use nrv::host::pipeline::{Judged, Pipeline, Proof, Submitted, Verified};
+/// # use nrv::Error;
+///
+/// fn change(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Verified, Error> {
+///     let permitted = Judged::of(pipeline, submitted)?.reserve(pipeline)?.permit(pipeline, proof)?;
+///     permitted.commit(pipeline, proof)?.verify(pipeline, proof)
+/// }
+/// ```
+///
+/// A change that was judged and not paid for can't be permitted:
+///
+/// ```compile_fail,E0599
+/// # use nrv::host::pipeline::{Judged, Pipeline, Proof};
+/// fn skip(judged: Judged<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
+///     let _ = judged.permit(pipeline, proof);
+/// }
+/// ```
+///
+/// One that nobody has permitted can't be committed:
+///
+/// ```compile_fail,E0599
+/// # use nrv::host::pipeline::{Pipeline, Proof, Reserved};
+/// fn skip(reserved: Reserved<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
+///     let _ = reserved.commit(pipeline, proof);
+/// }
+/// ```
+///
+/// One that is not committed can't be verified:
+///
+/// ```compile_fail,E0599
+/// # use nrv::host::pipeline::{Permitted, Pipeline, Proof};
+/// fn skip(permitted: Permitted<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
+///     let _ = permitted.verify(pipeline, proof);
+/// }
+/// ```
+///
+/// No step can be done twice:
+///
+/// ```compile_fail,E0382
+/// # use nrv::host::pipeline::{Permitted, Pipeline, Proof};
+/// fn twice(permitted: Permitted<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
+///     let _ = permitted.commit(pipeline, proof);
+///     let _ = permitted.commit(pipeline, proof);
+/// }
+/// ```
+///
+/// And no step can be made by hand:
+///
+/// ```compile_fail,E0451
+/// # use nrv::host::pipeline::{Judged, Reserved};
+/// fn forge(judged: Judged<'_>) -> Reserved<'_> {
+///     Reserved { judged }
+/// }
+/// ```
+#[doc(hidden)]
+pub mod pipeline {
+    pub use super::change::{
+        Pipeline, Proof,
+        commit::Committed,
+        confirm::Subject,
+        judge::{Judged, Submitted},
+        permit::Permitted,
+        reserve::Reserved,
+        verify::Verified,
+    };
+}
+
 use self::{
     budget::{Budget, Cost, Deadline},
     call::{adapter::StoredProposal, attempt::Attempts, llm::Models},
-    change::{commit::Committed, confirmations::Confirmations, preview::Previewed},
+    change::{commit::Transacted, confirmations::Confirmations, preview::Previewed},
     commitment::Pledge,
     life::{history::Past, start::Origin},
 };
@@ -139,7 +210,7 @@ pub struct Host<'a> {
     confirmations: Confirmations,
     /// What has to hold for it to be done.
     commitments: Vec<Pledge>,
-    transactions: Vec<Committed>,
+    transactions: Vec<Transacted>,
     /// Those of them that were not verified, and could not be undone.
     unproven: std::collections::BTreeSet<String>,
     /// The attempts that are open, and what became of the others.

@@ -14,11 +14,14 @@ use crate::{
     host::{
         Context, Event, Host, Position, Sink, Work,
         change::{
-            commit::Submitted,
-            confirm::{DTA_APPLY, Leave, Subject, altered},
+            Pipeline, Proof,
+            commit::{Committed, Transacted},
+            confirm::{DTA_APPLY, Subject, altered},
             confirmations::files_before,
             freshness::Seen,
+            judge::Submitted,
             patch::Patch,
+            verify::Verified,
         },
     },
     record::{FileRef, Note},
@@ -308,67 +311,32 @@ impl Host<'_> {
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
-        let dry = self.flags.dry_run || stored.invocation.mode == Mode::DryRun;
-        let submitted = Submitted { adapter: Some(tool), patch: &stored.patch, file: Some(stored.patch_path.as_str()) };
-        let verdict = self.admit(position, submitted, sink)?;
         // A preview inside an applying run writes nothing, so that it costs nothing.
-        if dry && !self.flags.dry_run {
-            self.budget.check_change(changes, &stored.patch.stats)?;
-            return self.verify_preview(position, stored, sink);
-        }
-        self.reserved = self.budget.reserve_change(changes, &stored.patch.stats)?;
-        let mut leave = Leave::default();
-        self.permit_gates(position, (&verdict, changes, &stored.patch), &mut leave, sink)?;
-        self.permit(position, stored.subject(), &mut leave, sink)?;
-        if dry {
-            self.check_targets(changes)?;
-            let output = self.verify_preview(position, stored, sink)?;
-            self.preview(changes, &stored.patch);
-            return Ok(output);
-        }
-        if held == Held::No {
-            let globs = stored.invocation.target.globs(self.view())?;
-            self.lock(&globs.prefixes())?;
-        }
-        if held == Held::No || leave.waited {
-            self.check_fresh(&stored.proposal.baseline.files, &stored.seen)?;
-        }
-        self.use_up(position, leave)?;
-        self.apply_and_verify(position, stored, sink)
+        let is_trial = stored.invocation.mode == Mode::DryRun && !self.flags.dry_run;
+        let file = Some(stored.patch_path.as_str());
+        let submitted = Submitted { adapter: Some(tool), changes, patch: &stored.patch, file, is_trial };
+        let proof = ByVerifier { stored, held };
+        self.pipeline(position, sink).change(submitted, &proof).map(|changed| changed.output)
     }
 
-    fn apply_and_verify(
+    /// Verifies a proposal that a former session committed, or undoes it with all that came after it.
+    pub(in crate::host) fn verify_recalled(
         &mut self,
         position: &Position,
         stored: &StoredProposal,
+        standing: &Transacted,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let changes = &stored.proposal.changes;
-        let first = self.transactions.len();
-        let mut pack = None;
-        if !changes.is_empty() {
-            sink.event(stored.begins(Work::Apply));
-            pack = Some(self.commit(position, changes, &stored.patch.bytes, None)?);
-        }
-        self.verify_or_undo(position, stored, (pack, first), sink)
-    }
-
-    /// Whatever fails once a change was made, it does not stay unverified: it is undone with all that came after `first`.
-    pub(in crate::host) fn verify_or_undo(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        (pack, first): (Option<String>, usize),
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        self.verify_committed(position, stored, pack, sink).map_err(|error| self.undo_unverified(first, error))
+        let committed = Committed::recalled(self, standing);
+        let proof = ByVerifier { stored, held: Held::No };
+        committed.verify(&mut self.pipeline(position, sink), &proof).map(Verified::into_output)
     }
 
     fn verify_committed(
         &mut self,
         position: &Position,
         stored: &StoredProposal,
-        pack: Option<String>,
+        pack: Option<&str>,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
@@ -381,7 +349,7 @@ impl Host<'_> {
         self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
         sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
         sink.event(stored.begins(Work::Verify));
-        let report = self.verify_applied(stored, &manifest, pack.as_deref())?;
+        let report = self.verify_applied(stored, &manifest, pack)?;
         self.conclude(position, stored, (Phase::Verify, Some(manifest), report), sink)
     }
 
@@ -484,6 +452,54 @@ impl Host<'_> {
 enum Held {
     No,
     SinceDiscover,
+}
+
+/// The proof of an adapter's change: its verifier, a process of its own.
+struct ByVerifier<'s> {
+    stored: &'s StoredProposal,
+    held: Held,
+}
+
+impl Proof for ByVerifier<'_> {
+    fn question(&self) -> Result<Option<Subject>, Error> {
+        Ok(Some(self.stored.subject()))
+    }
+
+    fn prepare(&self, Pipeline { host, sink, .. }: &mut Pipeline<'_, '_>, waited: bool) -> Result<(), Error> {
+        let StoredProposal { invocation, proposal, seen, .. } = self.stored;
+        if self.held == Held::No {
+            let globs = invocation.target.globs(host.view())?;
+            host.lock(&globs.prefixes())?;
+        }
+        if self.held == Held::No || waited {
+            host.check_fresh(&proposal.baseline.files, seen)?;
+        }
+        if !proposal.changes.is_empty() {
+            sink.event(self.stored.begins(Work::Apply));
+        }
+        Ok(())
+    }
+
+    fn reply(&self) -> Option<&Value> {
+        None
+    }
+
+    fn verifies_empty(&self) -> bool {
+        true
+    }
+
+    fn try_out(&self, pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
+        self.preview(pipeline)
+    }
+
+    fn preview(&self, Pipeline { host, position, sink }: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
+        host.verify_preview(position, self.stored, *sink)
+    }
+
+    fn verify(&self, pipeline: &mut Pipeline<'_, '_>, transaction: Option<&str>) -> Result<Value, Error> {
+        let Pipeline { host, position, sink } = pipeline;
+        host.verify_committed(position, self.stored, transaction, *sink)
+    }
 }
 
 /// An adapter's schemas and phases.

@@ -16,21 +16,15 @@ use crate::{
     host::{
         Context, Event, Host, Position, Sink,
         change::{
-            commit::{Committed, Reason, pack_files, restored_entries},
+            commit::Transacted,
             preview::Previewed,
+            restored::restore_targets,
+            undo::{Dead, Reason},
         },
-        life::{
-            history::{Past, committed_of},
-            rollback::restore_targets,
-        },
-        redact::recovered_note,
+        life::history::{Past, committed_of},
     },
-    record::{Chain, Note, Record, RunFolder},
-    system::{
-        journal::{Journal, Transaction},
-        lock::Lease,
-        workspace::Overlay,
-    },
+    record::{Chain, Record, RunFolder},
+    system::{lock::Lease, workspace::Overlay},
 };
 
 /// The kind of the record that says which changes are set aside, and by which transaction.
@@ -188,14 +182,14 @@ impl Host<'_> {
     /// Puts back what was set aside. `stale_preimage` names files that somebody changed meanwhile.
     pub(in crate::host) fn put_back(&mut self) -> Result<(), Error> {
         let Some(aside) = self.past.as_ref().and_then(Past::aside).cloned() else { return Ok(()) };
-        let mut restored = restore_targets(&self.folder, std::slice::from_ref(&aside.undo), false)?;
-        restored.check_current(self.context).map_err(|error| {
+        let restored = restore_targets(&self.folder, std::slice::from_ref(&aside.undo), false)?;
+        let current = restored.current(self.context).map_err(|error| {
             let files = error.details().get("files").cloned().unwrap_or_default();
             Error::new(Code::StalePreimage, "files of an attempt that was set aside changed meanwhile")
                 .detail("files", files)
                 .hint("bring the named files back as the run left them, then resume again")
         })?;
-        self.undo_targets(&restored, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
+        self.bring_back(&current, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
         let Some(past) = &mut self.past else { return Ok(()) };
         past.put_back();
         self.transactions = past.standing()?;
@@ -240,7 +234,7 @@ pub(in crate::host) struct Aside {
     /// The transactions that do not stand meanwhile.
     of: Vec<String>,
     /// The transaction that took them back.
-    pub(in crate::host) undo: Committed,
+    pub(in crate::host) undo: Transacted,
 }
 
 /// What became of the transactions that a run took back.
@@ -335,7 +329,7 @@ pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
 }
 
 /// What the record of a run says, where the outermost attempt was begun that it ends in, and the changes since then.
-fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Committed>)>, Error> {
+fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Transacted>)>, Error> {
     if folder.records_with(&[r#""call":"attempt.begin""#])?.is_empty() {
         return Ok(None);
     }
@@ -355,26 +349,13 @@ pub(in crate::host) fn set_aside_dead(
     lease: &Lease,
 ) -> Result<usize, Error> {
     let Some((past, attempt, of)) = open_changes(folder)?.filter(|(_, _, of)| !of.is_empty()) else { return Ok(0) };
-    let mut restored = restore_targets(folder, &of, false)?;
-    restored.check_current(context)?;
+    let current = restore_targets(folder, &of, false)?.current(context)?;
     let name = format!("t{}", past.transactions(folder)? + 1);
-    let now = || context.options.clock.now();
-    let (kind, data) = Reason::SetAside(&attempt).record(&name, &json!(names(&of)));
-    chain.append(now(), Note { kind, data, ..Note::default() })?;
-    let targets = restored.targets();
-    let journal = Journal::new(&context.workspace, folder.path());
-    let transaction =
-        Transaction { name: &name, position: "", patch: b"", undoes: true, threads: context.options.threads };
-    journal.apply(&transaction, &targets, &|| lease.check())?;
-    let data = json!({"transaction": name, "entries": restored_entries(&targets)});
-    let note = Note { kind: "undone", data, files: pack_files(folder, &name)?, ..Note::default() };
-    chain.append(now(), recovered_note(context, folder, note)?)?;
-    chain.sync()?;
-    journal.settle(&name)?;
-    Ok(targets.len())
+    let reason = Reason::SetAside(&attempt);
+    Dead { context, folder, chain, lease }.bring_back(&current, &name, (&reason, &json!(names(&of))))
 }
 
 /// The names of transactions.
-pub(in crate::host) fn names(transactions: &[Committed]) -> Vec<&str> {
+pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<&str> {
     transactions.iter().map(|one| one.transaction.as_str()).collect()
 }

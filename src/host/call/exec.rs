@@ -14,8 +14,8 @@ use crate::{
     },
     host::{
         Event, Host, Position, Sink,
-        budget::{Cost, Demand},
-        change::{commit::Submitted, confirm::Leave},
+        budget::Demand,
+        change::{Changed, judge::Submitted, read_back::ReadBack},
     },
     record::{FileRef, Note},
     service::{
@@ -271,20 +271,12 @@ impl Host<'_> {
         let parts = before.iter().map(|_| None).collect();
         let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
         let patch = self.render_proposed(&proposed)?;
-        let verdict = self.admit(position, Submitted { adapter: None, patch: &patch, file: None }, sink)?;
-        let mut leave = Leave::default();
-        let change = self.budget.reserve_change(&proposed.changes, &patch.stats)?;
-        self.reserved = Cost { demand: self.reserved.demand, ..change };
-        self.permit_gates(position, (&verdict, &proposed.changes, &patch), &mut leave, sink)?;
-        let files = proposed.changes.len();
-        if self.flags.dry_run {
-            self.check_targets(&proposed.changes)?;
-            self.preview(&proposed.changes, &patch);
-        } else {
-            let (stable, _) = parted(&reply);
-            self.write(position, &proposed, (&patch, &stable), leave)?;
-        }
-        sink.event(Event::Applied { files, written: !self.flags.dry_run });
+        let (stable, _) = parted(&reply);
+        let changes = &proposed.changes;
+        let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
+        let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks: None };
+        let Changed { written, .. } = self.pipeline(position, sink).change(submitted, &proof)?;
+        sink.event(Event::Applied { files: changes.len(), written });
         Ok(reply)
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::host) const CONFIRM: &str = "gate.confirm";
 pub(in crate::host) const DTA_APPLY: &str = "dta.apply";
 
 /// What is to be confirmed.
-pub(in crate::host) struct Subject {
+pub struct Subject {
     /// What the token is bound to: a proposal's id, or the hash of a value.
     pub(in crate::host) id: String,
     /// The call that asks, which policy may grant by its name.

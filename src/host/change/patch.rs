@@ -12,8 +12,8 @@ use crate::{
         path::RepoPath,
     },
     host::Host,
-    service::gate::Text,
-    system::workspace::{View, parallel_map_with},
+    service::{apply::Proposed, gate::Text},
+    system::workspace::{View, parallel_map, parallel_map_with},
 };
 
 /// A patch, and what each file has in it.
@@ -178,6 +178,30 @@ fn first_line(head: &[u8], sign: u8) -> u64 {
 }
 
 impl Host<'_> {
+    /// Renders a change whose pre-images are at hand.
+    pub(in crate::host) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
+        let sides = proposed.changes.changes().iter().zip(&proposed.before);
+        let all: Vec<_> = sides.zip(&proposed.parts).collect();
+        let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
+            Some(_) => None,
+            None => {
+                let after = change.after.as_ref().map(Side::from);
+                Some(diff::render(&change.path, before.as_ref().map(Side::from), after))
+            }
+        });
+        let mut patch = Patch::default();
+        let backups: BTreeSet<&RepoPath> = proposed.outcomes.iter().filter_map(|one| one.backup.as_ref()).collect();
+        for (known, rendered) in proposed.parts.iter().zip(rendered) {
+            let rendered = rendered.transpose()?;
+            match known.as_ref().or(rendered.as_ref()) {
+                Some((part, stat)) if backups.contains(&stat.path) => patch.push_backup(part, &stat.path),
+                Some((part, stat)) => patch.push(part, stat.clone()),
+                None => {}
+            }
+        }
+        Ok(patch)
+    }
+
     /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
     pub(in crate::host) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
         let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {

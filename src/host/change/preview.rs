@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use super::patch::Patch;
+use super::{
+    Pipeline, Proof,
+    judge::{Judged, Submitted},
+    patch::Patch,
+    permit::Permitted,
+    verify::Verified,
+};
 use crate::{
     base::{
         change::{ChangeSet, Content, Stamp},
@@ -26,6 +32,26 @@ pub(in crate::host) struct Previewed {
     pub(in crate::host) after: Option<Content>,
     /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
     pub(in crate::host) part: Option<(Arc<[u8]>, Stat)>,
+}
+
+impl Judged<'_> {
+    /// Tries a change that nobody writes: its budgets are looked at, and nothing is reserved or asked.
+    pub fn try_out(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
+        let Submitted { changes, patch, .. } = self.submitted();
+        pipeline.host.budget.check_change(changes, &patch.stats)?;
+        proof.try_out(pipeline).map(Verified::preview)
+    }
+}
+
+impl Permitted<'_> {
+    /// Makes a change in a dry run: later steps see it, and nothing is written.
+    pub fn preview(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
+        let (Submitted { changes, patch, .. }, _) = self.into_parts();
+        pipeline.host.check_targets(changes)?;
+        let output = proof.preview(pipeline)?;
+        pipeline.host.preview(changes, patch);
+        Ok(Verified::preview(output))
+    }
 }
 
 impl Host<'_> {

@@ -16,7 +16,7 @@ use crate::{
         Position,
         budget::{Demand, Spent},
         call::attempt::{Aside, AttemptState, Taken},
-        change::commit::Committed,
+        change::commit::Transacted,
         reply::{self, Recorded, answer_of},
     },
     record::{Pack, Record, RunFolder, named},
@@ -141,13 +141,13 @@ impl Past {
     }
 
     /// The last change that was committed at a position, if it stands.
-    pub(in crate::host) fn standing_at(&self, position: &Position) -> Result<Option<Committed>, Error> {
+    pub(in crate::host) fn standing_at(&self, position: &Position) -> Result<Option<Transacted>, Error> {
         let committed = self.last(position.as_str(), "committed").filter(|record| self.stands(record));
         committed.map(committed_of).transpose()
     }
 
     /// Every change of the run that stands, in their order.
-    pub(in crate::host) fn standing(&self) -> Result<Vec<Committed>, Error> {
+    pub(in crate::host) fn standing(&self) -> Result<Vec<Transacted>, Error> {
         let committed = self.records.iter().filter(|record| record.kind == "committed" && self.stands(record));
         committed.map(committed_of).collect()
     }
@@ -401,9 +401,9 @@ fn demand_of(cost: &Value) -> Demand {
     Demand { exec_ms: 0, tokens: of("tokens"), cost: of("cost") }
 }
 
-pub(in crate::host) fn committed_of(record: &Record) -> Result<Committed, Error> {
+pub(in crate::host) fn committed_of(record: &Record) -> Result<Transacted, Error> {
     let entries: Vec<Entry> = serde_json::from_value(record.data["entries"].clone())
         .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
     let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();
-    Ok(Committed { transaction, entries })
+    Ok(Transacted { transaction, entries })
 }

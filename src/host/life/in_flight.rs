@@ -16,7 +16,7 @@ use crate::{
         Host, Position, Sink,
         budget::Spent,
         call::{custom::Effect, exec},
-        change::{commit::Committed, confirm::Subject, patch::Patch, rebuild_proposal::From},
+        change::{commit::Transacted, confirm::Subject, patch::Patch, rebuild_proposal::From},
         reply::recorded_form,
     },
     record::Note,
@@ -95,7 +95,7 @@ impl Host<'_> {
     }
 
     /// Counts what a change cost that stands, although its call was never answered.
-    fn count(&mut self, position: &Position, standing: &Committed) -> Result<(), Error> {
+    fn count(&mut self, position: &Position, standing: &Transacted) -> Result<(), Error> {
         let Some(past) = &self.past else { return Ok(()) };
         let mut spent = Spent { calls: 1, ..Spent::default() };
         spent.bytes = standing.entries.iter().filter_map(|entry| entry.after).map(|after| after.length).sum();
@@ -116,7 +116,7 @@ impl Host<'_> {
     }
 
     /// The files were found to be what was written when the run went on; the reply was recorded before they were.
-    fn settle_apply(&mut self, position: &Position, standing: &Committed) -> Result<Value, Error> {
+    fn settle_apply(&mut self, position: &Position, standing: &Transacted) -> Result<Value, Error> {
         let Some(past) = &self.past else { return Ok(Value::Null) };
         let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
         let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
@@ -145,7 +145,7 @@ impl Host<'_> {
         &mut self,
         position: &Position,
         call: &Call,
-        standing: &Committed,
+        standing: &Transacted,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let Some(past) = &self.past else { return Ok(Value::Null) };
@@ -170,9 +170,7 @@ impl Host<'_> {
             );
         };
         let stored = self.remake(proposed, past.pack(), From::After)?;
-        let first = self.transactions.iter().position(|one| one.transaction == standing.transaction);
-        let first = first.unwrap_or(self.transactions.len());
-        let reply = self.verify_or_undo(position, &stored, (Some(standing.transaction.clone()), first), sink)?;
+        let reply = self.verify_recalled(position, &stored, standing, sink)?;
         self.proposals.remove(stored.id());
         Ok(reply)
     }

@@ -9,7 +9,6 @@ use super::{
     in_flight::{UNCERTAIN, objections},
     recover::{self, Round},
     retention::check_contents,
-    rollback::restore_targets,
     stale_reads::{self, Reading, StaleRead},
     start::check_flags,
 };
@@ -23,9 +22,10 @@ use crate::{
         budget::{Budget, Cost, Deadline, Spent},
         call::{attempt::Attempts, violation},
         change::{
-            commit::Committed,
+            commit::Transacted,
             confirmations::Confirmations,
             proof::{self, PLACE},
+            restored::restore_targets,
         },
         commitment, perform,
     },
@@ -302,7 +302,7 @@ impl<'a> Host<'a> {
     /// Checks that every file that the run changed is as it left it, those that it set aside among them.
     fn check_left(&self) -> Result<(), Error> {
         let aside = self.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
-        let left: Vec<Committed> = self.transactions.iter().cloned().chain(aside).collect();
+        let left: Vec<Transacted> = self.transactions.iter().cloned().chain(aside).collect();
         let changed = restore_targets(&self.folder, &left, false)?.changed_since(self.context, false)?;
         let Some(first) = changed.first() else { return Ok(()) };
         let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };

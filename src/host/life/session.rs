@@ -4,13 +4,15 @@ use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Value, json};
 
-use super::rollback::restore_targets;
 use crate::{
     base::{
         call::Call,
         error::{Code, Error},
     },
-    host::{Asked, Context, Flags, Host, Plan, Position, Request, Sink, budget::Deadline, call::llm::route},
+    host::{
+        Asked, Context, Flags, Host, Plan, Position, Request, Sink, budget::Deadline, call::llm::route,
+        change::restored::restore_targets,
+    },
     record::Note,
     system::clock::Stopwatch,
 };

@@ -7,10 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    history::{Past, is_same},
-    rollback::pre_image,
-};
+use super::history::{Past, is_same};
 use crate::{
     base::{
         call::Call,
@@ -21,6 +18,7 @@ use crate::{
     host::{
         Context,
         call::{files::Files, prompt::MADE},
+        change::restored::pre_image,
         reply::{answer_of, as_value, packed_value, replies_with_contents},
     },
     record::{Record, RunFolder},

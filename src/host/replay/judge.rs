@@ -8,7 +8,7 @@ use super::{
     super::{
         Context,
         call::llm::route,
-        change::{commit, patch::Patch},
+        change::{judge, patch::Patch},
     },
     RuleAt,
     steps::Steps,
@@ -94,7 +94,7 @@ impl<'a> Bench<'a> {
             }
             Judged::Change(change) => {
                 let adapter = change.adapter.as_deref();
-                let domains = commit::domains(&self.context.options.adapters, policy, adapter);
+                let domains = judge::domains(&self.context.options.adapters, policy, adapter);
                 let (files, texts) = (&change.patch.stats, change.patch.texts());
                 let run_lines_so_far = change.run_lines_so_far;
                 ask(&Subject::Changes { files, texts: &texts, run_lines_so_far, adapter, domains: &domains })

@@ -1,0 +1,100 @@
+//! The first step: gates judge a change. Nothing is written, and nothing is paid for yet.
+
+use serde_json::json;
+
+use super::{Pipeline, patch::Patch};
+use crate::{
+    base::{change::ChangeSet, diff::Stat, error::Error, hash::Sha256},
+    host::{Host, Position},
+    record::Note,
+    service::{
+        adapter::{Adapter, Adapters},
+        gate::{self, Domain, Subject, Text, Verdict},
+    },
+    system::policy::Policy,
+};
+
+/// A change that is submitted to the pipeline.
+#[derive(Clone, Copy)]
+pub struct Submitted<'c> {
+    /// The adapter that proposed it, if one did.
+    pub(in crate::host) adapter: Option<&'c str>,
+    pub(in crate::host) changes: &'c ChangeSet,
+    pub(in crate::host) patch: &'c Patch,
+    /// Where in the run's folder the patch stands, unless it shows a secret there.
+    pub(in crate::host) file: Option<&'c str>,
+    /// True for a change that is tried and written by nobody, also in a run that applies.
+    pub(in crate::host) is_trial: bool,
+}
+
+/// A change that no gate stops.
+pub struct Judged<'c> {
+    submitted: Submitted<'c>,
+    verdict: Verdict,
+}
+
+impl<'c> Judged<'c> {
+    /// Judges a change, with the adapter that proposed it if one did. A gate that blocks it is an error.
+    pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
+        let Submitted { adapter, patch, .. } = submitted;
+        let host = &mut *pipeline.host;
+        let verdict = host.judge(adapter, &patch.stats, &patch.texts());
+        host.note_judged(pipeline.position, (adapter, patch, submitted.file), &verdict)?;
+        host.heed(&verdict, pipeline.sink)?;
+        Ok(Judged { submitted, verdict })
+    }
+
+    pub(super) fn submitted(&self) -> Submitted<'c> {
+        self.submitted
+    }
+
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+}
+
+fn owned(globs: &[&str]) -> Vec<String> {
+    globs.iter().map(|glob| (*glob).to_owned()).collect()
+}
+
+/// The files of each adapter. Whose files they are matters only if nobody else may change them.
+pub(in crate::host) fn domains(adapters: &Adapters, policy: &Policy, adapter: Option<&str>) -> Vec<Domain> {
+    let strict = policy.settings().adapters.strict_tools && adapter.is_none();
+    let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
+    adapters.all().iter().filter(|_| strict).map(domain).collect()
+}
+
+impl Host<'_> {
+    /// Records what the gates said of a patch, with the patch, so that they can be asked again. `file` is where in the run's folder
+    /// it stands, if it does.
+    pub(in crate::host) fn note_judged(
+        &mut self,
+        position: &Position,
+        (adapter, patch, file): (Option<&str>, &Patch, Option<&str>),
+        verdict: &Verdict,
+    ) -> Result<(), Error> {
+        let sha256 = Sha256::of(&patch.bytes);
+        let written = match file {
+            Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
+            None => None,
+        };
+        let place = match &written {
+            Some(file) => json!(file),
+            None => self.kept_bytes(&patch.bytes)?,
+        };
+        let files = self.packed(&patch.rows(), false)?;
+        let data = json!({
+            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
+            "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),
+        });
+        self.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
+    }
+
+    /// What the gates say of a change.
+    pub(in crate::host) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
+        let domains = domains(&self.context.options.adapters, &self.policy, adapter);
+        let subject =
+            Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
+        gate::decide(&subject, &self.policy, &self.rules)
+    }
+}

@@ -1,0 +1,31 @@
+//! The third step: whatever has to be confirmed of a change is confirmed.
+
+use super::{Pipeline, Proof, confirm::Leave, judge::Submitted, reserve::Reserved};
+use crate::base::error::Error;
+
+/// A change that may be made, with the confirmations under which it is made.
+pub struct Permitted<'c> {
+    reserved: Reserved<'c>,
+    leave: Leave,
+}
+
+impl<'c> Reserved<'c> {
+    /// Asks what gates want confirmed, then what the change itself has to ask.
+    pub fn permit(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Permitted<'c>, Error> {
+        let Submitted { changes, patch, .. } = self.submitted();
+        let Pipeline { host, position, sink } = pipeline;
+        let mut leave = Leave::default();
+        host.permit_gates(position, (self.verdict(), changes, patch), &mut leave, *sink)?;
+        if let Some(question) = proof.question()? {
+            host.permit(position, question, &mut leave, *sink)?;
+        }
+        Ok(Permitted { reserved: self, leave })
+    }
+}
+
+impl<'c> Permitted<'c> {
+    /// The change and its confirmations, for the step that follows.
+    pub(super) fn into_parts(self) -> (Submitted<'c>, Leave) {
+        (self.reserved.submitted(), self.leave)
+    }
+}

@@ -1,0 +1,33 @@
+//! The second step: the budgets of a change are reserved, all or none.
+
+use super::{
+    Pipeline,
+    judge::{Judged, Submitted},
+};
+use crate::{base::error::Error, host::budget::Cost, service::gate::Verdict};
+
+/// A change whose files, lines and bytes are reserved. They are given back if it never reaches the tree.
+pub struct Reserved<'c> {
+    judged: Judged<'c>,
+}
+
+impl<'c> Judged<'c> {
+    /// Reserves the budgets of the change.
+    pub fn reserve(self, pipeline: &mut Pipeline<'_, '_>) -> Result<Reserved<'c>, Error> {
+        let Submitted { changes, patch, .. } = self.submitted();
+        let host = &mut *pipeline.host;
+        let cost = host.budget.reserve_change(changes, &patch.stats)?;
+        host.reserved = Cost { demand: host.reserved.demand, ..cost };
+        Ok(Reserved { judged: self })
+    }
+}
+
+impl<'c> Reserved<'c> {
+    pub(super) fn submitted(&self) -> Submitted<'c> {
+        self.judged.submitted()
+    }
+
+    pub(super) fn verdict(&self) -> &Verdict {
+        self.judged.verdict()
+    }
+}

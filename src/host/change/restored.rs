@@ -1,0 +1,206 @@
+//! The files that transactions changed, as they were before: read from the packs and compared with the tree.
+
+use std::collections::BTreeMap;
+
+use super::{commit::Transacted, patch::Patch};
+use crate::{
+    base::{
+        change::{Content, Entry, Stamp},
+        diff::{self, Side},
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    host::Context,
+    record::RunFolder,
+    system::{journal::Target, workspace::parallel_map},
+};
+
+/// What transactions changed, taken together: the first pre-image and the last post-image of each file.
+#[derive(Debug, Default)]
+pub(in crate::host) struct Restored {
+    items: BTreeMap<RepoPath, Item>,
+}
+
+/// Files that are to be brought back, each of which is as the transactions left it. Nothing else is brought back.
+#[derive(Debug)]
+pub(in crate::host) struct Current {
+    restored: Restored,
+}
+
+/// The bits of a mode with which a program gets the rights of the file's owner or group.
+const SET_ID: u32 = 0o6000;
+
+/// What a file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Now {
+    /// As the transactions left it.
+    Current,
+    /// As it was before them.
+    Restored,
+    /// Neither.
+    Changed,
+}
+
+#[derive(Debug)]
+struct Item {
+    now: Option<Stamp>,
+    then: Option<Content>,
+}
+
+/// Puts the transactions together, with the pre-images from the packs.
+///
+/// `record_damaged` if a pre-image is missing or altered; with `lenient` such files are left out.
+pub(in crate::host) fn restore_targets(
+    folder: &RunFolder,
+    transactions: &[Transacted],
+    lenient: bool,
+) -> Result<Restored, Error> {
+    let mut latest: BTreeMap<&RepoPath, Option<Stamp>> = BTreeMap::new();
+    let mut first: BTreeMap<&RepoPath, (&Transacted, usize, &Entry)> = BTreeMap::new();
+    for transaction in transactions {
+        for (index, entry) in transaction.entries.iter().enumerate() {
+            latest.insert(&entry.path, entry.after);
+            first.entry(&entry.path).or_insert((transaction, index, entry));
+        }
+    }
+    let mut restored = Restored::default();
+    for (path, (transaction, index, entry)) in first {
+        let then = match entry.before {
+            None => None,
+            Some(stamp) => match pre_image(folder, &transaction.transaction, index, &stamp, path) {
+                Ok(content) => Some(content),
+                Err(_) if lenient => continue,
+                Err(error) => return Err(error),
+            },
+        };
+        let now = latest.get(path).copied().flatten();
+        if now != then.as_ref().map(Content::stamp) {
+            restored.items.insert(path.clone(), Item { now, then });
+        }
+    }
+    Ok(restored)
+}
+
+pub(in crate::host) fn pre_image(
+    folder: &RunFolder,
+    name: &str,
+    index: usize,
+    stamp: &Stamp,
+    path: &RepoPath,
+) -> Result<Content, Error> {
+    let file = format!("packs/{name}/pre/{index}");
+    let damaged = |what: &str| {
+        Error::new(Code::RecordDamaged, format!("the pre-image of `{path}` {what}"))
+            .detail("file", file.as_str())
+            .detail("run", folder.id())
+    };
+    let (bytes, mode) = folder.read_image(&file, stamp.length)?;
+    if Sha256::of(&bytes) != stamp.sha256 {
+        return Err(damaged("was altered"));
+    }
+    // The file itself lies in the pack, so that it has the bits. A record from elsewhere can only say so.
+    if stamp.mode & SET_ID & !mode != 0 {
+        return Err(damaged("has no set-id bits, and the record says that the file had"));
+    }
+    Ok(Content { bytes: bytes.into(), mode: stamp.mode, sha256: stamp.sha256 })
+}
+
+impl Restored {
+    /// Looks at every file; those that are neither as the transactions left them nor as they were before.
+    ///
+    /// Files that are what they were before are left out with `leave_out_restored`: nothing is to be done for them.
+    pub(in crate::host) fn changed_since(
+        &mut self,
+        context: &Context,
+        leave_out_restored: bool,
+    ) -> Result<Vec<RepoPath>, Error> {
+        let items: Vec<_> = self.items.iter().collect();
+        let states = parallel_map(context.options.threads, &items, |(path, item)| {
+            let found = match context.workspace.stamp_entry(path) {
+                Ok(found) => Some(found),
+                Err(error) if error.code() == Code::NotFound => None,
+                // A folder in its place, or a link on the way, is not what the run left either.
+                Err(error) if matches!(error.code(), Code::Unreadable | Code::InvalidPath) => return Ok(Now::Changed),
+                Err(error) => return Err(error),
+            };
+            Ok(match () {
+                () if leave_out_restored && found == item.then.as_ref().map(Content::stamp) => Now::Restored,
+                () if found == item.now => Now::Current,
+                () => Now::Changed,
+            })
+        });
+        let states = states.into_iter().collect::<Result<Vec<Now>, Error>>()?;
+        let with = |wanted: Now| {
+            let hits = items.iter().zip(&states).filter(move |(_, state)| **state == wanted);
+            hits.map(|((path, _), _)| (*path).clone()).collect::<Vec<RepoPath>>()
+        };
+        let (restored, changed) = (with(Now::Restored), with(Now::Changed));
+        self.leave_out(&restored);
+        Ok(changed)
+    }
+
+    fn leave_out(&mut self, paths: &[RepoPath]) {
+        for path in paths {
+            self.items.remove(path);
+        }
+    }
+
+    pub(in crate::host) fn paths(&self) -> Vec<RepoPath> {
+        self.items.keys().cloned().collect()
+    }
+
+    /// The files, if all are as the transactions left them; else an error that names the others.
+    pub(in crate::host) fn current(mut self, context: &Context) -> Result<Current, Error> {
+        refusal(&self.changed_since(context, false)?).map_or(Ok(Current { restored: self }), Err)
+    }
+
+    /// The files that are as the transactions left them, and those that changed since. Files that are what they were before are
+    /// left out.
+    pub(in crate::host) fn without_changed(mut self, context: &Context) -> Result<(Current, Vec<RepoPath>), Error> {
+        let changed = self.changed_since(context, true)?;
+        self.leave_out(&changed);
+        Ok((Current { restored: self }, changed))
+    }
+
+    /// What was changed, as a patch from what was to what is; files that changed since are left out.
+    pub(in crate::host) fn patch(&self, context: &Context) -> Result<Patch, Error> {
+        let mut patch = Patch::default();
+        for (path, item) in &self.items {
+            let now = match item.now {
+                Some(_) => Some(context.workspace.read_entry(path)?),
+                None => None,
+            };
+            if now.as_ref().map(Content::stamp) == item.now {
+                let (part, stat) =
+                    diff::render(path, item.then.as_ref().map(Side::from), now.as_ref().map(Side::from))?;
+                patch.push(&part, stat);
+            }
+        }
+        Ok(patch)
+    }
+}
+
+impl Current {
+    pub(in crate::host) fn paths(&self) -> Vec<RepoPath> {
+        self.restored.paths()
+    }
+
+    /// The targets that bring everything back.
+    pub(super) fn targets(&self) -> Vec<Target<'_>> {
+        self.restored
+            .items
+            .iter()
+            .map(|(path, item)| Target { path, before: item.now, after: item.then.as_ref() })
+            .collect()
+    }
+}
+
+/// An error that names the files that are not as the transactions left them; none if all are.
+pub(in crate::host) fn refusal(changed: &[RepoPath]) -> Option<Error> {
+    let first = changed.first()?;
+    let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+    let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
+    let message = format!("`{first}`{more} changed since the run; undoing would lose that");
+    Some(Error::new(Code::UndoRefused, message).detail("files", names))
+}

@@ -1,0 +1,196 @@
+//! The way back: changes of a run are taken back or put back, exactly or not at all.
+//!
+//! Gates and budgets have no say: a change that can't stay must be undone. The files are [`Current`] first.
+
+use serde_json::{Value, json};
+
+use super::{
+    commit::{Transacted, pack_files},
+    restored::{Current, restore_targets},
+};
+use crate::{
+    base::{
+        change::{Content, Entry},
+        error::{Code, Error},
+    },
+    host::{
+        Context, Host,
+        call::attempt::{Aside, PUT_BACK, SET_ASIDE, names},
+        life::outcome::unverified,
+        redact::recovered_note,
+    },
+    record::{Chain, Note, RunFolder},
+    system::{
+        journal::{Journal, Target, Transaction},
+        lock::Lease,
+    },
+};
+
+/// Why changes of a run are taken back, or put back.
+#[derive(Clone, Copy)]
+pub(in crate::host) enum Reason<'a> {
+    /// A step failed, or the run.
+    Failed,
+    /// The attempt that was begun there is undone.
+    Attempt(&'a str),
+    /// The run stops inside that attempt.
+    SetAside(&'a str),
+    /// It goes on.
+    PutBack(&'a Aside),
+}
+
+impl Reason<'_> {
+    /// The kind and data of the record that says it, before the transaction that does it.
+    pub(in crate::host) fn record(&self, transaction: &str, of: &Value) -> (&'static str, Value) {
+        let mut data = json!({"transaction": transaction, "of": of});
+        let kind = match self {
+            Reason::Failed => return ("undoing", data),
+            Reason::Attempt(attempt) => {
+                data["attempt"] = json!(attempt);
+                "undoing"
+            }
+            Reason::SetAside(attempt) => {
+                data["attempt"] = json!(attempt);
+                SET_ASIDE
+            }
+            Reason::PutBack(aside) => {
+                data["attempt"] = json!(aside.attempt);
+                data["aside"] = json!(aside.undo.transaction);
+                PUT_BACK
+            }
+        };
+        (kind, data)
+    }
+}
+
+/// What a record says of the files that a transaction brings back.
+pub(in crate::host) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
+    let entry = |target: &Target<'_>| Entry {
+        path: target.path.clone(),
+        before: target.before,
+        after: target.after.map(Content::stamp),
+    };
+    targets.iter().map(entry).collect()
+}
+
+/// A run that died, whose lease and record are held here.
+pub(in crate::host) struct Dead<'d> {
+    pub(in crate::host) context: &'d Context,
+    pub(in crate::host) folder: &'d RunFolder,
+    pub(in crate::host) chain: &'d mut Chain,
+    pub(in crate::host) lease: &'d Lease,
+}
+
+impl Dead<'_> {
+    /// Brings files back in a transaction of that name, with the record of why before it; how many files that are.
+    pub(in crate::host) fn bring_back(
+        &mut self,
+        current: &Current,
+        name: &str,
+        (reason, of): (&Reason<'_>, &Value),
+    ) -> Result<usize, Error> {
+        let Dead { context, folder, chain, lease } = self;
+        let now = || context.options.clock.now();
+        let (kind, data) = reason.record(name, of);
+        chain.append(now(), Note { kind, data, ..Note::default() })?;
+        let targets = current.targets();
+        let journal = Journal::new(&context.workspace, folder.path());
+        let transaction =
+            Transaction { name, position: "", patch: b"", undoes: true, threads: context.options.threads };
+        journal.apply(&transaction, &targets, &|| lease.check())?;
+        let data = json!({"transaction": name, "entries": restored_entries(&targets)});
+        let note = Note { kind: "undone", data, files: pack_files(folder, name)?, ..Note::default() };
+        chain.append(now(), recovered_note(context, folder, note)?)?;
+        chain.sync()?;
+        journal.settle(name)?;
+        Ok(targets.len())
+    }
+}
+
+impl Host<'_> {
+    /// Undoes the run's transactions from this one on, in one transaction of their own.
+    pub(in crate::host) fn undo(&mut self, from: usize) -> Result<(), Error> {
+        self.undone += self.take_back(from, &Reason::Failed)?;
+        Ok(())
+    }
+
+    /// Undoes what could not be verified; the error, with what came of that. If it can't be undone, it stands, and the run can't be done.
+    pub(in crate::host) fn undo_unverified(&mut self, from: usize, error: Error) -> Error {
+        match self.undo(from) {
+            Ok(()) => error.detail("undone", true),
+            Err(undo) => {
+                let standing = self.transactions.get(from..).unwrap_or_default();
+                self.unproven.extend(standing.iter().map(|one| one.transaction.clone()));
+                undo.detail("cause", error.message())
+            }
+        }
+    }
+
+    /// An error if a change stands that was not verified, whatever became of the error that said so.
+    pub(in crate::host) fn refuse_unproven(&mut self) -> Result<(), Error> {
+        // What a former session could not verify stands in the record.
+        if self.past.is_some() && !self.transactions.is_empty() {
+            self.sync()?;
+            self.unproven = unverified(&self.folder.records()?);
+        }
+        let standing = self.transactions.iter().filter(|one| self.unproven.contains(&one.transaction));
+        let files: Vec<_> = standing.flat_map(|one| &one.entries).map(|entry| entry.path.to_string()).collect();
+        let Some(first) = files.first() else { return Ok(()) };
+        let more = match files.len() - 1 {
+            0 => String::new(),
+            n => format!(" (and {n} more)"),
+        };
+        let message = format!("the change of `{first}`{more} was not verified and could not be undone");
+        Err(Error::new(Code::UndoRefused, message)
+            .detail("files", files)
+            .hint("look at the files; `nrv runs show` says what the verifier found"))
+    }
+
+    /// Takes the run's transactions from this one on back, in one transaction of their own; how many files that are.
+    pub(in crate::host) fn take_back(&mut self, from: usize, reason: &Reason<'_>) -> Result<usize, Error> {
+        let undone = self.transactions.split_off(from.min(self.transactions.len()));
+        if undone.is_empty() {
+            return Ok(0);
+        }
+        // What is to be taken back is, however long that takes: nobody else would do it.
+        let _section = self.context.options.critical.entered();
+        let result = restore_targets(&self.folder, &undone, false)
+            .and_then(|restored| restored.current(self.context))
+            .and_then(|current| self.bring_back(&current, Some((reason, json!(names(&undone))))));
+        match result {
+            Ok(restored) => Ok(restored.entries.len()),
+            Err(error) => {
+                self.transactions.extend(undone);
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings files back in a transaction of its own.
+    ///
+    /// With it goes why, and the names of the changes of this run that it is about.
+    pub(in crate::host) fn bring_back(
+        &mut self,
+        current: &Current,
+        own: Option<(&Reason<'_>, Value)>,
+    ) -> Result<Transacted, Error> {
+        let name = self.next_transaction();
+        if let Some((reason, of)) = own {
+            let (kind, data) = reason.record(&name, &of);
+            match (self.note(Note { kind, data, ..Note::default() }), reason) {
+                // What can't be recorded is undone all the same.
+                (Err(error), Reason::Failed) => tracing::warn!("{error}"),
+                (recorded, _) => recorded?,
+            }
+        }
+        let targets = current.targets();
+        let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
+        let _section = self.transact(&transaction, &targets)?;
+        let entries = restored_entries(&targets);
+        if let Err(error) = self.settle("", "undone", &name, entries.clone()) {
+            // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
+            tracing::warn!("the undoing is not recorded yet: {error}");
+        }
+        Ok(Transacted { transaction: name, entries })
+    }
+}

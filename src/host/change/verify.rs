@@ -1,0 +1,33 @@
+//! The last step: what was written is verified, or undone.
+
+use serde_json::Value;
+
+use super::{Pipeline, Proof, commit::Committed};
+use crate::base::error::Error;
+
+/// A change that stands and was verified; in a dry run, one that would.
+pub struct Verified {
+    output: Value,
+}
+
+impl Committed {
+    /// Verifies the change. Whatever fails once it was made, it does not stay unverified: it is undone with all that came after it.
+    pub fn verify(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
+        match proof.verify(pipeline, self.transaction()) {
+            Ok(output) => Ok(Verified { output }),
+            Err(error) => Err(pipeline.host.undo_unverified(self.first(), error)),
+        }
+    }
+}
+
+impl Verified {
+    /// What a dry run proposes, once its proof has passed.
+    pub(super) fn preview(output: Value) -> Self {
+        Verified { output }
+    }
+
+    /// The output of the proof.
+    pub fn into_output(self) -> Value {
+        self.output
+    }
+}
