@@ -24,7 +24,7 @@ const SHARED: &[&str] = &["clock", "plain_file", "threads"];
 const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
-const SERVICES: &[&str] = &["adapter", "apply", "assertion", "edit", "exec", "gate", "llm", "prompt"];
+const SERVICES: &[&str] = &["adapter", "apply", "assertion", "exec", "gate", "llm", "prompt"];
 
 /// The other rooms, from below, each with the rooms that it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
@@ -33,7 +33,6 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // The chain, its packs and heads: it does not know the meaning of events.
     ("record", &[SHARED]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
-    ("flow", &[&["schema", "host"]]),
     // It runs in the script's process, which reaches nothing: only pure functions.
     ("guest", &[&["schema"]]),
     // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
@@ -46,18 +45,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
-    ("mcp", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
-    ("review", &[SHARED, OWNERS, SERVICES, &["host", "flow", "script"]]),
-    (
-        "cli",
-        &[
-            SHARED,
-            OWNERS,
-            &["record"],
-            SERVICES,
-            &["reference", "host", "report", "flow", "script", "cases", "mcp", "review"],
-        ],
-    ),
+    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "report", "script", "cases"]]),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
     ("entry", &[&["process", "assertion", "adapter", "guest"]]),
 ];

@@ -2,6 +2,11 @@
 //!
 //! Pure and deterministic: no time limit decides how good a diff is, so the same contents give the same bytes everywhere.
 //! Where git would guess, or silently skip a possible change, a diff is refused.
+//!
+//! - Parsing: `parse`, `header`, `name`, `body`, `text`, `repair`; the result is a `patch`.
+//! - Applying: `apply`, `place`, `reject`.
+//! - Rendering: `line`, `hunk`, `placed`.
+//! - Display: `split`, `risk`.
 
 mod apply;
 #[cfg(test)]
