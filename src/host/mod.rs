@@ -11,18 +11,17 @@ mod evaluator;
 mod life;
 mod perform;
 mod position;
+mod recorder;
 mod redact;
 mod replay;
 mod reply;
+mod run;
 mod sink;
+mod tally;
+mod turn;
 mod view;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
-
-use serde_json::Value;
+use std::collections::BTreeMap;
 
 pub use self::{
     budget::Demand,
@@ -140,145 +139,61 @@ pub mod pipeline {
 }
 
 use self::{
-    budget::{Budget, Cost, Deadline},
-    call::{adapter::StoredProposal, attempt::Attempts, llm::Models},
-    change::{commit::Transacted, confirmations::Confirmations, preview::Previewed},
+    call::{adapter::StoredProposal, llm::Models},
+    change::{confirmations::Confirmations, ledger::Ledger, preview::Draft},
     commitment::Pledge,
-    life::{history::Past, start::Origin},
+    recorder::Recorder,
+    run::Run,
+    tally::Tally,
+    turn::Turn,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    record::{Chain, Keeper, Note, RunFolder},
-    service::gate::{GateResult, Rules},
-    system::{lock::Lease, policy::Policy, workspace::Overlay},
-};
+use crate::{record::RunFolder, system::policy::Policy};
 
 /// A run that is going on.
-///
-/// ```
-/// use nrv::{Call, Context, Host, Options, Position, Request, Silent, Workspace};
-/// use serde_json::json;
-///
-/// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("a.md"), "# A\n")?;
-/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
-/// let mut host = Host::start(&context, Request::program(&context, "list pages"), &mut Silent)?;
-/// let call = Call::FilesGlob { patterns: vec!["**/*.md".to_owned()] };
-/// let outcome = host.perform(&Position::nth(1), call, &mut Silent);
-/// let finished = host.finish(outcome, &mut Silent)?;
-/// assert_eq!(finished.result, json!(["a.md"]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct Host<'a> {
-    context: &'a Context,
-    /// The policy, tightened by the script's header.
-    policy: Policy,
-    /// The rules of the gates, with those of the policy.
-    rules: Arc<Rules>,
-    flags: Flags,
-    origin: Origin,
-    seed: u64,
-    folder: RunFolder,
-    chain: Chain,
-    /// The pack of what is too large for events.
-    keeper: Keeper,
-    /// Bytes of calls that are kept until the run ends.
-    held: u64,
-    /// True once the run is ending, which is recorded in any case.
-    ends: bool,
-    lease: Option<Lease>,
-    budget: Budget,
-    /// Tells whatever works for the run when to stop.
-    deadline: Deadline,
-    /// What the call that is being answered has reserved of the budgets.
-    reserved: Cost,
-    /// True if that call's change has reached the tree, whatever became of it then.
-    reached_tree: bool,
-    overlay: Overlay,
-    /// What a dry run proposes.
-    proposed: BTreeMap<RepoPath, Previewed>,
-    proposals: BTreeMap<String, StoredProposal>,
-    /// What the record says, if the run went on.
-    past: Option<Past>,
-    /// True if a person rejected what it waited for: whatever was to be kept is undone.
-    rejected: bool,
-    /// True if a call of the program was made that may have had an effect elsewhere.
-    acted: bool,
+    /// The terms of the run, and what it may still spend.
+    run: Run<'a>,
+    /// The record that it writes, and what former sessions wrote.
+    recorder: Recorder<'a>,
+    /// Its changes that stand.
+    ledger: Ledger<'a>,
+    /// The changes that a dry run proposes.
+    draft: Draft<'a>,
     confirmations: Confirmations,
+    proposals: BTreeMap<String, StoredProposal>,
     /// What has to hold for it to be done.
     commitments: Vec<Pledge>,
-    transactions: Vec<Transacted>,
-    /// Those of them that were not verified, and could not be undone.
-    unproven: std::collections::BTreeSet<String>,
-    /// The attempts that are open, and what became of the others.
-    attempts: Attempts,
-    transaction_count: u64,
-    /// How many files were brought back.
-    undone: usize,
-    /// How many were, until the run goes on.
-    set_aside: usize,
-    tools: BTreeSet<String>,
-    violations: Vec<GateResult>,
-    metrics: BTreeMap<String, Value>,
     /// Who answers requests to language models.
     models: Models,
-    /// True if the last call was not answered, since the run waits for something.
-    waits: bool,
-    watch: crate::system::clock::Stopwatch,
+    /// The call that is being answered.
+    turn: Turn,
+    /// What is known for the end of the run.
+    tally: Tally,
 }
 
 impl Host<'_> {
     /// The run's id.
     pub fn run_id(&self) -> &str {
-        self.folder.id()
+        self.recorder.run_id()
     }
 
     /// The run's folder.
     pub fn folder(&self) -> &RunFolder {
-        &self.folder
+        &self.recorder.folder
     }
 
     /// `dry-run` or `apply`.
     pub fn mode(&self) -> &'static str {
-        if self.flags.dry_run { "dry-run" } else { "apply" }
+        self.run.mode()
     }
 
     /// The run's seed.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.run.seed
     }
 
     /// The policy in force, tightened by the script's header.
     pub fn policy(&self) -> &Policy {
-        &self.policy
+        &self.run.policy
     }
-
-    /// Appends an event to the run's record, without secrets.
-    fn note(&mut self, note: Note) -> Result<(), Error> {
-        let note = self.redacted_note(note)?;
-        self.note_as_is(note)
-    }
-
-    /// The same for an event in which there can be no secret any more.
-    fn note_as_is(&mut self, note: Note) -> Result<(), Error> {
-        let before = self.chain.length();
-        self.chain.append(self.context.options.clock.now(), note).map_err(unrecorded)?;
-        self.budget.count_record(self.chain.length() - before);
-        Ok(())
-    }
-
-    /// Waits until the record is on the disk.
-    fn sync(&self) -> Result<(), Error> {
-        self.chain.sync().map_err(unrecorded)
-    }
-}
-
-/// What can't be recorded must not go on, and a script must not catch that.
-fn unrecorded(error: Error) -> Error {
-    let message = format!("the run can't go on without its record: {}", error.message());
-    Error::new(Code::RecordUnwritable, message)
-        .hint("make room on the disk, or make `.runs` writable, then start again")
 }

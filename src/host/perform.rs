@@ -2,12 +2,15 @@
 
 use std::mem;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    Event, Host, Options, Position, Sink,
+    Event, Host, Position, Sink,
     budget::Cost,
-    call::llm::route,
+    call::{
+        adapter::{approved_adapters, describe_adapter},
+        evaluate::{evaluate, evaluate_edit},
+    },
     life::history::WAITING,
     reply::{self, Answered},
 };
@@ -15,9 +18,8 @@ use crate::{
     base::{
         call::Call,
         error::{Code, Error},
-        json,
     },
-    service::gate::{self, Decision, Subject, Verdict},
+    service::gate::Verdict,
     system::clock::Stopwatch,
 };
 
@@ -26,15 +28,15 @@ impl Host<'_> {
     ///
     /// Errors with [`Code::is_final`] end the run; a script may catch the others and go on.
     pub fn perform(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<Value, Error> {
-        if let Some(answer) = self.answered_before(position, &call)? {
+        if let Some(answer) = self.recorder.answered_before(position, &call)? {
             return answer;
         }
         self.note_seen()?;
         let watch = Stopwatch::start();
-        let (form, room) = self.form_of(&call)?;
-        let verdict = self.judge_call(&call);
-        self.reserved = Cost::default();
-        self.reached_tree = false;
+        let (form, room) = self.recorder.form_of(&call)?;
+        let verdict = self.run.judge_call(&call);
+        self.turn.reserved = Cost::default();
+        self.ledger.reached_tree = false;
         let result = match room.and_then(|()| self.settle_call(position, &call, sink)) {
             Ok(None) => self.answer(position, &call, &verdict, sink),
             Ok(Some(reply)) => Ok(reply),
@@ -42,49 +44,16 @@ impl Host<'_> {
             Err(error) if error.code() == Code::Diverged => return Err(error),
             Err(error) => Err(error),
         };
-        let result = result.and_then(|reply| self.bounded(reply)).map_err(|error| self.cause(error));
+        let result = result.and_then(|reply| self.run.bounded(reply)).map_err(|error| self.run.cause(error));
         let result = reply::as_recorded(result);
-        let mut cost = mem::take(&mut self.reserved);
-        if result.is_err() && !self.reached_tree {
-            self.budget.release(&cost);
+        let mut cost = mem::take(&mut self.turn.reserved);
+        if result.is_err() && !self.ledger.reached_tree {
+            self.run.budget.release(&cost);
             cost = Cost { demand: cost.demand, ..Cost::default() };
         }
-        self.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
-        self.record_call(position, Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch })?
-    }
-
-    /// Counts what a run keeps of a call until its end: all of it together is no more than what one call may send.
-    fn hold(&mut self, call: &Call) -> Result<(), Error> {
-        if !matches!(call, Call::CommitAdd { .. } | Call::GateConfirm { .. } | Call::RunMetric { .. }) {
-            return Ok(());
-        }
-        let most = self.policy.settings().script.limits.reply_bytes;
-        let held = self.held.saturating_add(json::weight(&reply::as_value(call)?));
-        if held > most {
-            let message = format!("commitments, confirmations and metrics of the run have {held} bytes, not {most}");
-            return Err(Error::new(Code::InvalidInput, message)
-                .detail("limit", "script.limits.reply_bytes")
-                .hint("make fewer of them, or shorter ones"));
-        }
-        self.held = held;
-        Ok(())
-    }
-
-    /// A reply that a script may be given.
-    fn bounded(&self, reply: Value) -> Result<Value, Error> {
-        let size = json::weight(&reply);
-        let most = self.policy.settings().script.limits.reply_bytes;
-        if size <= most { Ok(reply) } else { Err(too_large("the reply", size, most).hint(ASK_FOR_LESS)) }
-    }
-
-    /// What gates say of a call.
-    pub(super) fn judge_call(&self, call: &Call) -> Verdict {
-        let Options { adapters, calls, .. } = &self.context.options;
-        let (adapters, calls) = (adapters.all(), calls.offered());
-        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
-        let judged = route::judged(&self.policy, &self.context.options.orchestrators, call);
-        let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls };
-        gate::decide(&subject, &self.policy, &self.rules)
+        self.turn.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
+        self.recorder
+            .record_call(position, Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch })?
     }
 
     fn answer(
@@ -94,34 +63,18 @@ impl Host<'_> {
         verdict: &Verdict,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        self.check_cancelled()?;
+        self.run.check_cancelled()?;
         // A call that a gate stops was made all the same: a script that catches the error must not try for ever.
-        self.budget.reserve_call()?;
-        self.room(0)?;
-        self.hold(call)?;
-        self.heed(verdict, sink)?;
+        self.run.budget.reserve_call()?;
+        self.recorder.room(0)?;
+        self.turn.hold(&self.run.policy, call)?;
+        self.tally.heed(verdict, sink)?;
         self.confirm_call(position, call, verdict, sink)?;
-        self.tools.extend(used(call).map(str::to_owned));
+        self.tally.tools.extend(used(call).map(str::to_owned));
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
-            self.note_intent(position, call)?;
+            self.recorder.note_intent(position, call)?;
         }
         self.serve(position, call, sink)
-    }
-
-    /// Tells warnings, remembers violations, and stops at a block.
-    pub(super) fn heed(&mut self, verdict: &Verdict, sink: &mut dyn Sink) -> Result<(), Error> {
-        for result in verdict.remarks().filter(|result| result.decision != Decision::Allow) {
-            self.violations.push(result.clone());
-            if result.decision == Decision::Warn {
-                sink.event(Event::Warning { result: result.clone() });
-            }
-        }
-        match verdict.decision {
-            Decision::Block => {
-                Err(verdict.clone().into_error().unwrap_or_else(|| Error::new(Code::Blocked, "a gate blocks this")))
-            }
-            Decision::Allow | Decision::Warn | Decision::RequireConfirmation => Ok(()),
-        }
     }
 
     fn serve(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
@@ -145,74 +98,46 @@ impl Host<'_> {
             Call::LlmCapabilities { provider } => self.llm_capabilities(provider.as_deref(), sink),
             Call::LlmComplete(ask) | Call::LlmStream(ask) => self.llm_complete(position, call, ask, sink),
             Call::PromptCompose(parts) => self.compose(parts, sink),
-            Call::AttemptBegin {} => Ok(self.begin_attempt(position)),
-            Call::AttemptEnd { keep } => self.end_attempt(*keep, sink),
-            Call::DtaList {} => Ok(self.approved_adapters()),
-            Call::DtaDescribe { tool } => self.schemas(tool),
+            Call::AttemptBegin {} => {
+                Ok(self.ledger.begin_attempt(position, self.run.flags.dry_run.then_some(&self.draft)))
+            }
+            Call::AttemptEnd { keep } => self.ledger.end_attempt((&mut self.recorder, &mut self.draft), *keep, sink),
+            Call::DtaList {} => Ok(approved_adapters(&self.run)),
+            Call::DtaDescribe { tool } => self.run.context.options.adapters.find(tool).map(describe_adapter),
             Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
             Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
             Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),
-            Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => self.evaluate(call),
-            Call::GateEvaluateEdit { path, content, diff_lines } => self.evaluate_edit(path, content, *diff_lines),
+            Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => evaluate(&self.run, call),
+            Call::GateEvaluateEdit { path, content, diff_lines } => {
+                evaluate_edit(&self.run, self.draft.view(), (path, content, *diff_lines))
+            }
             Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
-            Call::GateRequire { condition, message } => self.require(*condition, message),
+            Call::GateRequire { condition, message } => require(*condition, message),
             Call::UiStep { label } => tell(sink, Event::Step { label: label.clone() }),
             Call::UiProgress { label, total } => {
                 tell(sink, Event::Progress { label: label.clone(), done: 0, total: *total })
             }
             Call::UiTable { rows } => tell(sink, Event::Table { rows: rows.clone() }),
-            Call::UiShow { value } => Ok(self.show(value, sink)),
-            Call::RunBudget {} => Ok(self.budget.describe()),
-            Call::RunMetrics {} => Ok(self.describe_metrics()),
-            Call::RunMetric { name, value } => self.add_metric(name, value),
-            Call::RunViolation(violation) => self.add_violation(violation, sink),
+            Call::UiShow { value } => Ok(self.files().show(value, sink)),
+            Call::RunBudget {} => Ok(self.run.budget.describe()),
+            Call::RunMetrics {} => Ok(self.tally.describe(&self.run.budget, &self.ledger.attempts)),
+            Call::RunMetric { name, value } => self.tally.add_metric(name, value),
+            Call::RunViolation(violation) => self.tally.add_violation(&self.run.policy, violation, sink),
             Call::Custom { name, params } => self.custom(position, call, name, params),
         }
     }
 
-    fn require(&mut self, condition: bool, message: &str) -> Result<Value, Error> {
-        if condition {
-            return Ok(Value::Null);
-        }
-        Err(Error::new(Code::Blocked, format!("the script requires: {message}")).detail("gate", "require"))
-    }
-
-    fn add_metric(&mut self, name: &str, value: &Value) -> Result<Value, Error> {
-        if !value.is_number() {
-            return Err(Error::new(Code::InvalidInput, format!("the metric `{name}` is no number")));
-        }
-        self.metrics.insert(name.to_owned(), value.clone());
-        Ok(Value::Null)
-    }
-
-    fn describe_metrics(&self) -> Value {
-        json!({
-            "calls": self.budget.calls(),
-            "files_changed": self.budget.files(),
-            "diff_lines": self.budget.lines(),
-            "tools": self.tools,
-            "attempts": self.attempts.tally(),
-            "own": self.metrics,
-        })
-    }
-
     /// Why the run has to stop now; none if it may go on.
     pub fn must_stop(&self) -> Option<Error> {
-        self.check_cancelled().err()
+        self.run.check_cancelled().err()
     }
+}
 
-    /// An error if the user wants everything to stop, or the time of the run is spent.
-    pub(super) fn check_cancelled(&self) -> Result<(), Error> {
-        self.context.check_cancelled().and_then(|()| self.budget.check_wall())
+fn require(condition: bool, message: &str) -> Result<Value, Error> {
+    if condition {
+        return Ok(Value::Null);
     }
-
-    /// The cause of a failure: whatever was stopped since the time is spent only says that it was stopped.
-    fn cause(&self, error: Error) -> Error {
-        match self.budget.check_wall() {
-            Err(spent) if error.code() == Code::Cancelled => spent.detail("cause", error.message()),
-            _ => error,
-        }
-    }
+    Err(Error::new(Code::Blocked, format!("the script requires: {message}")).detail("gate", "require"))
 }
 
 /// The tool that a call uses, if it is no adapter, of which the record tells by itself.
@@ -222,7 +147,7 @@ pub(super) fn used(call: &Call) -> Option<&str> {
 }
 
 /// What to do about a reply that is too large.
-const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";
+pub(super) const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";
 
 /// The error for something that does not fit into a reply.
 pub(super) fn too_large(what: &str, size: u64, most: u64) -> Error {

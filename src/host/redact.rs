@@ -8,13 +8,15 @@ use std::{borrow::Cow, ops::Range};
 use serde_json::{Value, json};
 
 use super::{
-    Context, Host,
+    Context,
     change::patch::{Patch, Sides, makes_name},
+    recorder::Recorder,
 };
 use crate::{
     base::{error::Error, path::RepoPath},
     record::{self, Keeper, Note, Permit, RunFolder},
-    service::gate::{self, secrets},
+    service::gate::{self, Rules, secrets},
+    system::policy::Policy,
 };
 
 /// Records from which changes are undone: if they name a secret, the exact data is kept in the pack.
@@ -37,7 +39,7 @@ struct Withheld {
     told: Vec<Value>,
 }
 
-impl Host<'_> {
+impl Recorder<'_> {
     /// A value without secrets.
     pub(super) fn redacted(&self, mut value: Value) -> Value {
         secrets::redact_json(&mut value, self.rules.secrets());
@@ -48,7 +50,16 @@ impl Host<'_> {
     pub(super) fn redacted_note(&self, note: Note) -> Result<Note, Error> {
         redacted_note(note, self.rules.secrets(), &|exact| self.kept(exact, Permit::ALL))
     }
+}
 
+/// Takes secrets out of patches, but for those that a policy allows.
+#[derive(Clone, Copy)]
+pub(super) struct Redactor<'r> {
+    pub(super) policy: &'r Policy,
+    pub(super) rules: &'r Rules,
+}
+
+impl Redactor<'_> {
     /// A patch as it is kept beside the record: exact, but without the secrets that the change adds and that nobody has allowed.
     ///
     /// What has lost one would make other contents than those that were proposed. So a mark stands before its line as well, where

@@ -6,7 +6,14 @@ use regex::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Host, Position, budget::Cost, call::exec, life::start::Origin, position, unrecorded};
+use super::{
+    Position,
+    budget::Cost,
+    call::exec,
+    life::start::Origin,
+    position,
+    recorder::{Recorder, unrecorded},
+};
 use crate::{
     base::{
         call::Call,
@@ -103,7 +110,7 @@ pub(super) fn as_value(reply: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(reply).map_err(|error| Error::new(Code::Internal, format!("a reply is no JSON: {error}")))
 }
 
-impl Host<'_> {
+impl Recorder<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
         let mut data = json!({"call": call.name()});
@@ -214,7 +221,7 @@ impl Host<'_> {
 
     /// An error if what takes long is to be left, unless the run is ending.
     fn go_on(&self) -> Result<(), Error> {
-        if self.ends { Ok(()) } else { self.check_cancelled() }
+        if self.ends { Ok(()) } else { self.context.check_cancelled().and_then(|()| self.budget.check_wall()) }
     }
 
     /// Puts a value into the pack; its name.

@@ -3,7 +3,7 @@
 use super::{Context, Host, call::files::Files};
 use crate::{
     base::{error::Error, path::RepoPath},
-    system::workspace::{Globs, View},
+    system::workspace::Globs,
 };
 
 impl Context {
@@ -22,19 +22,14 @@ impl Context {
 }
 
 impl Host<'_> {
-    /// The tree, in a dry run with what it proposes laid over it.
-    pub(super) fn view(&self) -> View<'_> {
-        View::new(&self.context.workspace, &self.overlay)
-    }
-
-    /// What a script sees of it.
+    /// What a script sees of the tree.
     pub(super) fn files(&self) -> Files<'_> {
         Files {
-            context: self.context,
-            policy: &self.policy,
-            overlay: &self.overlay,
-            most: self.policy.settings().script.limits.reply_bytes,
-            stop: Some(self.deadline.stop()),
+            context: self.run.context,
+            policy: &self.run.policy,
+            overlay: &self.draft.overlay,
+            most: self.run.policy.settings().script.limits.reply_bytes,
+            stop: Some(self.run.deadline.stop()),
         }
     }
 }

@@ -23,6 +23,8 @@ use crate::{
             patch::Patch,
             verify::Verified,
         },
+        recorder::Recorder,
+        run::Run,
     },
     record::{FileRef, Note},
     service::adapter::{
@@ -30,7 +32,7 @@ use crate::{
         contract::{Invocation, Mode, Output, Phase, Proposal},
         verify::Report,
     },
-    system::policy::Policy,
+    system::{policy::Policy, workspace::View},
 };
 
 /// A proposal that the host keeps; scripts only have its description.
@@ -108,18 +110,43 @@ pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Ve
     context.options.adapters.all().into_iter().filter(approved).collect()
 }
 
+/// The approved adapters, as `nrv.dtas()` gives them.
+pub(in crate::host) fn approved_adapters(run: &Run<'_>) -> Value {
+    let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
+    approved(run.context, &run.policy).into_iter().map(row).collect()
+}
+
+/// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
+fn invocation(run: &Run<'_>, view: View<'_>, tool: &str, input: &Value) -> Result<Invocation, Error> {
+    let adapter = run.context.options.adapters.find(tool)?;
+    let settings = run.policy.adapter(tool);
+    let Value::Object(mut map) = input.clone() else {
+        return Err(Error::new(Code::InvalidInput, format!("the input of `{tool}` is no map")));
+    };
+    map.entry("tool").or_insert_with(|| json!(adapter.name()));
+    map.entry("version").or_insert_with(|| json!(adapter.version()));
+    map.entry("mode").or_insert_with(|| json!(run.mode()));
+    if let Some(Value::Object(target)) = map.get_mut("target") {
+        target.entry("repo_path").or_insert_with(|| json!("."));
+    }
+    let constraints = map.entry("constraints").or_insert_with(|| json!({}));
+    if let Value::Object(constraints) = constraints {
+        let defaults = [("max_files", settings.max_files), ("timeout_ms", settings.timeout_ms), ("seed", run.seed)];
+        for (key, value) in defaults {
+            constraints.entry(key).or_insert_with(|| json!(value));
+        }
+    }
+    samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
+    let mut invocation = adapter::parse(adapter, &Value::Object(map))?;
+    unprotected(invocation.target.globs(view)?)?;
+    // The policy is a ceiling; an invocation may only ask for less.
+    let constraints = &mut invocation.constraints;
+    constraints.max_files = constraints.max_files.min(settings.max_files);
+    constraints.timeout_ms = constraints.timeout_ms.min(settings.timeout_ms);
+    Ok(invocation)
+}
+
 impl Host<'_> {
-    /// The approved adapters, as `nrv.dtas()` gives them.
-    pub(in crate::host) fn approved_adapters(&self) -> Value {
-        let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
-        approved(self.context, &self.policy).into_iter().map(row).collect()
-    }
-
-    /// An adapter's schemas and phases.
-    pub(in crate::host) fn schemas(&self, tool: &str) -> Result<Value, Error> {
-        self.context.options.adapters.find(tool).map(describe_adapter)
-    }
-
     /// `propose`: a patch and a plan, no side effect but the record.
     pub(in crate::host) fn propose(
         &mut self,
@@ -139,7 +166,7 @@ impl Host<'_> {
 
     /// Open proposals are held in memory: all of them together are no more than what a run may write.
     fn check_held(&self, new: &StoredProposal) -> Result<(), Error> {
-        let limits = self.policy.settings();
+        let limits = self.run.policy.settings();
         let most = limits.budget.bytes.max(limits.script.limits.reply_bytes);
         let held: u64 = self.proposals.values().chain([new]).map(StoredProposal::bytes).sum();
         if held <= most || self.proposals.is_empty() {
@@ -190,46 +217,15 @@ impl Host<'_> {
         input: &Value,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let invocation = self.invocation(tool, input)?;
+        let invocation = invocation(&self.run, self.draft.view(), tool, input)?;
         let mut held = Held::No;
-        if invocation.mode == Mode::Apply && !self.flags.dry_run {
-            let globs = invocation.target.globs(self.view())?;
-            self.lock(&globs.prefixes())?;
+        if invocation.mode == Mode::Apply && !self.run.flags.dry_run {
+            let globs = invocation.target.globs(self.draft.view())?;
+            self.ledger.lock(&self.run, &globs.prefixes())?;
             held = Held::SinceDiscover;
         }
         let stored = self.discover(position, tool, input, sink)?;
         self.carry_out(position, &stored, held, sink)
-    }
-
-    /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
-    fn invocation(&self, tool: &str, input: &Value) -> Result<Invocation, Error> {
-        let adapter = self.context.options.adapters.find(tool)?;
-        let settings = self.policy.adapter(tool);
-        let Value::Object(mut map) = input.clone() else {
-            return Err(Error::new(Code::InvalidInput, format!("the input of `{tool}` is no map")));
-        };
-        map.entry("tool").or_insert_with(|| json!(adapter.name()));
-        map.entry("version").or_insert_with(|| json!(adapter.version()));
-        map.entry("mode").or_insert_with(|| json!(self.mode()));
-        if let Some(Value::Object(target)) = map.get_mut("target") {
-            target.entry("repo_path").or_insert_with(|| json!("."));
-        }
-        let constraints = map.entry("constraints").or_insert_with(|| json!({}));
-        if let Value::Object(constraints) = constraints {
-            let defaults =
-                [("max_files", settings.max_files), ("timeout_ms", settings.timeout_ms), ("seed", self.seed)];
-            for (key, value) in defaults {
-                constraints.entry(key).or_insert_with(|| json!(value));
-            }
-        }
-        samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
-        let mut invocation = adapter::parse(adapter, &Value::Object(map))?;
-        unprotected(invocation.target.globs(self.view())?)?;
-        // The policy is a ceiling; an invocation may only ask for less.
-        let constraints = &mut invocation.constraints;
-        constraints.max_files = constraints.max_files.min(settings.max_files);
-        constraints.timeout_ms = constraints.timeout_ms.min(settings.timeout_ms);
-        Ok(invocation)
     }
 
     fn discover(
@@ -239,43 +235,43 @@ impl Host<'_> {
         input: &Value,
         sink: &mut dyn Sink,
     ) -> Result<StoredProposal, Error> {
-        let adapter = self.context.options.adapters.find(tool)?;
-        let invocation = self.invocation(tool, input)?;
-        self.tools.insert(tool.to_owned());
+        let adapter = self.run.context.options.adapters.find(tool)?;
+        let invocation = invocation(&self.run, self.draft.view(), tool, input)?;
+        self.tally.tools.insert(tool.to_owned());
         sink.event(Event::DtaStarted { tool: tool.to_owned() });
         self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
-        let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.policy.adapter(tool).rate_per_min);
-        if let Some(rate) = self.budget.rate(&key, limit) {
-            rate.reserve(self.context.options.clock.now_ms())?;
+        let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.run.policy.adapter(tool).rate_per_min);
+        if let Some(rate) = self.run.budget.rate(&key, limit) {
+            rate.reserve(self.run.context.options.clock.now_ms())?;
         }
-        let began = self.moment();
+        let began = self.recorder.moment();
         let proposal = {
-            let options = &self.context.options;
+            let options = &self.run.context.options;
             let ctx = adapter::Context {
-                view: self.view().until(self.deadline.stop()),
+                view: self.draft.view().until(self.run.deadline.stop()),
                 threads: options.threads,
-                cancel: self.deadline.stop(),
+                cancel: self.run.deadline.stop(),
                 progress: options.progress.0.as_ref(),
             };
             adapter.propose(&ctx, &invocation)?
         };
-        let seen = self.see(began, &proposal.baseline.files);
+        let seen = self.run.see(began, &proposal.baseline.files);
         let stored = self.store(position, invocation, proposal, seen)?;
         sink.event(Event::DtaProposed {
             tool: tool.to_owned(),
             proposal: stored.id.clone(),
             files: stored.proposal.changes.len(),
         });
-        let patch = self.folder.file_ref(&stored.patch_path)?;
+        let patch = self.recorder.folder.file_ref(&stored.patch_path)?;
         let patch_sha256 = Sha256::of(&stored.patch.bytes);
         if patch.sha256 != patch_sha256 {
             // What stands there shows no secrets; the run could not go on with it.
-            self.kept_bytes(&stored.patch.bytes)?;
+            self.recorder.kept_bytes(&stored.patch.bytes)?;
         }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({
             "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
-            "patch_sha256": patch_sha256, "files": self.packed(&stored.patch.rows(), false)?,
+            "patch_sha256": patch_sha256, "files": self.recorder.packed(&stored.patch.rows(), false)?,
         });
         self.note_dta(position, "dta_proposed", data, files)?;
         Ok(stored)
@@ -290,13 +286,14 @@ impl Host<'_> {
         seen: Seen,
     ) -> Result<StoredProposal, Error> {
         let tool = invocation.tool.as_str();
-        let patch = self.render(self.view(), proposal.changes.changes())?;
-        let baseline = self.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
-        let planned = self.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
-        let patch_path = format!("artifacts/{}-{tool}.patch", self.stem(position));
-        let shown = self.kept_patch(&patch).0.into_owned();
-        self.room(shown.len() as u64)?;
-        self.folder.write(&patch_path, &shown)?;
+        let patch = self.run.render(self.draft.view(), proposal.changes.changes())?;
+        let baseline =
+            self.recorder.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
+        let planned = self.recorder.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
+        let patch_path = format!("artifacts/{}-{tool}.patch", self.recorder.stem(position));
+        let shown = self.run.redactor().kept_patch(&patch).0.into_owned();
+        self.recorder.room(shown.len() as u64)?;
+        self.recorder.folder.write(&patch_path, &shown)?;
         let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
         stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
     }
@@ -312,7 +309,7 @@ impl Host<'_> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         // A preview inside an applying run writes nothing, so that it costs nothing.
-        let is_trial = stored.invocation.mode == Mode::DryRun && !self.flags.dry_run;
+        let is_trial = stored.invocation.mode == Mode::DryRun && !self.run.flags.dry_run;
         let file = Some(stored.patch_path.as_str());
         let submitted = Submitted { adapter: Some(tool), changes, patch: &stored.patch, file, is_trial };
         let proof = ByVerifier { stored, held };
@@ -327,7 +324,7 @@ impl Host<'_> {
         standing: &Transacted,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let committed = Committed::recalled(self, standing);
+        let committed = Committed::recalled(&self.ledger, standing);
         let proof = ByVerifier { stored, held: Held::No };
         committed.verify(&mut self.pipeline(position, sink), &proof).map(Verified::into_output)
     }
@@ -341,7 +338,8 @@ impl Host<'_> {
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
         let files = stored.proposal.changes.len();
-        let manifest = self.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
+        let manifest =
+            self.recorder.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
         let data = json!({
             "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
             "baseline": stored.baseline, "manifest": manifest,
@@ -373,11 +371,11 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
-        let mut files = vec![self.write_artifact(position, tool, "verify", &report)?];
+        let mut files = vec![self.recorder.write_artifact(position, tool, "verify", &report)?];
         let mut verdict = report.verdict();
         files.extend(self.try_samples(position, stored, report.samples, &mut verdict)?);
         let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
-        output.run = Some(self.run_id().to_owned());
+        output.run = Some(self.recorder.run_id().to_owned());
         output.artifacts = stored.artifacts();
         output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
         let value = to_value(&output)?;
@@ -405,9 +403,29 @@ impl Host<'_> {
         data: Value,
         files: Vec<FileRef>,
     ) -> Result<(), Error> {
-        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
+        self.recorder.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
     }
 
+    fn tell_failure<T>(
+        &mut self,
+        position: &Position,
+        tool: &str,
+        result: Result<T, Error>,
+        sink: &mut dyn Sink,
+    ) -> Result<T, Error> {
+        if let Err(error) = &result
+            && error.code() != Code::Suspended
+        {
+            let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
+            self.note_dta(position, "dta_failed", data, Vec::new())?;
+            sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
+        }
+        result
+    }
+}
+
+impl Recorder<'_> {
+    /// Writes an artefact of a call.
     pub(in crate::host) fn write_artifact(
         &self,
         position: &Position,
@@ -427,23 +445,6 @@ impl Host<'_> {
         self.room(bytes.len() as u64)?;
         self.folder.write(&path, &bytes)?;
         Ok(FileRef { path, sha256: Sha256::of(&bytes) })
-    }
-
-    fn tell_failure<T>(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        result: Result<T, Error>,
-        sink: &mut dyn Sink,
-    ) -> Result<T, Error> {
-        if let Err(error) = &result
-            && error.code() != Code::Suspended
-        {
-            let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
-            self.note_dta(position, "dta_failed", data, Vec::new())?;
-            sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
-        }
-        result
     }
 }
 
@@ -468,11 +469,11 @@ impl Proof for ByVerifier<'_> {
     fn prepare(&self, Pipeline { host, sink, .. }: &mut Pipeline<'_, '_>, waited: bool) -> Result<(), Error> {
         let StoredProposal { invocation, proposal, seen, .. } = self.stored;
         if self.held == Held::No {
-            let globs = invocation.target.globs(host.view())?;
-            host.lock(&globs.prefixes())?;
+            let globs = invocation.target.globs(host.draft.view())?;
+            host.ledger.lock(&host.run, &globs.prefixes())?;
         }
         if self.held == Held::No || waited {
-            host.check_fresh(&proposal.baseline.files, seen)?;
+            host.run.check_fresh(host.draft.view(), &proposal.baseline.files, seen)?;
         }
         if !proposal.changes.is_empty() {
             sink.event(self.stored.begins(Work::Apply));

@@ -13,6 +13,7 @@ use crate::{
         Event, Host, Position, Sink,
         change::{judge::Submitted, patch::Patch, read_back::ReadBack},
         life::start::Origin,
+        run::Run,
     },
     service::{
         apply::{self, Proposed},
@@ -33,7 +34,7 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         let mut request = apply::Request::of(call)?;
-        if self.policy.is_locked() {
+        if self.run.policy.is_locked() {
             request = request.strictly();
         }
         if let Some(text) = request.notice() {
@@ -42,14 +43,14 @@ impl Host<'_> {
         let pledges = self.pledges_of(&request)?;
         self.check_paths(position, &request, sink)?;
         let proposed = {
-            let options = &self.context.options;
-            let stop = self.deadline.stop();
-            let ctx = apply::Context { view: self.view().until(stop), threads: options.threads, cancel: stop };
+            let options = &self.run.context.options;
+            let stop = self.run.deadline.stop();
+            let ctx = apply::Context { view: self.draft.view().until(stop), threads: options.threads, cancel: stop };
             apply::propose(&ctx, &request)
         };
-        let mut proposed = proposed.map_err(|error| self.conceal(error))?;
-        let patch = self.render_proposed(&proposed)?;
-        let written = request.writes() && !self.flags.dry_run;
+        let mut proposed = proposed.map_err(|error| self.run.conceal(error))?;
+        let patch = self.run.render_proposed(&proposed)?;
+        let written = request.writes() && !self.run.flags.dry_run;
         if written {
             proposed.mark_written();
         }
@@ -61,7 +62,7 @@ impl Host<'_> {
             file: None,
             is_trial: !request.writes(),
         };
-        let kind = (self.origin == Origin::Person).then_some(KIND);
+        let kind = (self.run.origin == Origin::Person).then_some(KIND);
         let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks: kind };
         self.pipeline(position, sink).change(submitted, &proof)?;
         for pledge in pledges {
@@ -75,21 +76,33 @@ impl Host<'_> {
     fn check_paths(&mut self, position: &Position, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
         let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
         let files: Vec<Stat> = request.targets().into_iter().map(stat).collect();
-        let verdict = self.judge(None, &files, &[]);
+        let verdict = self.run.judge(None, &files, &[]);
         if verdict.decision == Decision::Block {
             let mut patch = Patch::default();
             files.into_iter().for_each(|stat| patch.push(&[], stat));
             self.note_judged(position, (None, &patch, None), &verdict)?;
-            self.heed(&verdict, sink)?;
+            self.tally.heed(&verdict, sink)?;
         }
         for (from, to) in request.moves()? {
-            if let Some(refusal) = self.hidden(&from).filter(|_| self.policy.read_refusal(&to).is_none()) {
+            if let Some(refusal) = self.run.hidden(&from).filter(|_| self.run.policy.read_refusal(&to).is_none()) {
                 return Err(refusal.into_error(&from).hint(format!("`{to}` could be read, and `{from}` can't")));
             }
         }
         Ok(())
     }
+}
 
+/// What a call is told of its steps: one map for one file, else a list.
+fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Error> {
+    let outcomes =
+        serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    Ok(match outcomes {
+        Value::Array(mut one) if request.is_single() && one.len() == 1 => one.remove(0),
+        outcomes => outcomes,
+    })
+}
+
+impl Run<'_> {
     /// Why the contents of a file are kept from whoever makes this run's calls.
     fn hidden(&self, path: &RepoPath) -> Option<Refusal> {
         match self.origin {
@@ -111,14 +124,4 @@ impl Host<'_> {
         .detail("path", path.as_str())
         .hint(refusal.remediation)
     }
-}
-
-/// What a call is told of its steps: one map for one file, else a list.
-fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Error> {
-    let outcomes =
-        serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-    Ok(match outcomes {
-        Value::Array(mut one) if request.is_single() && one.len() == 1 => one.remove(0),
-        outcomes => outcomes,
-    })
 }

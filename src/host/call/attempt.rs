@@ -14,14 +14,16 @@ use crate::{
         path::RepoPath,
     },
     host::{
-        Context, Event, Host, Position, Sink,
+        Context, Event, Position, Sink,
         change::{
             commit::Transacted,
-            preview::Previewed,
+            ledger::Ledger,
+            preview::{Draft, Previewed},
             restored::restore_targets,
             undo::{Dead, Reason},
         },
         life::history::{Past, committed_of},
+        recorder::Recorder,
     },
     record::{Chain, Record, RunFolder},
     system::{lock::Lease, workspace::Overlay},
@@ -90,11 +92,10 @@ pub(in crate::host) fn tally(kept: u64, undone: u64) -> Value {
     json!({"kept": kept, "undone": undone})
 }
 
-impl Host<'_> {
+impl Ledger<'_> {
     /// Begins an attempt.
-    pub(in crate::host) fn begin_attempt(&mut self, position: &Position) -> Value {
-        let proposed = || Proposed { overlay: self.overlay.clone(), files: self.proposed.clone() };
-        let before = self.flags.dry_run.then(proposed);
+    pub(in crate::host) fn begin_attempt(&mut self, position: &Position, draft: Option<&Draft<'_>>) -> Value {
+        let before = draft.map(|draft| Proposed { overlay: draft.overlay.clone(), files: draft.proposed.clone() });
         let from = self.transactions.len();
         self.attempts.open.push(Attempt { position: position.to_string(), from, before });
         Value::Null
@@ -103,18 +104,23 @@ impl Host<'_> {
     /// Ends the innermost attempt: what it changed is kept, or undone.
     ///
     /// `undo_refused` names files that somebody else changed since; then the attempt stays open.
-    pub(in crate::host) fn end_attempt(&mut self, keep: bool, sink: &mut dyn Sink) -> Result<Value, Error> {
+    pub(in crate::host) fn end_attempt(
+        &mut self,
+        (recorder, draft): (&mut Recorder<'_>, &mut Draft<'_>),
+        keep: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
         let Some(attempt) = self.attempts.open.pop() else {
             let error = Error::new(Code::InvalidInput, "no attempt is open that could be ended");
             return Err(error.hint("begin one with `attempt.begin`, and end each of them once"));
         };
         let files = match (&attempt.before, keep) {
-            (Some(before), _) => self.differing(before),
+            (Some(before), _) => draft.differing(before),
             (None, true) => self.changed_files(attempt.from),
-            (None, false) => match self.take_back(attempt.from, &Reason::Attempt(&attempt.position)) {
+            (None, false) => match self.take_back(recorder, attempt.from, &Reason::Attempt(&attempt.position)) {
                 Ok(files) => {
                     self.undone += files;
-                    files.max(self.past.as_ref().map_or(0, |past| past.brought_back(&attempt.position)))
+                    files.max(recorder.past.as_ref().map_or(0, |past| past.brought_back(&attempt.position)))
                 }
                 Err(error) => {
                     self.attempts.open.push(attempt);
@@ -128,11 +134,65 @@ impl Host<'_> {
             self.attempts.undone += 1;
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             sink.event(Event::Notice { text: format!("The attempt at {} was undone: {files}.", attempt.position) });
-            self.propose_again(attempt.before);
+            draft.propose_again(attempt.before);
         }
         Ok(json!({"kept": keep, "files": files}))
     }
 
+    /// Leaves the attempts that are open when the run comes to its end: nothing of them stays, whatever else does.
+    pub(in crate::host) fn leave_attempts(
+        &mut self,
+        (recorder, draft): (&mut Recorder<'_>, &mut Draft<'_>),
+        outcome: Result<Value, Error>,
+        (dry_run, keeps): (bool, bool),
+    ) -> Result<Value, Error> {
+        let Some(outermost) = self.attempts.open.first_mut() else { return outcome };
+        // What a former session set aside and this one did not put back stays as it is now.
+        self.undone += recorder.past.as_ref().and_then(Past::aside).map_or(0, |aside| aside.undo.entries.len());
+        if dry_run {
+            let before = outermost.before.take();
+            draft.propose_again(before);
+        } else if outcome.is_ok() || keeps {
+            // A run that fails is undone as a whole.
+            return match (self.set_aside(recorder), outcome) {
+                (Ok(files), outcome) => {
+                    self.undone += files;
+                    outcome
+                }
+                (Err(undo), Ok(_)) => Err(undo),
+                (Err(undo), Err(error)) => Err(error.detail("undo_error", undo.message())),
+            };
+        }
+        outcome
+    }
+
+    /// Sets aside what the open attempts changed; how many files that are.
+    pub(in crate::host) fn set_aside(&mut self, recorder: &mut Recorder<'_>) -> Result<usize, Error> {
+        let Some(outermost) = self.attempts.open.first() else { return Ok(0) };
+        let (from, position) = (outermost.from, outermost.position.clone());
+        self.take_back(recorder, from, &Reason::SetAside(&position))
+    }
+
+    /// Puts back what was set aside. `stale_preimage` names files that somebody changed meanwhile.
+    pub(in crate::host) fn put_back(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Error> {
+        let Some(aside) = recorder.past.as_ref().and_then(Past::aside).cloned() else { return Ok(()) };
+        let restored = restore_targets(&recorder.folder, std::slice::from_ref(&aside.undo), false)?;
+        let current = restored.current(self.context).map_err(|error| {
+            let files = error.details().get("files").cloned().unwrap_or_default();
+            Error::new(Code::StalePreimage, "files of an attempt that was set aside changed meanwhile")
+                .detail("files", files)
+                .hint("bring the named files back as the run left them, then resume again")
+        })?;
+        self.bring_back(recorder, &current, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
+        let Some(past) = &mut recorder.past else { return Ok(()) };
+        past.put_back();
+        self.transactions = past.standing()?;
+        self.attempts = Attempts::restore(past);
+        Ok(())
+    }
+}
+
+impl Draft<'_> {
     /// Takes what a dry run proposed within an attempt back.
     fn propose_again(&mut self, before: Option<Proposed>) {
         if let Some(Proposed { overlay, files }) = before {
@@ -148,53 +208,6 @@ impl Host<'_> {
         };
         let paths: BTreeSet<&RepoPath> = before.files.keys().chain(self.proposed.keys()).collect();
         paths.into_iter().filter(|path| stamp(&before.files, path) != stamp(&self.proposed, path)).count()
-    }
-
-    /// Leaves the attempts that are open when the run comes to its end: nothing of them stays, whatever else does.
-    pub(in crate::host) fn leave_attempts(&mut self, outcome: Result<Value, Error>) -> Result<Value, Error> {
-        let Some(outermost) = self.attempts.open.first_mut() else { return outcome };
-        // What a former session set aside and this one did not put back stays as it is now.
-        self.undone += self.past.as_ref().and_then(Past::aside).map_or(0, |aside| aside.undo.entries.len());
-        if self.flags.dry_run {
-            let before = outermost.before.take();
-            self.propose_again(before);
-        } else if outcome.is_ok() || self.keeps_changes() {
-            // A run that fails is undone as a whole.
-            return match (self.set_aside(), outcome) {
-                (Ok(files), outcome) => {
-                    self.undone += files;
-                    outcome
-                }
-                (Err(undo), Ok(_)) => Err(undo),
-                (Err(undo), Err(error)) => Err(error.detail("undo_error", undo.message())),
-            };
-        }
-        outcome
-    }
-
-    /// Sets aside what the open attempts changed; how many files that are.
-    pub(in crate::host) fn set_aside(&mut self) -> Result<usize, Error> {
-        let Some(outermost) = self.attempts.open.first() else { return Ok(0) };
-        let (from, position) = (outermost.from, outermost.position.clone());
-        self.take_back(from, &Reason::SetAside(&position))
-    }
-
-    /// Puts back what was set aside. `stale_preimage` names files that somebody changed meanwhile.
-    pub(in crate::host) fn put_back(&mut self) -> Result<(), Error> {
-        let Some(aside) = self.past.as_ref().and_then(Past::aside).cloned() else { return Ok(()) };
-        let restored = restore_targets(&self.folder, std::slice::from_ref(&aside.undo), false)?;
-        let current = restored.current(self.context).map_err(|error| {
-            let files = error.details().get("files").cloned().unwrap_or_default();
-            Error::new(Code::StalePreimage, "files of an attempt that was set aside changed meanwhile")
-                .detail("files", files)
-                .hint("bring the named files back as the run left them, then resume again")
-        })?;
-        self.bring_back(&current, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
-        let Some(past) = &mut self.past else { return Ok(()) };
-        past.put_back();
-        self.transactions = past.standing()?;
-        self.attempts = Attempts::restore(past);
-        Ok(())
     }
 }
 

@@ -275,33 +275,33 @@ impl Host<'_> {
         name: &str,
         params: &Value,
     ) -> Result<Value, Error> {
-        let context = self.context;
+        let context = self.run.context;
         let Some(Offer { call: custom, schema }) = context.options.calls.0.get(name).map(AsRef::as_ref) else {
             return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
         };
         check(custom, schema, params)?;
-        let handler = match (self.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
+        let handler = match (self.run.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
             (false, ..) | (true, true, _) => &custom.handler,
             (true, false, Some(preview)) => preview,
             (true, false, None) => return Err(not_in_a_dry_run(name)),
         };
-        let is_preview = self.flags.dry_run && custom.effect != Effect::None;
+        let is_preview = self.run.flags.dry_run && custom.effect != Effect::None;
         let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
         let demand = demand.unwrap_or_default();
-        self.budget.reserve(demand)?;
+        self.run.budget.reserve(demand)?;
         let spent = Cell::new(demand);
-        if !self.flags.dry_run && custom.effect != Effect::None {
-            self.note_intent(position, call)?;
-            self.sync()?;
-            self.acted = true;
+        if !self.run.flags.dry_run && custom.effect != Effect::None {
+            self.recorder.note_intent(position, call)?;
+            self.recorder.sync()?;
+            self.tally.acted = true;
         }
         let ctx = CustomContext {
-            run: self.run_id(),
+            run: self.recorder.run_id(),
             position,
-            seed: self.seed,
-            dry_run: self.flags.dry_run,
-            view: self.view(),
-            cancel: self.deadline.stop(),
+            seed: self.run.seed,
+            dry_run: self.run.flags.dry_run,
+            view: self.draft.view(),
+            cancel: self.run.deadline.stop(),
             spent: &spent,
         };
         // A defect of the program's must not keep the run from being undone and its record from being closed.
@@ -309,8 +309,8 @@ impl Host<'_> {
             let words = text::of_panic(panic.as_ref());
             Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
         });
-        self.budget.settle(demand, spent.get());
-        self.reserved.demand = spent.get();
+        self.run.budget.settle(demand, spent.get());
+        self.turn.reserved.demand = spent.get();
         outcome
     }
 }

@@ -9,9 +9,9 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::Host,
+    host::run::Run,
     service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
-    system::policy::Policy,
+    system::{policy::Policy, workspace::View},
 };
 
 /// What the gates say of a command or of the use of a tool that a script asks about; none for another call.
@@ -28,27 +28,29 @@ pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> O
     }
 }
 
-impl Host<'_> {
-    /// Answers what [`verdict`] is about.
-    pub(in crate::host) fn evaluate(&self, call: &Call) -> Result<Value, Error> {
-        let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
-        reply(&verdict(call, &self.policy, &self.rules).ok_or_else(none)?)
-    }
+/// Answers what [`verdict`] is about.
+pub(in crate::host) fn evaluate(run: &Run<'_>, call: &Call) -> Result<Value, Error> {
+    let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
+    reply(&verdict(call, &run.policy, &run.rules).ok_or_else(none)?)
+}
 
-    /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
-    pub(in crate::host) fn evaluate_edit(&self, path: &str, content: &str, diff_lines: u64) -> Result<Value, Error> {
-        let current = RepoPath::parse(path).ok().and_then(|path| self.view().read(&path).ok());
-        let before = current.as_ref().map_or(&[][..], |content| &content.bytes);
-        let counted = diff::count(before, content.as_bytes()).total();
-        let edit = Edit {
-            path: path.into(),
-            before: before.into(),
-            after: content.as_bytes().into(),
-            diff_lines: counted.max(diff_lines),
-        };
-        let subject = Subject::Edit { edit: &edit, run_lines_so_far: self.budget.lines() };
-        reply(&gate::decide(&subject, &self.policy, &self.rules))
-    }
+/// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
+pub(in crate::host) fn evaluate_edit(
+    run: &Run<'_>,
+    view: View<'_>,
+    (path, content, diff_lines): (&str, &str, u64),
+) -> Result<Value, Error> {
+    let current = RepoPath::parse(path).ok().and_then(|path| view.read(&path).ok());
+    let before = current.as_ref().map_or(&[][..], |content| &content.bytes);
+    let counted = diff::count(before, content.as_bytes()).total();
+    let edit = Edit {
+        path: path.into(),
+        before: before.into(),
+        after: content.as_bytes().into(),
+        diff_lines: counted.max(diff_lines),
+    };
+    let subject = Subject::Edit { edit: &edit, run_lines_so_far: run.budget.lines() };
+    reply(&gate::decide(&subject, &run.policy, &run.rules))
 }
 
 fn reply(verdict: &Verdict) -> Result<Value, Error> {

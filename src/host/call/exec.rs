@@ -52,19 +52,19 @@ impl Host<'_> {
         run: &Run,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        self.trusted(sink)?;
-        if !run.writes.is_empty() && !self.flags.dry_run {
-            self.lock(&Globs::parse(&run.writes)?.prefixes())?;
+        self.run.trusted(sink)?;
+        if !run.writes.is_empty() && !self.run.flags.dry_run {
+            self.ledger.lock(&self.run, &Globs::parse(&run.writes)?.prefixes())?;
         }
         // The gate has let it pass; what it may change is known from the same rule.
-        let allowance = self.policy.exec_rule(&run.argv())?;
-        let timeout_ms = run.timeout_ms.unwrap_or(self.policy.settings().exec.timeout_ms);
-        let reserved = self.budget.reserve_exec(timeout_ms)?;
-        self.note_intent(position, call)?;
+        let allowance = self.run.policy.exec_rule(&run.argv())?;
+        let timeout_ms = run.timeout_ms.unwrap_or(self.run.policy.settings().exec.timeout_ms);
+        let reserved = self.run.budget.reserve_exec(timeout_ms)?;
+        self.recorder.note_intent(position, call)?;
         let ended = self.run_command(position, run, (reserved.exec_ms, &allowance), sink);
         let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
-        self.budget.settle(reserved, spent);
-        self.reserved.demand = spent;
+        self.run.budget.settle(reserved, spent);
+        self.turn.reserved.demand = spent;
         let done = ended?;
         self.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
         let reply = reply(&done);
@@ -79,10 +79,10 @@ impl Host<'_> {
 
     /// The policy of commands, with no more output than the record and a reply have room for.
     fn exec_settings(&self) -> policy::Exec {
-        let mut settings = self.policy.settings().exec.clone();
+        let mut settings = self.run.policy.settings().exec.clone();
         // Of each of two streams, and what a reply shows of them must fit into it.
-        settings.stored = settings.stored.min(self.budget.room() / 2);
-        settings.output = settings.output.min(self.policy.settings().script.limits.reply_bytes / 4);
+        settings.stored = settings.stored.min(self.run.budget.room() / 2);
+        settings.output = settings.output.min(self.run.policy.settings().script.limits.reply_bytes / 4);
         settings
     }
 
@@ -94,14 +94,14 @@ impl Host<'_> {
         (timeout_ms, allowance): (u64, &Allowance),
         sink: &mut dyn Sink,
     ) -> Result<Done, Error> {
-        let (overlay, settings) = (self.overlay.clone(), self.exec_settings());
-        let permitted = self.policy.settings().paths.allow_protected.clone();
-        let (stop, context) = (self.deadline.flag(), self.context);
+        let (overlay, settings) = (self.draft.overlay.clone(), self.exec_settings());
+        let permitted = self.run.policy.settings().paths.allow_protected.clone();
+        let (stop, context) = (self.run.deadline.flag(), self.run.context);
         // A command that is made again when the run goes on does not write over what the record names.
-        let output = format!("{OUTPUT}/{position}-{}", self.chain.tip().0);
-        self.folder.make_folder(OUTPUT)?;
-        let files = ["stdout", "stderr"].map(|stream| self.folder.path().join(format!("{output}.{stream}")));
-        let id = self.run_id().to_owned();
+        let output = format!("{OUTPUT}/{position}-{}", self.recorder.chain.tip().0);
+        self.recorder.folder.make_folder(OUTPUT)?;
+        let files = ["stdout", "stderr"].map(|stream| self.recorder.folder.path().join(format!("{output}.{stream}")));
+        let id = self.recorder.run_id().to_owned();
         let ctx = exec::Context {
             view: View::new(&context.workspace, &overlay),
             exec: &settings,
@@ -112,7 +112,7 @@ impl Host<'_> {
             from_workspace: allowance.from_workspace,
             variables: &allowance.env,
             permitted: &permitted,
-            dry_run: self.flags.dry_run,
+            dry_run: self.run.flags.dry_run,
             timeout_ms,
             threads: context.options.threads,
             cancel: &stop,
@@ -130,7 +130,7 @@ impl Host<'_> {
         let done = prepared.run(&mut ready);
         let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
         let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
-        self.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
+        self.run.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
         let output = self.note_ended(position, (&done, &set_id), &output)?;
         let Ended { status, duration_ms, .. } = done.ended;
         sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
@@ -149,13 +149,19 @@ impl Host<'_> {
         let data = json!({"repeatable": is_repeatable});
         // Where programs stand, what they are and what the kernel offers differs from machine to machine.
         let volatile = json!({"program": program, "confinement": confinement});
-        self.note(Note { position: position.to_string(), kind: "exec_started", data, volatile, ..Note::default() })?;
+        self.recorder.note(Note {
+            position: position.to_string(),
+            kind: "exec_started",
+            data,
+            volatile,
+            ..Note::default()
+        })?;
         if is_repeatable {
             return Ok(());
         }
         // Should the run die now, nobody knows what it did elsewhere.
-        self.acted = true;
-        self.sync()
+        self.tally.acted = true;
+        self.recorder.sync()
     }
 
     /// Records how a command ended; the end of its output if that was no good end.
@@ -180,7 +186,7 @@ impl Host<'_> {
             match stream.sha256.filter(|_| stream.stored == stream.length) {
                 _ if stream.stored == 0 => {}
                 Some(sha256) => files.push(FileRef { path, sha256 }),
-                None => files.push(self.folder.file_ref(&path)?),
+                None => files.push(self.recorder.folder.file_ref(&path)?),
             }
         }
         let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
@@ -190,17 +196,17 @@ impl Host<'_> {
             "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
         });
         let failed = status != Some(0);
-        let said = failed.then(|| last_words(&done.ended, self.rules.secrets())).flatten();
+        let said = failed.then(|| last_words(&done.ended, self.run.rules.secrets())).flatten();
         if let Some(said) = &said {
             volatile["output"] = json!(said);
         }
-        self.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })?;
+        self.recorder.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })?;
         Ok(said)
     }
 
     /// An error if a command did not come to an end of its own, or has failed and was to be checked. It holds the end of the output.
     fn heed_end(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
-        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.rules.secrets()) {
+        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.run.rules.secrets()) {
             Some(said) => error.detail("output", said),
             None => error,
         })
@@ -209,11 +215,11 @@ impl Host<'_> {
     fn end_of(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
         let name = &run.program;
         if ended.cancelled {
-            self.check_cancelled()?;
+            self.run.check_cancelled()?;
             return Err(Error::new(Code::Cancelled, format!("`{name}` was ended, since the run was cancelled")));
         }
         if ended.timed_out && short {
-            let limit = self.policy.settings().budget.exec_s;
+            let limit = self.run.policy.settings().budget.exec_s;
             return Err(Error::new(
                 Code::BudgetExhausted,
                 format!("`{name}` took what was left of the budget `exec_s`"),
@@ -243,13 +249,13 @@ impl Host<'_> {
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
         let last =
-            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.rules.secrets()));
+            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.run.rules.secrets()));
         error.detail("stdout", last("stdout")).detail("stderr", last("stderr"))
     }
 
     /// The error of a command that was ended since it hit a bound: whoever made the call, nothing of it counts.
     fn beyond(&self, run: &Run, ended: &Ended, bound: Bound) -> Error {
-        let settings = self.policy.settings();
+        let settings = self.run.policy.settings();
         let limits = exec::limits(&settings.exec);
         let (key, limit, what) = exec::bound(&limits, bound);
         let message = format!("`{}` was ended: it took more {what} than `{key}`", self.told(run));
@@ -262,7 +268,7 @@ impl Host<'_> {
     /// A command as sentences name it: without secrets, and not all of a long one.
     pub(in crate::host) fn told(&self, run: &Run) -> String {
         // What is cut off might be a part of a secret, of which the rest would not be found.
-        shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND)
+        shortened(&secrets::redact(&run.argv().join(" "), self.run.rules.secrets()), COMMAND)
     }
 
     /// Judges and commits what a command changed.
@@ -270,7 +276,7 @@ impl Host<'_> {
         let Done { changes, before, .. } = done;
         let parts = before.iter().map(|_| None).collect();
         let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
-        let patch = self.render_proposed(&proposed)?;
+        let patch = self.run.render_proposed(&proposed)?;
         let (stable, _) = parted(&reply);
         let changes = &proposed.changes;
         let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };

@@ -54,15 +54,15 @@ impl Host<'_> {
         verdict: &mut Verdict,
     ) -> Result<Option<FileRef>, Error> {
         let input = &stored.invocation;
-        let urls = chosen(&self.policy, input, offered)?;
+        let urls = chosen(&self.run.policy, input, offered)?;
         if urls.is_empty() || !verdict.passed {
             return Ok(None);
         }
-        let limit = Limit { timeout_ms: input.constraints.timeout_ms, stop: self.deadline.stop() };
-        let samples = ask(self.context, &self.policy, limit, &urls)?;
+        let limit = Limit { timeout_ms: input.constraints.timeout_ms, stop: self.run.deadline.stop() };
+        let samples = ask(self.run.context, &self.run.policy, limit, &urls)?;
         judge(&samples, verdict);
         let tool = &input.tool;
-        self.write_artifact(position, tool, "samples", &Samples { tool, samples: &samples }).map(Some)
+        self.recorder.write_artifact(position, tool, "samples", &Samples { tool, samples: &samples }).map(Some)
     }
 }
 

@@ -2,16 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::files::Files;
 use crate::{
     base::{call::Blob, hash::Sha256},
-    host::{Event, Host, Sink},
+    host::{Event, Sink},
 };
 
-impl Host<'_> {
+impl Files<'_> {
     /// Shows a value. Of a file the reply says which it was, for the record; scripts don't learn it.
     pub(in crate::host) fn show(&self, value: &Value, sink: &mut dyn Sink) -> Value {
         if let Some(path) = value.as_str()
-            && let Some((path, content)) = self.files().stored(path)
+            && let Some((path, content)) = self.stored(path)
         {
             let (sha256, bytes) = (Sha256::of(&content.bytes), content.bytes.to_vec());
             let proposed = self.overlay.get(&path).is_some();

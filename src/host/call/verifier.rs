@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{adapter::StoredProposal, attempt::detours, samples};
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host, Position, context::check_stop},
+    host::{Context, Host, Position, change::preview::Draft, context::check_stop},
     record::{FileRef, Record, RunFolder},
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
@@ -33,15 +33,17 @@ impl Host<'_> {
     ) -> Result<Report, Error> {
         let request = Request {
             tool: stored.invocation.tool.clone(),
-            root: self.context.workspace.root().to_owned(),
-            run_folder: self.folder.path().to_owned(),
+            root: self.run.context.workspace.root().to_owned(),
+            run_folder: self.recorder.folder.path().to_owned(),
             baseline: artifact(stored.baseline()),
             manifest: artifact(manifest),
-            contents: Contents::Before(self.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
+            contents: Contents::Before(
+                self.recorder.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none"))),
+            ),
             overlay: Vec::new(),
-            threads: self.context.options.threads,
+            threads: self.run.context.options.threads,
         };
-        ask(self.context, &request, stored.invocation.constraints.timeout_ms, self.deadline.stop())
+        ask(self.run.context, &request, stored.invocation.constraints.timeout_ms, self.run.deadline.stop())
     }
 
     /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
@@ -55,35 +57,36 @@ impl Host<'_> {
         let request = || {
             let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
             let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
-            self.folder.write_parts(&format!("{name}/post"), &posts)?;
+            self.recorder.folder.write_parts(&format!("{name}/post"), &posts)?;
             Ok(Request {
                 tool: stored.invocation.tool.clone(),
-                root: self.context.workspace.root().to_owned(),
-                run_folder: self.folder.path().to_owned(),
+                root: self.run.context.workspace.root().to_owned(),
+                run_folder: self.recorder.folder.path().to_owned(),
                 baseline: artifact(stored.baseline()),
                 manifest: artifact(stored.planned()),
-                contents: Contents::After(self.folder.path().join(format!("{name}/post"))),
-                overlay: self.write_overlay(&name)?,
-                threads: self.context.options.threads,
+                contents: Contents::After(self.recorder.folder.path().join(format!("{name}/post"))),
+                overlay: self.draft.write_overlay(&self.recorder.folder, &name)?,
+                threads: self.run.context.options.threads,
             })
         };
-        let verdict = ask_with(self.context, request, stored.invocation.constraints.timeout_ms, self.deadline.stop());
-        self.folder.remove_folder(&name)?;
+        let verdict =
+            ask_with(self.run.context, request, stored.invocation.constraints.timeout_ms, self.run.deadline.stop());
+        self.recorder.folder.remove_folder(&name)?;
         verdict
     }
 }
 
-impl Host<'_> {
+impl Draft<'_> {
     /// Writes what earlier steps of this dry run proposed to where a process of its own can read it.
-    pub(in crate::host) fn write_overlay(&self, name: &str) -> Result<Vec<Proposed>, Error> {
+    pub(in crate::host) fn write_overlay(&self, folder: &RunFolder, name: &str) -> Result<Vec<Proposed>, Error> {
         let mut all = Vec::new();
         for (index, (path, previewed)) in self.proposed.iter().enumerate() {
             let mut file = None;
             let content = previewed.after.as_ref();
             if let Some(content) = content {
                 let place = format!("{name}/overlay/{index}");
-                self.folder.write(&place, &content.bytes)?;
-                file = Some(self.folder.path().join(place));
+                folder.write(&place, &content.bytes)?;
+                file = Some(folder.path().join(place));
             }
             all.push(Proposed { path: path.clone(), file, mode: content.map_or(0, |content| content.mode) });
         }

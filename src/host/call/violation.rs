@@ -9,7 +9,7 @@ use crate::{
         hash::Sha256,
         json,
     },
-    host::{Event, Host, Sink},
+    host::{Event, Sink, tally::Tally},
     service::gate::{Decision, GateResult},
     system::policy::Policy,
 };
@@ -23,15 +23,16 @@ const LONGEST_RULE: usize = 100;
 /// The most characters of what is said of a violation, and of a file's path.
 const LONGEST_TEXT: usize = 2000;
 
-impl Host<'_> {
+impl Tally {
     /// Answers `run.record_violation`.
     pub(in crate::host) fn add_violation(
         &mut self,
+        policy: &Policy,
         violation: &Violation,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
         check(violation)?;
-        let result = result(violation, &self.policy);
+        let result = result(violation, policy);
         self.violations.push(result.clone());
         sink.event(Event::Warning { result });
         Ok(Value::Null)

@@ -53,8 +53,8 @@ impl Host<'_> {
             data["reason"] = json!(reason);
         }
         // What a call is taken to have replied is decided with it: should the process die, the next one knows.
-        if let Some(reply) = self.past.as_ref().and_then(|past| past.reply.as_ref()) {
-            data["reply"] = self.packed(reply, false)?;
+        if let Some(reply) = self.recorder.past.as_ref().and_then(|past| past.reply.as_ref()) {
+            data["reply"] = self.recorder.packed(reply, false)?;
         }
         let mut files = vec![bound.file()];
         if let Some(fingerprint) = &approver.fingerprint {
@@ -62,8 +62,8 @@ impl Host<'_> {
             data["fingerprint"] = json!(fingerprint);
             files.push(bound.signature());
         }
-        self.note_confirmation(&token.position, "confirmation_granted", data, files)?;
-        self.sync()?;
+        self.recorder.note_confirmation(&token.position, "confirmation_granted", data, files)?;
+        self.recorder.sync()?;
         self.confirmations.set(id, Standing::Granted { by: approver.by });
         Ok(())
     }
@@ -79,8 +79,8 @@ impl Host<'_> {
                 data[key] = json!(value);
             }
         }
-        self.note_confirmation(&token.position, "confirmation_refused", data, vec![token.bound.file()])?;
-        self.sync()?;
+        self.recorder.note_confirmation(&token.position, "confirmation_refused", data, vec![token.bound.file()])?;
+        self.recorder.sync()?;
         self.confirmations.set(id, Standing::Refused);
         Ok(())
     }
@@ -88,18 +88,18 @@ impl Host<'_> {
     /// Checks that it has not expired, and that the policy is the one under which it was asked.
     fn check_in_force(&self, bound: &Bound) -> Result<(), Error> {
         let again = format!("`nrv resume {}` asks again", bound.run);
-        if bound.has_expired(&self.context.options.clock.now()) {
+        if bound.has_expired(&self.run.context.options.clock.now()) {
             let message = format!("the confirmation `{}` has expired, at {}", bound.id, bound.expires_at);
             return Err(unusable(bound, message).detail("expires_at", bound.expires_at.as_str()).hint(again));
         }
-        if bound.policy_sha256 != self.policy.sha256() {
-            let parts = self.policy.parts();
+        if bound.policy_sha256 != self.run.policy.sha256() {
+            let parts = self.run.policy.parts();
             let was = parts.first().is_some_and(|recorded| recorded.sha256() == bound.policy_sha256);
-            let keys = if was { changed_keys(&self.policy)? } else { String::new() };
+            let keys = if was { changed_keys(&self.run.policy)? } else { String::new() };
             let message = format!("the policy has changed since the confirmation `{}` was asked for{keys}", bound.id);
             return Err(unusable(bound, message)
                 .detail("expected", bound.policy_sha256.to_string())
-                .detail("found", self.policy.sha256().to_string())
+                .detail("found", self.run.policy.sha256().to_string())
                 .hint(format!("{again}, under the policy of now")));
         }
         Ok(())
@@ -107,9 +107,9 @@ impl Host<'_> {
 
     /// Checks that the files of the change are what they were when it was asked.
     fn check_unchanged(&self, bound: &Bound) -> Result<(), Error> {
-        let files = bound.exact_files(&self.folder.pack()?)?;
-        let changed = parallel_map(self.context.options.threads, &files, |file| {
-            let found = match self.context.workspace.stamp_entry(&file.path) {
+        let files = bound.exact_files(&self.recorder.folder.pack()?)?;
+        let changed = parallel_map(self.run.context.options.threads, &files, |file| {
+            let found = match self.run.context.workspace.stamp_entry(&file.path) {
                 Ok(stamp) => Some(stamp.sha256),
                 Err(error) if error.code() == Code::NotFound => None,
                 // A folder in its place, or what can't be read, is not what it was.
@@ -130,7 +130,7 @@ impl Host<'_> {
 
     /// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
     pub(in crate::host) fn approver(&self, bound: &Bound, by: Option<&str>) -> Result<Approver, Error> {
-        let Some(approvers) = &self.policy.settings().confirm.approvers else {
+        let Some(approvers) = &self.run.policy.settings().confirm.approvers else {
             let by = by.unwrap_or(PERSON);
             if [POLICY, FLAG, LOCK].contains(&by) {
                 return Err(Error::new(Code::InvalidInput, format!("`{by}` is nobody's name"))
@@ -149,16 +149,16 @@ impl Host<'_> {
         };
         let about = |what: &str| refuse(format!("the signature of the confirmation `{}` {what}", bound.id));
         let path = bound.signature();
-        if self.folder.open_file(&path)?.is_none() {
+        if self.recorder.folder.open_file(&path)?.is_none() {
             return Err(refuse(format!("the confirmation `{}` needs an approver's signature", bound.id)));
         }
-        let text = String::from_utf8_lossy(&self.folder.read(&path)?).into_owned();
+        let text = String::from_utf8_lossy(&self.recorder.folder.read(&path)?).into_owned();
         let signature = Signature::parse(&text).map_err(|why| about(&why))?;
         signature.verify(NAMESPACE, &bound.text()?).map_err(|why| about(&why))?;
         // Of several whom the key could stand for, the one who is named.
         let named = approvers.iter().filter(|name| Some(name.as_str()) == by);
         let principals = named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by));
-        match stands_for(self.context, principals, &signature, NAMESPACE)? {
+        match stands_for(self.run.context, principals, &signature, NAMESPACE)? {
             Ok(by) => Ok(Approver { by, fingerprint: Some(signature.fingerprint()) }),
             Err(why) => Err(about(&why).detail("fingerprint", signature.fingerprint())),
         }

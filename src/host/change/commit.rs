@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Pipeline, Proof, permit::Permitted};
+use super::{Pipeline, Proof, ledger::Ledger, permit::Permitted};
 use crate::{
     base::{
         change::{ChangeSet, Entry},
         error::{Code, Error},
     },
-    host::{Host, Position, Recovery},
+    host::{Host, Position, Recovery, recorder::Recorder, run::Run},
     record::{FileRef, Note, RunFolder},
     system::{
         journal::{self, Journal, Target, Transaction},
@@ -46,7 +46,7 @@ impl Permitted<'_> {
         let changes = submitted.changes;
         proof.prepare(pipeline, leave.waited)?;
         let Pipeline { host, position, .. } = pipeline;
-        let first = host.transactions.len();
+        let first = host.ledger.transactions.len();
         if changes.is_empty() && !proof.verifies_empty() {
             return Ok(Committed { transaction: None, first });
         }
@@ -54,16 +54,18 @@ impl Permitted<'_> {
         if changes.is_empty() {
             return Ok(Committed { transaction: None, first });
         }
-        let transaction = host.commit(position, changes, &submitted.patch.bytes, proof.reply())?;
+        let Host { ledger, recorder, .. } = &mut **host;
+        let content = (changes, submitted.patch.bytes.as_slice());
+        let transaction = ledger.commit(recorder, position, content, proof.reply())?;
         Ok(Committed { transaction: Some(transaction), first })
     }
 }
 
 impl Committed {
     /// A change that stands although its call was never answered: a former session of the run committed it.
-    pub(in crate::host) fn recalled(host: &Host<'_>, standing: &Transacted) -> Self {
-        let first = host.transactions.iter().position(|one| one.transaction == standing.transaction);
-        Committed { transaction: Some(standing.transaction.clone()), first: first.unwrap_or(host.transactions.len()) }
+    pub(in crate::host) fn recalled(ledger: &Ledger<'_>, standing: &Transacted) -> Self {
+        let first = ledger.transactions.iter().position(|one| one.transaction == standing.transaction);
+        Committed { transaction: Some(standing.transaction.clone()), first: first.unwrap_or(ledger.transactions.len()) }
     }
 
     pub(super) fn transaction(&self) -> Option<&str> {
@@ -81,18 +83,18 @@ pub(in crate::host) fn pack_files(folder: &RunFolder, transaction: &str) -> Resu
     Ok(vec![file("manifest.json")?, file("patch")?])
 }
 
-impl Host<'_> {
+impl Ledger<'_> {
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.
-    pub(in crate::host) fn lock(&mut self, prefixes: &[String]) -> Result<(), Error> {
+    pub(in crate::host) fn lock(&mut self, run: &Run<'_>, prefixes: &[String]) -> Result<(), Error> {
         let context = self.context;
         let locks = context.locks();
         let Some(lease) = &mut self.lease else {
             return Err(Error::new(Code::Internal, "the run has no lease"));
         };
-        let wait = Wait { limit_ms: self.policy.settings().run.lock_wait_ms, cancel: self.deadline.stop() };
-        let mut bury = |run: &str| {
-            let Some(lease) = locks.lease(run)? else { return Ok(()) };
-            Recovery::of(context, run, (lease, true))?.check()
+        let wait = Wait { limit_ms: run.policy.settings().run.lock_wait_ms, cancel: run.deadline.stop() };
+        let mut bury = |dead: &str| {
+            let Some(lease) = locks.lease(dead)? else { return Ok(()) };
+            Recovery::of(context, dead, (lease, true))?.check()
         };
         lease.acquire(prefixes, wait, &mut bury)
     }
@@ -109,37 +111,37 @@ impl Host<'_> {
     /// `reply` is what the call will reply if the change stands: should the run die, it is answered with that.
     fn commit(
         &mut self,
+        recorder: &mut Recorder<'_>,
         position: &Position,
-        changes: &ChangeSet,
-        patch: &[u8],
+        (changes, patch): (&ChangeSet, &[u8]),
         reply: Option<&Value>,
     ) -> Result<String, Error> {
-        self.room(patch.len() as u64)?;
+        recorder.room(patch.len() as u64)?;
         let name = self.next_transaction();
         if let Some(reply) = reply {
-            let data = json!({"transaction": name, "reply": self.packed(reply, false)?});
-            self.note_as_is(Note { position: position.to_string(), kind: "prepared", data, ..Note::default() })?;
+            let data = json!({"transaction": name, "reply": recorder.packed(reply, false)?});
+            recorder.note_as_is(Note { position: position.to_string(), kind: "prepared", data, ..Note::default() })?;
         }
         let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };
-        let _section = self.transact(&transaction, &Target::of(changes))?;
+        let _section = self.transact(&recorder.folder, &transaction, &Target::of(changes))?;
         self.reached_tree = true;
         let entries = changes.entries();
-        if let Err(error) = self.settle(position.as_str(), "committed", &name, entries.clone()) {
+        if let Err(error) = settle(recorder, position.as_str(), ("committed", &name, &entries)) {
             // Nobody would know how to undo what is not in the record.
-            let revoked = self.journal().revoke(&name);
+            let revoked = journal_of(recorder).revoke(&name);
             return Err(match revoked {
                 Ok(recovered) => {
                     let data = json!({"transaction": name, "foreign": recovered.foreign});
                     // If not even this can be written, the record does not know of the change at all.
                     let note = Note { position: position.to_string(), kind: "revoked", data, ..Note::default() };
-                    if let Err(second) = self.note(note) {
+                    if let Err(second) = recorder.note(note) {
                         tracing::warn!("{second}");
                     }
                     if recovered.foreign.is_empty() { error } else { error.detail("files", json!(recovered.foreign)) }
                 }
                 Err(second) => {
                     // With its mark the change stands, whatever the record says.
-                    if journal::is_committed(self.folder.path(), &name) {
+                    if journal::is_committed(recorder.folder.path(), &name) {
                         self.transactions.push(Transacted { transaction: name, entries });
                     }
                     error.detail("undo_error", second.message()).hint("run `nrv recover` when the cause is gone")
@@ -152,7 +154,12 @@ impl Host<'_> {
 
     /// One transaction in this run's folder, fenced by its lease. What is given holds off who wants the process to end, from the
     /// first file that is replaced on.
-    pub(super) fn transact(&self, transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Result<Section, Error> {
+    pub(super) fn transact(
+        &self,
+        folder: &RunFolder,
+        transaction: &Transaction<'_>,
+        targets: &[Target<'_>],
+    ) -> Result<Section, Error> {
         if transaction.name == FIRST {
             self.context.runs.sync_leases()?;
         }
@@ -162,12 +169,8 @@ impl Host<'_> {
             section.enter();
             lease.map_or(Ok(()), |lease| lease.check())
         };
-        let journal = self.journal().with_stop(&options.cancel);
+        let journal = Journal::new(&self.context.workspace, folder.path()).with_stop(&options.cancel);
         journal.apply(transaction, targets, &before_commit).map(|()| section)
-    }
-
-    fn journal(&self) -> Journal<'_> {
-        Journal::new(&self.context.workspace, self.folder.path())
     }
 
     pub(super) fn transaction<'t>(&'t self, position: &'t str, name: &'t str) -> Transaction<'t> {
@@ -175,28 +178,30 @@ impl Host<'_> {
         Transaction { name, position, patch: b"", undoes: false, threads }
     }
 
-    /// Records a transaction's outcome durably, then takes it out of the journal.
-    pub(in crate::host) fn settle(
-        &mut self,
-        position: &str,
-        kind: &'static str,
-        name: &str,
-        entries: Vec<Entry>,
-    ) -> Result<(), Error> {
-        let data = json!({"transaction": name, "entries": entries});
-        let files = pack_files(&self.folder, name)?;
-        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
-        self.sync()?;
-        // The outcome is known now; what is left of the entry is recovery's to clear.
-        if let Err(error) = self.journal().settle(name) {
-            tracing::warn!("the journal's entry stays for now: {error}");
-        }
-        Ok(())
-    }
-
     /// A name that no transaction of the run has had.
     pub(in crate::host) fn next_transaction(&mut self) -> String {
         self.transaction_count += 1;
         format!("t{}", self.transaction_count)
     }
+}
+
+/// Records a transaction's outcome durably, then takes it out of the journal.
+pub(super) fn settle(
+    recorder: &mut Recorder<'_>,
+    position: &str,
+    (kind, name, entries): (&'static str, &str, &[Entry]),
+) -> Result<(), Error> {
+    let data = json!({"transaction": name, "entries": entries});
+    let files = pack_files(&recorder.folder, name)?;
+    recorder.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
+    recorder.sync()?;
+    // The outcome is known now; what is left of the entry is recovery's to clear.
+    if let Err(error) = journal_of(recorder).settle(name) {
+        tracing::warn!("the journal's entry stays for now: {error}");
+    }
+    Ok(())
+}
+
+fn journal_of<'j>(recorder: &'j Recorder<'_>) -> Journal<'j> {
+    Journal::new(&recorder.context.workspace, recorder.folder.path())
 }

@@ -16,8 +16,7 @@ use crate::{
         text::escape,
     },
     host::{Answer, Event, Host, Position, Question, Sink, life::start::Origin},
-    record::{FileRef, Note},
-    service::gate::{Decision, GateResult, Verdict, secrets},
+    service::gate::{Decision, GateResult, Verdict},
     system::{
         clock::{self, Stopwatch},
         policy::{Confirm, ConfirmMode},
@@ -93,18 +92,19 @@ impl Host<'_> {
         }
         let subject = self.subject_of(label, subject)?;
         let id = subject.id.clone();
-        let now = self.context.options.clock.now();
+        let now = self.run.context.options.clock.now();
         // What was granted while the run was suspended was asked by this call, and is no answer to another.
-        if let Some((asked, by)) = self.confirmations.granted_at(position.as_str(), &id, self.policy.sha256(), &now) {
+        if let Some((asked, by)) = self.confirmations.granted_at(position.as_str(), &id, self.run.policy.sha256(), &now)
+        {
             self.check_shown(asked, &subject)?;
             return Ok(json!({"subject": id, "by": by}));
         }
-        if self.flags.dry_run && !subject.empty {
+        if self.run.flags.dry_run && !subject.empty {
             self.confirmations.promise(&id);
         }
         let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
             Some(by) => by,
-            None if self.flags.dry_run => "dry run",
+            None if self.run.flags.dry_run => "dry run",
             None => "nothing to confirm",
         };
         Ok(json!({"subject": id, "by": by}))
@@ -138,8 +138,8 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let subject = self.as_asked(position, subject);
-        let now = self.context.options.clock.now();
-        let granted = self.confirmations.granted(&subject, self.policy.sha256(), &now);
+        let now = self.run.context.options.clock.now();
+        let granted = self.confirmations.granted(&subject, self.run.policy.sha256(), &now);
         match granted.map(|bound| bound.id.clone()) {
             Some(id) => {
                 self.check_shown(&id, &subject)?;
@@ -154,10 +154,10 @@ impl Host<'_> {
     /// A subject of gates as the release before bound it, whose words of advice were others: of a run that it began, what was asked by the
     /// same call, about the same patch and files, with the same reason, is the same question.
     fn as_asked(&self, position: &Position, subject: Subject) -> Subject {
-        if subject.kind != GATES || !self.policy.has_earlier_defaults() {
+        if subject.kind != GATES || !self.run.policy.has_earlier_defaults() {
             return subject;
         }
-        let label = self.shown(&subject.label);
+        let label = self.recorder.shown(&subject.label);
         let asked = self.confirmations.asked_as(position.as_str(), &subject, &label).map(|bound| bound.subject.clone());
         Subject { id: asked.unwrap_or(subject.id), ..subject }
     }
@@ -171,7 +171,7 @@ impl Host<'_> {
         leave: &mut Leave,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        self.check_nested(changes, sink)?;
+        self.run.check_nested(changes, sink)?;
         let Some(label) = asks(verdict) else { return Ok(()) };
         let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
         let subject = Subject {
@@ -197,7 +197,7 @@ impl Host<'_> {
         let Some(label) = asks(verdict) else { return Ok(()) };
         let mut shown = json!({"call": call.name(), "results": verdict.remarks().collect::<Vec<_>>()});
         if let Call::ExecRun(run) = call {
-            shown["command"] = json!(self.shown(&run.argv().join(" ")));
+            shown["command"] = json!(self.recorder.shown(&run.argv().join(" ")));
         }
         let call = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let subject = Subject {
@@ -216,8 +216,8 @@ impl Host<'_> {
 
     /// Uses up the token for a subject; the id of its confirmation, none if there is none.
     pub(in crate::host) fn redeem(&mut self, position: &Position, subject: &Subject) -> Result<Option<String>, Error> {
-        let now = self.context.options.clock.now();
-        let granted = self.confirmations.granted(subject, self.policy.sha256(), &now);
+        let now = self.run.context.options.clock.now();
+        let granted = self.confirmations.granted(subject, self.run.policy.sha256(), &now);
         let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
         self.check_shown(&id, subject)?;
         self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
@@ -228,7 +228,12 @@ impl Host<'_> {
         for id in leave.ids {
             let Some(token) = self.confirmations.get(&id) else { continue };
             let bound = token.bound.clone();
-            self.note_confirmation(position.as_str(), "confirmation_used", bound.data(), vec![bound.file()])?;
+            self.recorder.note_confirmation(
+                position.as_str(),
+                "confirmation_used",
+                bound.data(),
+                vec![bound.file()],
+            )?;
             self.confirmations.set(&id, Standing::Used);
         }
         Ok(())
@@ -246,17 +251,22 @@ impl Host<'_> {
         if subject.empty {
             return Ok(None);
         }
-        let mode = self.policy.settings().confirm.mode;
-        if self.flags.dry_run {
+        let mode = self.run.policy.settings().confirm.mode;
+        if self.run.flags.dry_run {
             // A dry run asks nobody, so that nobody has to be there. What would be refused is said.
-            let confirm = &self.policy.settings().confirm;
+            let confirm = &self.run.policy.settings().confirm;
             let refused = mode == ConfirmMode::Never && !grants(confirm, &label, subject.kind);
             self.confirmations.note_would_ask(&label, &subject.id, refused);
             return Ok(None);
         }
         let bound = self.bind(&subject, position)?;
         let Some(answered) = self.decide(&bound, subject, position, sink)? else {
-            self.note_confirmation(position.as_str(), "confirmation_refused", bound.data(), vec![bound.file()])?;
+            self.recorder.note_confirmation(
+                position.as_str(),
+                "confirmation_refused",
+                bound.data(),
+                vec![bound.file()],
+            )?;
             return Err(self.refused(&label, mode));
         };
         let by = answered.by;
@@ -266,7 +276,7 @@ impl Host<'_> {
             data["all"] = json!(true);
             self.confirmations.grant_all(&bound.kind);
         }
-        self.note_confirmation(position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
+        self.recorder.note_confirmation(position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
         leave.waited |= answered.waited;
         leave.ids.push(bound.id.clone());
         self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, position.to_string());
@@ -282,7 +292,7 @@ impl Host<'_> {
         position: &Position,
         sink: &mut dyn Sink,
     ) -> Result<Option<Answered>, Error> {
-        let confirm = &self.policy.settings().confirm;
+        let confirm = &self.run.policy.settings().confirm;
         let is_automatic = confirm.auto.iter().any(|auto| *auto == subject.label || auto == subject.kind);
         let answered = |by, waited| Ok(Some(Answered { by, all: false, waited }));
         if grants(confirm, &subject.label, subject.kind) {
@@ -294,7 +304,7 @@ impl Host<'_> {
             ConfirmMode::Policy => self.put_off(bound, &subject, position),
             // Where a signature is asked for, a key on a keyboard is none.
             ConfirmMode::Ask if confirm.approvers.is_some() => self.put_off(bound, &subject, position),
-            ConfirmMode::Ask if self.flags.yes => answered(FLAG, false),
+            ConfirmMode::Ask if self.run.flags.yes => answered(FLAG, false),
             ConfirmMode::Ask if self.confirmations.are_all_granted(subject.kind) => {
                 Ok(Some(Answered { by: PERSON, all: true, waited: false }))
             }
@@ -313,7 +323,7 @@ impl Host<'_> {
 
     /// The run waits until somebody decides; in a session, with which nobody goes on, it is a refusal.
     fn put_off(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<Answered>, Error> {
-        match self.origin {
+        match self.run.origin {
             Origin::Session => Ok(None),
             Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject, position)),
         }
@@ -321,8 +331,8 @@ impl Host<'_> {
 
     /// Locks are given up while a person thinks; what they confirmed is checked again afterwards.
     fn ask_person(&mut self, id: &str, subject: &Subject, may_all: bool, sink: &mut dyn Sink) -> Result<Answer, Error> {
-        let held = self.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
-        self.unlock_untouched()?;
+        let held = self.ledger.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
+        self.ledger.unlock_untouched()?;
         let question = Question {
             id: id.to_owned(),
             label: subject.label.clone(),
@@ -332,12 +342,12 @@ impl Host<'_> {
             may_all,
         };
         let waited = Stopwatch::start();
-        self.budget.pause();
+        self.run.budget.pause();
         let answer = sink.ask(&question);
-        self.budget.forgive(waited);
-        self.context.check_cancelled()?;
+        self.run.budget.forgive(waited);
+        self.run.context.check_cancelled()?;
         if matches!(answer, Answer::Yes | Answer::All) && !held.is_empty() {
-            self.lock(&held)?;
+            self.ledger.lock(&self.run, &held)?;
         }
         Ok(answer)
     }
@@ -345,19 +355,19 @@ impl Host<'_> {
     /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down. If the call has
     /// asked exactly that before and nobody has answered, it is that confirmation, so that there is one question.
     pub(in crate::host) fn bind(&mut self, subject: &Subject, position: &Position) -> Result<Bound, Error> {
-        let now_ms = self.context.options.clock.now_ms();
-        let expires = self.policy.settings().confirm.expires;
+        let now_ms = self.run.context.options.clock.now_ms();
+        let expires = self.run.policy.settings().confirm.expires;
         let exact = json!(subject.files);
-        let files = self.redacted(exact.clone());
-        let files_exact = if files == exact { None } else { Some(self.packed(&exact, true)?) };
+        let files = self.recorder.redacted(exact.clone());
+        let files_exact = if files == exact { None } else { Some(self.recorder.packed(&exact, true)?) };
         let question = Bound {
             id: String::new(),
-            run: self.folder.id().to_owned(),
-            label: self.shown(&subject.label),
+            run: self.recorder.folder.id().to_owned(),
+            label: self.recorder.shown(&subject.label),
             kind: subject.kind.to_owned(),
             subject: subject.id.clone(),
             patch_sha256: Sha256::of(&subject.patch.bytes),
-            policy_sha256: self.policy.sha256(),
+            policy_sha256: self.run.policy.sha256(),
             files: serde_json::from_value(files).map_err(|error| Error::new(Code::Internal, error.to_string()))?,
             files_exact,
             asked_at: clock::rfc3339(now_ms),
@@ -367,13 +377,13 @@ impl Host<'_> {
             return Ok(asked.clone());
         }
         let bound = Bound { id: self.confirmations.next_id(), ..question };
-        self.folder.write(&bound.file(), &bound.text()?)?;
+        self.recorder.folder.write(&bound.file(), &bound.text()?)?;
         Ok(bound)
     }
 
     fn refused(&self, label: &str, mode: ConfirmMode) -> Error {
         let error = Error::new(Code::Blocked, format!("`{}` was not confirmed", escape(label)));
-        let way = match (mode, self.origin) {
+        let way = match (mode, self.run.origin) {
             (ConfirmMode::Ask | ConfirmMode::Policy, _) => return error.hint("nothing was changed by this step"),
             (ConfirmMode::Never, Origin::Script) => {
                 // As a shell reads it.
@@ -384,25 +394,8 @@ impl Host<'_> {
                 "with \"policy\" there, what `confirm.auto` lists is granted".to_owned()
             }
         };
-        let origin = self.policy.origin("confirm.mode");
+        let origin = self.run.policy.origin("confirm.mode");
         error.hint(format!("nobody is asked: `confirm.mode` is \"never\" ({origin}); {way}"))
-    }
-
-    /// A label without secrets.
-    pub(in crate::host) fn shown(&self, label: &str) -> String {
-        secrets::redact(label, self.rules.secrets()).into_owned()
-    }
-
-    /// Records what became of a confirmation, with the files of the record that it is about.
-    pub(in crate::host) fn note_confirmation(
-        &mut self,
-        position: &str,
-        kind: &'static str,
-        data: Value,
-        files: Vec<String>,
-    ) -> Result<(), Error> {
-        let files = files.iter().map(|file| self.folder.file_ref(file)).collect::<Result<Vec<FileRef>, Error>>()?;
-        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })
     }
 }
 

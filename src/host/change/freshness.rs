@@ -5,10 +5,10 @@
 
 use crate::{
     base::error::{Code, Error},
-    host::Host,
+    host::{recorder::Recorder, run::Run},
     record::EVENTS,
     service::adapter::contract::FileHash,
-    system::workspace::{Metadata, parallel_map},
+    system::workspace::{Metadata, View, parallel_map},
 };
 
 /// What files were like from outside after they had been read.
@@ -27,12 +27,14 @@ impl Seen {
     }
 }
 
-impl Host<'_> {
+impl Recorder<'_> {
     /// A moment of the file system's clock: when the record was last written.
     pub(in crate::host) fn moment(&self) -> Option<i128> {
         self.folder.changed_ns(EVENTS).ok()
     }
+}
 
+impl Run<'_> {
     /// Looks at files that were read after a moment.
     pub(in crate::host) fn see(&self, began_ns: Option<i128>, files: &[FileHash]) -> Seen {
         let workspace = &self.context.workspace;
@@ -41,8 +43,8 @@ impl Host<'_> {
     }
 
     /// Checks that every file that a proposal looked at is as it was.
-    pub(in crate::host) fn check_fresh(&self, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
-        let view = self.view().until(self.deadline.stop());
+    pub(in crate::host) fn check_fresh(&self, view: View<'_>, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
+        let view = view.until(self.deadline.stop());
         let pairs: Vec<_> = files.iter().zip(&seen.looks).collect();
         let changed = parallel_map(self.context.options.threads, &pairs, |(file, look)| {
             let now = self.context.workspace.look(&file.path).ok().flatten();

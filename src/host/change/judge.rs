@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{Pipeline, patch::Patch};
 use crate::{
-    base::{change::ChangeSet, diff::Stat, error::Error, hash::Sha256},
+    base::{change::ChangeSet, error::Error, hash::Sha256},
     host::{Host, Position},
     record::Note,
     service::{
         adapter::{Adapter, Adapters},
-        gate::{self, Domain, Subject, Text, Verdict},
+        gate::{Domain, Verdict},
     },
     system::policy::Policy,
 };
@@ -38,9 +38,9 @@ impl<'c> Judged<'c> {
     pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
         let Submitted { adapter, patch, .. } = submitted;
         let host = &mut *pipeline.host;
-        let verdict = host.judge(adapter, &patch.stats, &patch.texts());
+        let verdict = host.run.judge(adapter, &patch.stats, &patch.texts());
         host.note_judged(pipeline.position, (adapter, patch, submitted.file), &verdict)?;
-        host.heed(&verdict, pipeline.sink)?;
+        host.tally.heed(&verdict, pipeline.sink)?;
         Ok(Judged { submitted, verdict })
     }
 
@@ -75,26 +75,18 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         let sha256 = Sha256::of(&patch.bytes);
         let written = match file {
-            Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
+            Some(path) => Some(self.recorder.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
             None => None,
         };
         let place = match &written {
             Some(file) => json!(file),
-            None => self.kept_bytes(&patch.bytes)?,
+            None => self.recorder.kept_bytes(&patch.bytes)?,
         };
-        let files = self.packed(&patch.rows(), false)?;
+        let files = self.recorder.packed(&patch.rows(), false)?;
         let data = json!({
-            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
+            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.run.budget.lines(),
             "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),
         });
-        self.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
-    }
-
-    /// What the gates say of a change.
-    pub(in crate::host) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
-        let domains = domains(&self.context.options.adapters, &self.policy, adapter);
-        let subject =
-            Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
-        gate::decide(&subject, &self.policy, &self.rules)
+        self.recorder.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
     }
 }

@@ -9,6 +9,7 @@ pub(super) mod confirm;
 pub(super) mod confirmations;
 pub(super) mod freshness;
 pub(super) mod judge;
+pub(super) mod ledger;
 pub(super) mod patch;
 pub(super) mod permit;
 pub(super) mod plan;
@@ -81,7 +82,7 @@ impl Pipeline<'_, '_> {
             return Ok(Changed { output: judged.try_out(pipeline, proof)?.into_output(), written: false });
         }
         let permitted = judged.reserve(pipeline)?.permit(pipeline, proof)?;
-        let written = !pipeline.host.flags.dry_run;
+        let written = !pipeline.host.run.flags.dry_run;
         let verified = match written {
             true => permitted.commit(pipeline, proof)?.verify(pipeline, proof)?,
             false => permitted.preview(pipeline, proof)?,

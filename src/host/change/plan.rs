@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{patch::Patch, preview::Previewed};
+use super::{
+    patch::Patch,
+    preview::{Draft, Previewed},
+};
 use crate::{
     base::{
         call::{Blob, PlannedFile},
@@ -17,7 +20,7 @@ use crate::{
         json,
         path::RepoPath,
     },
-    host::{Context, Finished, Host},
+    host::{Context, Finished, run::Run},
     service::gate::{Decision, GateResult},
 };
 
@@ -173,9 +176,9 @@ fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {
     PlannedFile { path, before: entry.before, after: entry.after, diff: Blob::new(part.to_vec()) }
 }
 
-impl Host<'_> {
+impl Draft<'_> {
     /// What a dry run came to; parts that several steps made are rendered again.
-    pub(in crate::host) fn all_previewed(&self) -> Result<Preview, Error> {
+    pub(in crate::host) fn all_previewed(&self, run: &Run<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
         let proposed = &self.proposed;
         let entry = |(path, file): (&RepoPath, &Previewed)| Entry {
             path: path.clone(),
@@ -187,7 +190,7 @@ impl Host<'_> {
         let again: Vec<Change> = again
             .map(|(path, file)| Change { path: path.clone(), before: file.before, after: file.after.clone() })
             .collect();
-        let again = self.render(self.context.view(), &again)?;
+        let again = run.render(self.context.view(), &again)?;
         let mut again = again.parts();
         let mut patch = Patch::default();
         for file in proposed.values() {
@@ -196,7 +199,7 @@ impl Host<'_> {
                 None => again.next().into_iter().for_each(|(part, stat)| patch.push(part, stat.clone())),
             }
         }
-        Ok(Preview { entries, patch, results: self.violations.clone() })
+        Ok(Preview { entries, patch, results: violations.to_vec() })
     }
 }
 

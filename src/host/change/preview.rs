@@ -1,6 +1,6 @@
 //! What a dry run proposes, laid over the tree: later steps see it, and together it is the run's patch.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Pipeline, Proof,
@@ -16,10 +16,10 @@ use crate::{
         error::Error,
         path::RepoPath,
     },
-    host::Host,
+    host::Context,
     system::{
         journal::{Target, check_case, preflight},
-        workspace::parallel_map,
+        workspace::{Overlay, View, parallel_map},
     },
 };
 
@@ -38,7 +38,7 @@ impl Judged<'_> {
     /// Tries a change that nobody writes: its budgets are looked at, and nothing is reserved or asked.
     pub fn try_out(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
-        pipeline.host.budget.check_change(changes, &patch.stats)?;
+        pipeline.host.run.budget.check_change(changes, &patch.stats)?;
         proof.try_out(pipeline).map(Verified::preview)
     }
 }
@@ -47,14 +47,30 @@ impl Permitted<'_> {
     /// Makes a change in a dry run: later steps see it, and nothing is written.
     pub fn preview(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
         let (Submitted { changes, patch, .. }, _) = self.into_parts();
-        pipeline.host.check_targets(changes)?;
+        pipeline.host.draft.check_targets(changes)?;
         let output = proof.preview(pipeline)?;
-        pipeline.host.preview(changes, patch);
+        pipeline.host.draft.preview(changes, patch);
         Ok(Verified::preview(output))
     }
 }
 
-impl Host<'_> {
+/// The changes that a dry run proposes, laid over the tree.
+pub(in crate::host) struct Draft<'a> {
+    pub(in crate::host) context: &'a Context,
+    pub(in crate::host) overlay: Overlay,
+    pub(in crate::host) proposed: BTreeMap<RepoPath, Previewed>,
+}
+
+impl<'a> Draft<'a> {
+    pub(in crate::host) fn new(context: &'a Context) -> Self {
+        Draft { context, overlay: Overlay::default(), proposed: BTreeMap::new() }
+    }
+
+    /// The tree as the run sees it: in a dry run with what it proposes laid over it.
+    pub(in crate::host) fn view(&self) -> View<'_> {
+        View::new(&self.context.workspace, &self.overlay)
+    }
+
     /// Checks that a transaction could write a change: what is promised must not fail later.
     pub(in crate::host) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
         // What an earlier step of this dry run proposed is not on the disk, nor is what lies where it removed a file.

@@ -34,7 +34,7 @@ pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[
 impl Host<'_> {
     /// Takes back what former sessions granted and nothing proves: it is asked again.
     pub(in crate::host) fn doubt_grants(&mut self) -> Result<(), Error> {
-        let Some(past) = &self.past else { return Ok(()) };
+        let Some(past) = &self.recorder.past else { return Ok(()) };
         let mut doubted = Vec::new();
         for (at, record) in past.records().iter().enumerate() {
             if record.kind != "confirmation_granted" {
@@ -43,7 +43,7 @@ impl Host<'_> {
             let id = record.data["id"].as_str().unwrap_or_default();
             let Some(token) = self.confirmations.get(id) else { continue };
             let Standing::Granted { by } = &token.standing else { continue };
-            let is_own = || is_own(self.context, &self.folder, &past.records()[..=at]);
+            let is_own = || is_own(self.run.context, &self.recorder.folder, &past.records()[..=at]);
             if !self.is_proven(&token.bound, by, &is_own)? {
                 doubted.push(id.to_owned());
             }
@@ -55,7 +55,7 @@ impl Host<'_> {
     }
 
     fn is_proven(&self, bound: &Bound, by: &str, is_own: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
-        let confirm = &self.policy.settings().confirm;
+        let confirm = &self.run.policy.settings().confirm;
         if by == LOCK {
             return Ok(grants(confirm, &bound.label, &bound.kind));
         }
@@ -73,13 +73,14 @@ impl Host<'_> {
     pub(in crate::host) fn check_shown(&self, id: &str, subject: &Subject) -> Result<(), Error> {
         let Some(token) = self.confirmations.get(id).filter(|token| token.was_put_off) else { return Ok(()) };
         let bound = &token.bound;
-        let is_same = bound.kind != subject.kind || bound.label == self.shown(&subject.label);
+        let is_same = bound.kind != subject.kind || bound.label == self.recorder.shown(&subject.label);
         let altered = |what: &str| {
-            let run = self.folder.id();
+            let run = self.recorder.folder.id();
             Error::new(Code::RecordDamaged, format!("{what} of the confirmation `{id}` is not that of the change"))
                 .hint(format!("nothing was done; `nrv rollback {run}` brings back what the run changed"))
         };
-        let is_shown = bound.names(&subject.files) || json!(bound.files) == self.redacted(json!(subject.files));
+        let is_shown =
+            bound.names(&subject.files) || json!(bound.files) == self.recorder.redacted(json!(subject.files));
         if !is_same || !is_shown {
             return Err(altered("the question"));
         }
@@ -87,8 +88,8 @@ impl Host<'_> {
             return Ok(());
         }
         let path = format!("artifacts/{id}.patch");
-        let (shown, _) = self.kept_patch(&subject.patch);
-        if self.folder.read_up_to(&path, shown.len() as u64).is_ok_and(|found| found == *shown) {
+        let (shown, _) = self.run.redactor().kept_patch(&subject.patch);
+        if self.recorder.folder.read_up_to(&path, shown.len() as u64).is_ok_and(|found| found == *shown) {
             return Ok(());
         }
         Err(altered("the patch"))

@@ -14,7 +14,7 @@ use crate::{
         path::RepoPath,
     },
     host::{
-        Host, Position,
+        Host,
         call::adapter::{StoredProposal, stored_again},
     },
     record::{FileRef, Pack, Record},
@@ -43,20 +43,12 @@ pub(in crate::host) enum From {
 }
 
 impl Host<'_> {
-    /// What names the artefacts of a call. One that is made again leaves those of the first time alone.
-    pub(in crate::host) fn stem(&self, position: &Position) -> String {
-        match &self.past {
-            Some(past) if past.knows(position) => format!("{position}@{}", past.session()),
-            Some(_) | None => position.to_string(),
-        }
-    }
-
     /// Makes sure that a proposal which was made in a former session is known, if there was one of that id.
     pub(in crate::host) fn recall_proposal(&mut self, id: &str) -> Result<(), Error> {
         if self.proposals.contains_key(id) {
             return Ok(());
         }
-        let Some(past) = &self.past else { return Ok(()) };
+        let Some(past) = &self.recorder.past else { return Ok(()) };
         let Some(record) = past.proposed(id) else { return Ok(()) };
         let stored = self.remake(record, past.pack(), From::Before)?;
         self.proposals.insert(id.to_owned(), stored);
@@ -72,7 +64,7 @@ impl Host<'_> {
                 .hint("the run can't go on; `nrv rollback` brings back what it changed")
         };
         let [baseline, planned, patch] = record.files.as_slice() else { return Err(damaged("names no files")) };
-        let read = |file: &FileRef| self.folder.read(&file.path);
+        let read = |file: &FileRef| self.recorder.folder.read(&file.path);
         let seen: BaselineRecord =
             serde_json::from_slice(&read(baseline)?).map_err(|_| damaged("has no baseline that can be read"))?;
         let manifest: ManifestRecord =
@@ -116,14 +108,14 @@ impl Host<'_> {
             diff: Blob::new(part.to_vec()),
         });
         let request = apply::Request::of(&Call::ApplyPlanned { files: planned.collect() })?;
-        let options = &self.context.options;
-        let ctx = apply::Context { view: self.view(), threads: options.threads, cancel: options.cancel.as_ref() };
+        let options = &self.run.context.options;
+        let ctx = apply::Context { view: self.draft.view(), threads: options.threads, cancel: options.cancel.as_ref() };
         apply::propose(&ctx, &request).map(|proposed| proposed.changes)
     }
 
     /// The change that was carried out: its files are there.
     fn changes_after(&self, entries: &[Entry]) -> Result<ChangeSet, Error> {
-        let view = self.view();
+        let view = self.draft.view();
         let changes = entries.iter().map(|entry| {
             let after: Option<Content> = entry.after.map(|_| view.read_entry(&entry.path)).transpose()?;
             Ok(Change { path: entry.path.clone(), before: entry.before, after })

@@ -16,8 +16,8 @@ impl<'c> Judged<'c> {
     pub fn reserve(self, pipeline: &mut Pipeline<'_, '_>) -> Result<Reserved<'c>, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
         let host = &mut *pipeline.host;
-        let cost = host.budget.reserve_change(changes, &patch.stats)?;
-        host.reserved = Cost { demand: host.reserved.demand, ..cost };
+        let cost = host.run.budget.reserve_change(changes, &patch.stats)?;
+        host.turn.reserved = Cost { demand: host.turn.reserved.demand, ..cost };
         Ok(Reserved { judged: self })
     }
 }

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    commit::{Transacted, pack_files},
+    commit::{Transacted, pack_files, settle},
+    ledger::Ledger,
     restored::{Current, restore_targets},
 };
 use crate::{
@@ -14,9 +15,10 @@ use crate::{
         error::{Code, Error},
     },
     host::{
-        Context, Host,
+        Context,
         call::attempt::{Aside, PUT_BACK, SET_ASIDE, names},
         life::outcome::unverified,
+        recorder::Recorder,
         redact::recovered_note,
     },
     record::{Chain, Note, RunFolder},
@@ -107,16 +109,16 @@ impl Dead<'_> {
     }
 }
 
-impl Host<'_> {
+impl Ledger<'_> {
     /// Undoes the run's transactions from this one on, in one transaction of their own.
-    pub(in crate::host) fn undo(&mut self, from: usize) -> Result<(), Error> {
-        self.undone += self.take_back(from, &Reason::Failed)?;
+    pub(in crate::host) fn undo(&mut self, recorder: &mut Recorder<'_>, from: usize) -> Result<(), Error> {
+        self.undone += self.take_back(recorder, from, &Reason::Failed)?;
         Ok(())
     }
 
     /// Undoes what could not be verified; the error, with what came of that. If it can't be undone, it stands, and the run can't be done.
-    pub(in crate::host) fn undo_unverified(&mut self, from: usize, error: Error) -> Error {
-        match self.undo(from) {
+    pub(in crate::host) fn undo_unverified(&mut self, recorder: &mut Recorder<'_>, from: usize, error: Error) -> Error {
+        match self.undo(recorder, from) {
             Ok(()) => error.detail("undone", true),
             Err(undo) => {
                 let standing = self.transactions.get(from..).unwrap_or_default();
@@ -127,11 +129,11 @@ impl Host<'_> {
     }
 
     /// An error if a change stands that was not verified, whatever became of the error that said so.
-    pub(in crate::host) fn refuse_unproven(&mut self) -> Result<(), Error> {
+    pub(in crate::host) fn refuse_unproven(&mut self, recorder: &Recorder<'_>) -> Result<(), Error> {
         // What a former session could not verify stands in the record.
-        if self.past.is_some() && !self.transactions.is_empty() {
-            self.sync()?;
-            self.unproven = unverified(&self.folder.records()?);
+        if recorder.past.is_some() && !self.transactions.is_empty() {
+            recorder.sync()?;
+            self.unproven = unverified(&recorder.folder.records()?);
         }
         let standing = self.transactions.iter().filter(|one| self.unproven.contains(&one.transaction));
         let files: Vec<_> = standing.flat_map(|one| &one.entries).map(|entry| entry.path.to_string()).collect();
@@ -147,16 +149,21 @@ impl Host<'_> {
     }
 
     /// Takes the run's transactions from this one on back, in one transaction of their own; how many files that are.
-    pub(in crate::host) fn take_back(&mut self, from: usize, reason: &Reason<'_>) -> Result<usize, Error> {
+    pub(in crate::host) fn take_back(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        from: usize,
+        reason: &Reason<'_>,
+    ) -> Result<usize, Error> {
         let undone = self.transactions.split_off(from.min(self.transactions.len()));
         if undone.is_empty() {
             return Ok(0);
         }
         // What is to be taken back is, however long that takes: nobody else would do it.
         let _section = self.context.options.critical.entered();
-        let result = restore_targets(&self.folder, &undone, false)
+        let result = restore_targets(&recorder.folder, &undone, false)
             .and_then(|restored| restored.current(self.context))
-            .and_then(|current| self.bring_back(&current, Some((reason, json!(names(&undone))))));
+            .and_then(|current| self.bring_back(recorder, &current, Some((reason, json!(names(&undone))))));
         match result {
             Ok(restored) => Ok(restored.entries.len()),
             Err(error) => {
@@ -171,13 +178,14 @@ impl Host<'_> {
     /// With it goes why, and the names of the changes of this run that it is about.
     pub(in crate::host) fn bring_back(
         &mut self,
+        recorder: &mut Recorder<'_>,
         current: &Current,
         own: Option<(&Reason<'_>, Value)>,
     ) -> Result<Transacted, Error> {
         let name = self.next_transaction();
         if let Some((reason, of)) = own {
             let (kind, data) = reason.record(&name, &of);
-            match (self.note(Note { kind, data, ..Note::default() }), reason) {
+            match (recorder.note(Note { kind, data, ..Note::default() }), reason) {
                 // What can't be recorded is undone all the same.
                 (Err(error), Reason::Failed) => tracing::warn!("{error}"),
                 (recorded, _) => recorded?,
@@ -185,9 +193,9 @@ impl Host<'_> {
         }
         let targets = current.targets();
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
-        let _section = self.transact(&transaction, &targets)?;
+        let _section = self.transact(&recorder.folder, &transaction, &targets)?;
         let entries = restored_entries(&targets);
-        if let Err(error) = self.settle("", "undone", &name, entries.clone()) {
+        if let Err(error) = settle(recorder, "", ("undone", &name, &entries)) {
             // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
             tracing::warn!("the undoing is not recorded yet: {error}");
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Pipeline, Proof, commit::Committed};
-use crate::base::error::Error;
+use crate::{base::error::Error, host::Host};
 
 /// A change that stands and was verified; in a dry run, one that would.
 pub struct Verified {
@@ -15,7 +15,10 @@ impl Committed {
     pub fn verify(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
         match proof.verify(pipeline, self.transaction()) {
             Ok(output) => Ok(Verified { output }),
-            Err(error) => Err(pipeline.host.undo_unverified(self.first(), error)),
+            Err(error) => Err({
+                let Host { ledger, recorder, .. } = &mut *pipeline.host;
+                ledger.undo_unverified(recorder, self.first(), error)
+            }),
         }
     }
 }

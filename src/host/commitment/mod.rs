@@ -170,7 +170,7 @@ impl Host<'_> {
         let Call::CommitAdd { description, assertion, timeout_ms } = call else {
             return Err(Error::new(Code::Internal, format!("`{}` makes no commitment", call.name())));
         };
-        let is_script = matches!(self.origin, Origin::Script | Origin::Session);
+        let is_script = matches!(self.run.origin, Origin::Script | Origin::Session);
         let source = if is_script { Maker::Script } else { Maker::Program };
         let wanted = policy::Commitment {
             description: description.clone(),
@@ -188,12 +188,12 @@ impl Host<'_> {
     /// The same of a run that begins: nothing is done before it is known that the programs may be started with which it ends.
     fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.commit_to_policy()?;
-        if self.commitments.iter().any(Pledge::starts_program) { self.trusted(sink) } else { Ok(()) }
+        if self.commitments.iter().any(Pledge::starts_program) { self.run.trusted(sink) } else { Ok(()) }
     }
 
     /// Makes the commitments of the policy in force, as far as they are not made yet.
     pub(super) fn commit_to_policy(&mut self) -> Result<(), Error> {
-        for wanted in self.policy.settings().commitments.clone() {
+        for wanted in self.run.policy.settings().commitments.clone() {
             self.commit_to("", Maker::Policy, &wanted)?;
         }
         Ok(())
@@ -224,7 +224,7 @@ impl Host<'_> {
         let wanted = policy::Commitment { assertion: json::as_recorded(wanted.assertion.clone()), ..wanted.clone() };
         let assertion = self.admissible(source, &wanted)?;
         let policy::Commitment { description, assertion: value, timeout_ms } = wanted;
-        let (id, description) = (String::new(), self.without_secrets(description));
+        let (id, description) = (String::new(), self.recorder.without_secrets(description));
         let told = Commitment { id, source, description, ok: None, reason: None, output: None, duration_ms: None };
         let mut pledge = Pledge { told, assertion: value, timeout_ms, baseline: None };
         if let Assertion::TreeUnchanged(globs) = &assertion
@@ -255,15 +255,15 @@ impl Host<'_> {
         pledge.told.id.clone_from(&id);
         let mut data = json!({
             "id": id, "source": pledge.told.source, "description": pledge.told.description,
-            "assertion": self.packed(&pledge.assertion, false)?,
+            "assertion": self.recorder.packed(&pledge.assertion, false)?,
         });
         if let Some(timeout_ms) = pledge.timeout_ms {
             data["timeout_ms"] = json!(timeout_ms);
         }
         if let Some(baseline) = &pledge.baseline {
-            data["baseline"] = self.packed(&json!(baseline), true)?;
+            data["baseline"] = self.recorder.packed(&json!(baseline), true)?;
         }
-        self.note(Note { position: position.to_owned(), kind: stated::MADE, data, ..Note::default() })?;
+        self.recorder.note(Note { position: position.to_owned(), kind: stated::MADE, data, ..Note::default() })?;
         self.commitments.push(pledge);
         Ok(id)
     }
@@ -275,10 +275,10 @@ impl Host<'_> {
         match &assertion {
             Assertion::Command(command) => {
                 let (policy, rules) = self.judges(source);
-                command::permitted(self.context, (policy, rules), command)?;
+                command::permitted(self.run.context, (policy, rules), command)?;
             }
             _ if source == Maker::Policy => {}
-            Assertion::FileExists(path) => self.policy.may_read(path)?,
+            Assertion::FileExists(path) => self.run.policy.may_read(path)?,
             Assertion::Count(assertion::Count { globs, .. })
             | Assertion::JsonValid(globs)
             | Assertion::TreeUnchanged(globs) => drop(unprotected(globs.clone())?),
@@ -289,19 +289,19 @@ impl Host<'_> {
     /// The policy by which the command of a commitment is judged: a script's header does not bind the policy.
     fn judges(&self, source: Maker) -> (&Policy, &crate::service::gate::Rules) {
         match source {
-            Maker::Policy => (&self.context.policy, &self.context.rules),
-            Maker::Plan | Maker::Program | Maker::Script => (&self.policy, &self.rules),
+            Maker::Policy => (&self.run.context.policy, &self.run.context.rules),
+            Maker::Plan | Maker::Program | Maker::Script => (&self.run.policy, &self.run.rules),
         }
     }
 
     /// The files as they were when the run started: as they are, with what the run has changed taken back.
     fn as_it_started(&self, source: Maker, globs: &Globs) -> Result<Baseline, Error> {
-        let hidden = hidden(source, &self.policy).as_deref().map(Hidden::new).transpose()?;
-        let threads = self.context.options.threads;
+        let hidden = hidden(source, &self.run.policy).as_deref().map(Hidden::new).transpose()?;
+        let threads = self.run.context.options.threads;
         // What a dry run proposes is not there.
-        let sight = Sight { view: self.context.view(), hidden: hidden.as_ref(), threads };
+        let sight = Sight { view: self.run.context.view(), hidden: hidden.as_ref(), threads };
         let mut baseline = assertion::baseline(sight, globs)?;
-        let entries = self.transactions.iter().rev().flat_map(|transaction| transaction.entries.iter().rev());
+        let entries = self.ledger.transactions.iter().rev().flat_map(|transaction| transaction.entries.iter().rev());
         let looked_at = |path: &RepoPath| globs.matches(path) && sight.sees(path);
         for entry in entries.filter(|entry| looked_at(&entry.path)) {
             match entry.before {

@@ -39,24 +39,24 @@ impl Host<'_> {
             return Ok(());
         }
         if self.commitments.iter().any(Pledge::starts_program) {
-            self.trusted(sink)?;
+            self.run.trusted(sink)?;
         }
         let folder = "packs/commitments-proposed";
-        let overlay = self.write_overlay(folder)?;
+        let overlay = self.draft.write_overlay(&self.recorder.folder, folder)?;
         let looked = (0..self.commitments.len()).try_for_each(|at| self.look_at(at, &overlay, sink));
-        self.folder.remove_folder(folder)?;
+        self.recorder.folder.remove_folder(folder)?;
         looked?;
-        self.sync()?;
+        self.recorder.sync()?;
         refusal(self.commitments.iter().map(|pledge| &pledge.told)).map_or(Ok(()), Err)
     }
 
     fn look_at(&mut self, at: usize, overlay: &[Proposed], sink: &mut dyn Sink) -> Result<(), Error> {
-        self.check_cancelled()?;
+        self.run.check_cancelled()?;
         let pledge = self.commitments[at].clone();
         let watch = Stopwatch::start();
         let Seen { verdict: Verdict { ok, reason }, output, ran } = self.see_to(&pledge, overlay)?;
-        let reason = self.without_secrets(reason);
-        let output = output.map(|output| self.without_secrets(output));
+        let reason = self.recorder.without_secrets(reason);
+        let output = output.map(|output| self.recorder.without_secrets(output));
         let duration_ms = watch.elapsed_ms();
         let data = json!({"id": pledge.told.id, "ok": ok, "reason": reason});
         let mut volatile = json!({"duration_ms": duration_ms});
@@ -66,7 +66,7 @@ impl Host<'_> {
         if let Some(ran) = ran {
             volatile["ran"] = ran;
         }
-        self.note(Note { kind: VERIFIED, data, volatile, ..Note::default() })?;
+        self.recorder.note(Note { kind: VERIFIED, data, volatile, ..Note::default() })?;
         let told =
             Commitment { ok: Some(ok), reason: Some(reason), output, duration_ms: Some(duration_ms), ..pledge.told };
         self.commitments[at].told = told.clone();
@@ -80,11 +80,12 @@ impl Host<'_> {
             Assertion::Command(command) => self.see_command(pledge, &command),
             Assertion::FileExists(_) | Assertion::Count(_) | Assertion::JsonValid(_) | Assertion::TreeUnchanged(_) => {
                 let request = || {
-                    let request = request(self.context, &self.folder, pledge, hidden(source, &self.policy));
+                    let request =
+                        request(self.run.context, &self.recorder.folder, pledge, hidden(source, &self.run.policy));
                     Ok(assertion::check::Request { overlay: overlay.to_vec(), ..request })
                 };
-                let timeout_ms = pledge.timeout_ms(&self.policy);
-                let answer = ask_process(self.context, SUBCOMMAND, request, timeout_ms, self.deadline.stop())?;
+                let timeout_ms = pledge.timeout_ms(&self.run.policy);
+                let answer = ask_process(self.run.context, SUBCOMMAND, request, timeout_ms, self.run.deadline.stop())?;
                 Ok(answer.unwrap_or_else(Verdict::fails).into())
             }
         }
@@ -92,34 +93,26 @@ impl Host<'_> {
 
     /// What a command says, on a view of the tree that is thrown away.
     fn see_command(&mut self, pledge: &Pledge, command: &assertion::Command) -> Result<Seen, Error> {
-        let timeout_ms = pledge.timeout_ms(&self.policy);
-        let reserved = match self.budget.reserve_exec(timeout_ms) {
+        let timeout_ms = pledge.timeout_ms(&self.run.policy);
+        let reserved = match self.run.budget.reserve_exec(timeout_ms) {
             Ok(reserved) => reserved,
             Err(error) => return Ok(Verdict::fails(error.message()).into()),
         };
         let (policy, rules) = self.judges(pledge.told.source);
         let bench = command::Bench {
-            context: self.context,
+            context: self.run.context,
             judges: (policy, rules),
-            view: self.view(),
-            run: self.folder.id(),
-            dry_run: self.flags.dry_run,
+            view: self.draft.view(),
+            run: self.recorder.folder.id(),
+            dry_run: self.run.flags.dry_run,
             timeout_ms: reserved.exec_ms,
             short: reserved.exec_ms < timeout_ms,
-            stop: self.deadline.stop(),
+            stop: self.run.deadline.stop(),
         };
         let watch = Stopwatch::start();
         let seen = bench.see(command);
-        self.budget.settle(reserved, Demand { exec_ms: watch.elapsed_ms(), ..Demand::default() });
+        self.run.budget.settle(reserved, Demand { exec_ms: watch.elapsed_ms(), ..Demand::default() });
         seen
-    }
-
-    /// A text without secrets.
-    pub(super) fn without_secrets(&self, text: String) -> String {
-        match self.redacted(Value::from(text)) {
-            Value::String(text) => text,
-            other => other.to_string(),
-        }
     }
 }
 

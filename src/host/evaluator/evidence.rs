@@ -58,9 +58,9 @@ const LOOKED_AT: &[&str] = &[
 impl Host<'_> {
     /// Gathers what evaluators look at, from the record, the packs and the tree.
     pub(super) fn evidence(&self) -> Result<Evidence, Error> {
-        let records = self.folder.records_with(LOOKED_AT)?;
-        let pack = self.folder.pack()?;
-        let all = Steps::new(&self.folder, &pack, &records)?;
+        let records = self.recorder.folder.records_with(LOOKED_AT)?;
+        let pack = self.recorder.folder.pack()?;
+        let all = Steps::new(&self.recorder.folder, &pack, &records)?;
         let changes = Changes::of(&all.read(&records, &BTreeSet::new())?);
         let tried = tried(&records);
         let standing = if tried.is_empty() { changes } else { Changes::of(&all.read(&records, &tried)?) };
@@ -68,8 +68,8 @@ impl Host<'_> {
         let calls_made: Vec<Value> = calls.map(|record| in_full(&pack, &record.data)).collect::<Result<_, _>>()?;
         let undone = undone(&calls_made);
         Ok(Evidence {
-            calls: self.budget.calls(),
-            violations: self.violations.len() as u64,
+            calls: self.run.budget.calls(),
+            violations: self.tally.violations.len() as u64,
             calls_made,
             undone,
             manifests: self.manifests(),
@@ -81,20 +81,20 @@ impl Host<'_> {
     /// Manifests that the run changed, or would change in a dry run, as they were and as they are.
     fn manifests(&self) -> Vec<Manifest> {
         let mut first: BTreeMap<&RepoPath, Option<Vec<u8>>> = BTreeMap::new();
-        for transaction in &self.transactions {
+        for transaction in &self.ledger.transactions {
             for (index, entry) in transaction.entries.iter().enumerate().filter(|(_, entry)| is_manifest(&entry.path)) {
                 let name = format!("packs/{}/pre/{index}", transaction.transaction);
-                let image = |length| self.folder.read_image(&name, length).ok().map(|(bytes, _)| bytes);
+                let image = |length| self.recorder.folder.read_image(&name, length).ok().map(|(bytes, _)| bytes);
                 let before = || entry.before.and_then(|stamp| image(stamp.length));
                 first.entry(&entry.path).or_insert_with(before);
             }
         }
-        for (path, previewed) in self.proposed.iter().filter(|(path, _)| is_manifest(path)) {
-            let before = || previewed.before.and_then(|_| self.context.view().read(path).ok());
+        for (path, previewed) in self.draft.proposed.iter().filter(|(path, _)| is_manifest(path)) {
+            let before = || previewed.before.and_then(|_| self.run.context.view().read(path).ok());
             first.entry(path).or_insert_with(|| before().map(|content| content.into_bytes()));
         }
         let changed = first.into_iter().filter_map(|(path, before)| {
-            let after = match self.view().read(path) {
+            let after = match self.draft.view().read(path) {
                 Err(error) if error.code() == Code::NotFound => return None,
                 // Such as a link, which names dependencies elsewhere.
                 read => read.ok().map(|content| content.into_bytes()),

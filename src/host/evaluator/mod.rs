@@ -116,7 +116,7 @@ impl Host<'_> {
         let evidence = self.evidence()?;
         let evaluation = |evaluator: &&dyn Evaluator| {
             let Measured { passed, value, limit, details } =
-                evaluator.judge(&evidence, &self.policy, &self.context.rules)?;
+                evaluator.judge(&evidence, &self.run.policy, &self.run.context.rules)?;
             let Value::Object(details) = details else {
                 return Err(Error::new(Code::Internal, format!("`{}` gives no map of details", evaluator.name())));
             };
@@ -128,14 +128,14 @@ impl Host<'_> {
 
     /// The error of a run that an evaluator fails; none if it may stand.
     pub(super) fn evaluated_error(&self, evaluated: &Evaluated) -> Option<Error> {
-        let listed = self.policy.settings().evaluators.fail.as_ref();
+        let listed = self.run.policy.settings().evaluators.fail.as_ref();
         let fails = |evaluation: &&Evaluation| listed.is_none_or(|listed| listed.contains(&evaluation.evaluator));
         let failed = evaluated.evaluations.iter().filter(|evaluation| evaluation.passed == Some(false));
         let failed: Vec<&Evaluation> = failed.filter(fails).collect();
         let first = failed.first()?;
         let names: Vec<&str> = failed.iter().map(|evaluation| evaluation.evaluator.as_str()).collect();
         let hint = match listed {
-            Some(_) => format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail")),
+            Some(_) => format!("`evaluators.fail` comes from {}", self.run.policy.origin("evaluators.fail")),
             None => "`[evaluators] fail` in `nrv.toml` says which evaluators fail a run".to_owned(),
         };
         let error = Error::new(
@@ -148,8 +148,8 @@ impl Host<'_> {
     /// True if a run that an evaluator fails keeps what it changed and verified: always, unless the policy or the header says what
     /// becomes of it.
     pub(super) fn keeps_evaluated(&self) -> bool {
-        let says = ["evaluators.fail", "run.on_failure"].iter().any(|key| self.policy.is_set(key));
-        self.keeps_changes() || !says
+        let says = ["evaluators.fail", "run.on_failure"].iter().any(|key| self.run.policy.is_set(key));
+        self.run.keeps_changes(self.tally.rejected) || !says
     }
 }
 

@@ -196,13 +196,21 @@ impl Host<'_> {
     /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
     /// locks.
     pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
-        self.ends = true;
+        self.recorder.ends = true;
         // A run that goes on and comes to its end before what it did already has done something else.
-        let missed = self.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
+        let missed = self.recorder.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
         let outcome = if missed.is_some() { Err(resume::ended_early()) } else { outcome };
         let goes_on = outcome.as_ref().is_err_and(|error| self.goes_on(error));
-        let outcome = if goes_on { outcome } else { self.close_streams().and_then(|()| self.leave_attempts(outcome)) };
-        let outcome = outcome.and_then(|result| self.refuse_unproven().map(|()| result));
+        let outcome = if goes_on {
+            outcome
+        } else {
+            self.close_streams().and_then(|()| {
+                let keeps = self.run.keeps_changes(self.tally.rejected);
+                let how = (self.run.flags.dry_run, keeps);
+                self.ledger.leave_attempts((&mut self.recorder, &mut self.draft), outcome, how)
+            })
+        };
+        let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));
         let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
@@ -219,8 +227,8 @@ impl Host<'_> {
         state: Option<State>,
         evaluated: &Evaluated,
     ) -> Result<Finished, Error> {
-        self.ends = true;
-        let _section = (self.transaction_count > 0).then(|| self.context.options.critical.entered());
+        self.recorder.ends = true;
+        let _section = (self.ledger.transaction_count > 0).then(|| self.run.context.options.critical.entered());
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, Written { preview, patch, withheld }) = match self.write_patch() {
             Ok(written) => (outcome, written),
@@ -241,24 +249,24 @@ impl Host<'_> {
         };
         let (files_changed, diff_lines) = match &preview {
             Some(preview) => preview.size(),
-            None => (self.changed_files(0), self.budget.lines()),
+            None => (self.ledger.changed_files(0), self.run.budget.lines()),
         };
         let finished = Finished {
-            run: self.folder.id().to_owned(),
+            run: self.recorder.folder.id().to_owned(),
             state,
             result,
-            mode: self.mode().to_owned(),
+            mode: self.run.mode().to_owned(),
             files_changed,
             diff_lines,
-            undone: self.undone,
-            set_aside: self.set_aside,
-            patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.folder.id())),
+            undone: self.ledger.undone,
+            set_aside: self.ledger.set_aside,
+            patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.recorder.folder.id())),
             patch_redacted: !withheld.is_empty(),
             withheld,
             would_ask: self.confirmations.would_ask().to_vec(),
             commitments: self.told_commitments(),
             evaluations: evaluated.evaluations.clone(),
-            duration_ms: self.watch.elapsed_ms(),
+            duration_ms: self.tally.watch.elapsed_ms(),
             error,
             cassettes,
             preview,
@@ -273,7 +281,7 @@ impl Host<'_> {
     ///
     /// What failed by itself is judged when it is undone, so that what was rolled back is known.
     fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
-        let mut keeps = self.keeps_changes();
+        let mut keeps = self.run.keeps_changes(self.tally.rejected);
         let (outcome, judged) = match outcome {
             Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
             Err(error) => (Err(error), None),
@@ -297,11 +305,11 @@ impl Host<'_> {
 
     /// The error of a run that an evaluator fails, with what becomes of its changes.
     fn with_kept(&self, error: Error, keeps: bool) -> Error {
-        if !keeps || self.flags.dry_run || self.transactions.is_empty() {
+        if !keeps || self.run.flags.dry_run || self.ledger.transactions.is_empty() {
             return error;
         }
         let why = error.hint_text().unwrap_or_default().to_owned();
-        let run = self.folder.id();
+        let run = self.recorder.folder.id();
         error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
     }
 
@@ -324,7 +332,8 @@ impl Host<'_> {
             Code::Suspended | Code::Uncertain => true,
             // Where nothing was done there is nothing to keep: it can just be started again.
             Code::LockTimeout | Code::ModelUnavailable => {
-                !self.flags.dry_run && (self.acted || self.past.is_some() || !self.transactions.is_empty())
+                !self.run.flags.dry_run
+                    && (self.tally.acted || self.recorder.past.is_some() || !self.ledger.transactions.is_empty())
             }
             _ => false,
         }
@@ -332,14 +341,14 @@ impl Host<'_> {
 
     /// Undoes a run that failed; the error, with what came of undoing it.
     fn undo_failed(&mut self, error: Error) -> Error {
-        match self.undo(0) {
+        match self.ledger.undo(&mut self.recorder, 0) {
             Ok(()) => error,
             Err(undo) if undo.code() == Code::UndoRefused => {
-                let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.folder.id());
+                let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.recorder.folder.id());
                 undo.detail("cause", error.message()).hint(hint)
             }
             Err(undo) => {
-                let run = self.folder.id();
+                let run = self.recorder.folder.id();
                 let hint = format!(
                     "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
                     undo.message()
@@ -355,15 +364,15 @@ impl Host<'_> {
             return error;
         }
         let why = error.hint_text().unwrap_or_default();
-        let hint = format!("{why}; `nrv resume {}` goes on from here", self.folder.id());
+        let hint = format!("{why}; `nrv resume {}` goes on from here", self.recorder.folder.id());
         error.hint(hint.trim_start_matches("; ").to_owned())
     }
 
     /// The error of a run that stops, once the changes of its open attempts are set aside.
     fn step_back(&mut self, error: Error) -> Error {
-        match self.set_aside() {
+        match self.ledger.set_aside(&mut self.recorder) {
             Ok(files) => {
-                self.set_aside = files;
+                self.ledger.set_aside = files;
                 error
             }
             // They stand, and the run can go on if the files are as it left them.
@@ -371,22 +380,15 @@ impl Host<'_> {
         }
     }
 
-    /// Files that the run's standing transactions changed, from this one on.
-    pub(in crate::host) fn changed_files(&self, from: usize) -> usize {
-        let standing = self.transactions.get(from..).unwrap_or_default();
-        let entries = standing.iter().flat_map(|transaction| &transaction.entries);
-        entries.map(|entry| &entry.path).collect::<std::collections::BTreeSet<_>>().len()
-    }
-
     /// What a dry run came to, where its patch stands, and what is withheld of that.
     fn write_patch(&mut self) -> Result<Written, Error> {
-        if !self.flags.dry_run {
+        if !self.run.flags.dry_run {
             return Ok(Written::default());
         }
-        let preview = self.all_previewed()?;
+        let preview = self.draft.all_previewed(&self.run, &self.tally.violations)?;
         let path = "artifacts/run.patch";
-        let (kept, withheld) = self.kept_patch(&preview.patch);
-        self.folder.write(path, &kept)?;
+        let (kept, withheld) = self.run.redactor().kept_patch(&preview.patch);
+        self.recorder.folder.write(path, &kept)?;
         let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
         Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
     }
@@ -396,15 +398,15 @@ impl Host<'_> {
             "state": finished.state,
             "exit_code": finished.exit_code(),
             "error": finished.error,
-            "result": self.packed(&finished.result, false)?,
+            "result": self.recorder.packed(&finished.result, false)?,
             "files_changed": finished.files_changed,
             "diff_lines": finished.diff_lines,
             "undone": finished.undone,
             "would_ask": finished.would_ask,
-            "tools": self.tools,
-            "calls": self.budget.calls(),
-            "metrics": self.metrics,
-            "violations": self.violations,
+            "tools": self.tally.tools,
+            "calls": self.run.budget.calls(),
+            "metrics": self.tally.metrics,
+            "violations": self.tally.violations,
         });
         if finished.set_aside > 0 {
             data["set_aside"] = json!(finished.set_aside);
@@ -412,7 +414,7 @@ impl Host<'_> {
         // A suspended run goes on: nothing is to be said of it as a whole yet.
         let is_over = finished.state != State::Suspended;
         if is_over {
-            if let Some(tally) = self.attempts.final_tally() {
+            if let Some(tally) = self.ledger.attempts.final_tally() {
                 data["attempts"] = tally;
             }
             data["changes"] = json!(evaluated.changes);
@@ -421,20 +423,20 @@ impl Host<'_> {
         let kind = if is_over { "run_finished" } else { "run_suspended" };
         let volatile = json!({"duration_ms": finished.duration_ms});
         let mut files: Vec<FileRef> = patch.into_iter().collect();
-        if is_over && self.folder.open_file(REPLIES)?.is_some() {
-            files.push(self.folder.file_ref(REPLIES)?);
+        if is_over && self.recorder.folder.open_file(REPLIES)?.is_some() {
+            files.push(self.recorder.folder.file_ref(REPLIES)?);
         }
-        self.note(Note { kind, data, volatile, files, ..Note::default() })?;
-        self.sync()?;
-        let (seq, hash) = self.chain.tip();
+        self.recorder.note(Note { kind, data, volatile, files, ..Note::default() })?;
+        self.recorder.sync()?;
+        let (seq, hash) = self.recorder.chain.tip();
         let head = Head {
-            overview: listed(self.context, &self.folder)?,
+            overview: listed(self.run.context, &self.recorder.folder)?,
             ..Head::new(&finished.run, (seq, hash), finished.state.as_str())
         };
-        self.context.runs.add_head(&head)?;
-        match self.lease.take() {
+        self.run.context.runs.add_head(&head)?;
+        match self.ledger.lease.take() {
             // What is still open is found by its lease, which is free now and stays.
-            Some(_) if !journal::open_transactions(self.folder.path())?.is_empty() => Ok(()),
+            Some(_) if !journal::open_transactions(self.recorder.folder.path())?.is_empty() => Ok(()),
             Some(lease) => lease.retire(),
             None => Ok(()),
         }

@@ -13,7 +13,7 @@ use crate::{
         hash::Sha256,
         path::{RepoPath, protected},
     },
-    host::{Context, Event, Host, Sink},
+    host::{Context, Event, Sink, run::Run},
     system::{git, journal::Manifest, workspace::Globs},
 };
 
@@ -57,7 +57,7 @@ impl Context {
     }
 }
 
-impl Host<'_> {
+impl Run<'_> {
     /// Refuses a change of a file in a repository within the repository, because nobody knows whether it is committed there.
     ///
     /// Outside of every repository nothing is asked at a start either, and nothing is refused here.

@@ -32,20 +32,7 @@ pub(in crate::host) const UNCERTAIN: &str = "uncertain";
 impl Host<'_> {
     /// True if a former session of the run came to the call at this position: whatever comes before it was told then.
     pub fn has_reached(&self, position: &Position) -> bool {
-        self.past.as_ref().is_some_and(|past| past.knows(position))
-    }
-
-    /// What was replied to a call in a former session; none if it was not answered.
-    pub(in crate::host) fn answered_before(
-        &mut self,
-        position: &Position,
-        call: &Call,
-    ) -> Result<Option<Result<Value, Error>>, Error> {
-        let Some(past) = self.past.as_mut().filter(|past| past.is_ahead()) else { return Ok(None) };
-        if !past.is_answered(position.as_str()) {
-            return Ok(None);
-        }
-        past.answer(position, &recorded_form(call, self.rules.secrets())?)
+        self.recorder.past.as_ref().is_some_and(|past| past.knows(position))
     }
 
     /// Settles a call that was being answered when the run died; none if it has to be made.
@@ -55,14 +42,14 @@ impl Host<'_> {
         call: &Call,
         sink: &mut dyn Sink,
     ) -> Result<Option<Value>, Error> {
-        let Some(past) = &self.past else { return Ok(None) };
+        let Some(past) = &self.recorder.past else { return Ok(None) };
         let Some(intent) = past.in_flight(position) else { return Ok(None) };
-        check_same(intent, position, &recorded_form(call, self.rules.secrets())?)?;
+        check_same(intent, position, &recorded_form(call, self.run.rules.secrets())?)?;
         let intent = intent.seq;
         let standing = past.standing_at(position)?;
         match (call, &standing) {
             (Call::Custom { name, .. }, _) => {
-                let effect = self.context.options.calls.effect(name);
+                let effect = self.run.context.options.calls.effect(name);
                 return self.settle_outside(position, call, (name, intent), effect != Some(Effect::Unknown));
             }
             (Call::ExecRun(run), None) => {
@@ -96,7 +83,7 @@ impl Host<'_> {
 
     /// Counts what a change cost that stands, although its call was never answered.
     fn count(&mut self, position: &Position, standing: &Transacted) -> Result<(), Error> {
-        let Some(past) = &self.past else { return Ok(()) };
+        let Some(past) = &self.recorder.past else { return Ok(()) };
         let mut spent = Spent { calls: 1, ..Spent::default() };
         spent.bytes = standing.entries.iter().filter_map(|entry| entry.after).map(|after| after.length).sum();
         if let Some(judged) = past.last(position.as_str(), "judged") {
@@ -104,20 +91,20 @@ impl Host<'_> {
             let lines =
                 |row: &Value| row["added"].as_u64().unwrap_or_default() + row["removed"].as_u64().unwrap_or_default();
             spent.diff_lines = rows.as_array().into_iter().flatten().map(lines).sum();
-            self.violations.extend(objections(&judged.data["results"]));
+            self.tally.violations.extend(objections(&judged.data["results"]));
         }
         if let Some(ended) = past.last(position.as_str(), "exec_ended") {
             spent.demand.exec_ms = ended.volatile["duration_ms"].as_u64().unwrap_or_default();
         }
         spent.files = standing.entries.iter().map(|entry| entry.path.clone()).collect();
-        self.reserved = self.budget.take_in(spent, 0);
-        self.reached_tree = true;
+        self.turn.reserved = self.run.budget.take_in(spent, 0);
+        self.ledger.reached_tree = true;
         Ok(())
     }
 
     /// The files were found to be what was written when the run went on; the reply was recorded before they were.
     fn settle_apply(&mut self, position: &Position, standing: &Transacted) -> Result<Value, Error> {
-        let Some(past) = &self.past else { return Ok(Value::Null) };
+        let Some(past) = &self.recorder.past else { return Ok(Value::Null) };
         let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
         let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
         let Some(prepared) = prepared else {
@@ -135,7 +122,7 @@ impl Host<'_> {
         let checked = past.last(position.as_str(), "checked");
         if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
             let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
-            self.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
+            self.recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
         }
         Ok(reply)
     }
@@ -148,7 +135,7 @@ impl Host<'_> {
         standing: &Transacted,
         sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let Some(past) = &self.past else { return Ok(Value::Null) };
+        let Some(past) = &self.recorder.past else { return Ok(Value::Null) };
         let at = position.as_str();
         let applied = past.last(at, "dta_applied").filter(|record| record.data["transaction"] == standing.transaction);
         let verified = past.last(at, "dta_verified");
@@ -194,13 +181,13 @@ impl Host<'_> {
         let Some(granted) = self.redeem(position, &subject)? else {
             return Err(self.uncertain(position, (name, &subject), shown));
         };
-        let reply = match &mut self.past {
+        let reply = match &mut self.recorder.past {
             Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
             None => None,
         };
         self.note_settled(position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
         if reply.is_some() {
-            self.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
+            self.run.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
         }
         Ok(reply)
     }
@@ -211,7 +198,7 @@ impl Host<'_> {
             Call::Custom { params, .. } => params.clone(),
             other => json!(other),
         };
-        let shown = self.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
+        let shown = self.recorder.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
         let subject = Subject {
             id,
             kind: UNCERTAIN,
@@ -248,7 +235,7 @@ impl Host<'_> {
 
     fn note_settled(&mut self, position: &Position, how: &str) -> Result<(), Error> {
         let data = json!({"how": how});
-        self.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
+        self.recorder.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Going on with a run that waits or whose process died: its record is opened again, and what it says is taken as done.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -19,24 +19,25 @@ use crate::{
     },
     host::{
         Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State, Tape,
-        budget::{Budget, Cost, Deadline, Spent},
+        budget::{Budget, Deadline, Spent},
         call::{attempt::Attempts, violation},
         change::{
             commit::Transacted,
             confirmations::Confirmations,
+            ledger::Ledger,
             proof::{self, PLACE},
             restored::restore_targets,
         },
         commitment, perform,
+        recorder::Recorder,
+        run::Run,
     },
     record::{self, Chain, Keeper, Note, RunFolder},
     service::gate::Rules,
     system::{
-        clock::Stopwatch,
         journal,
         lock::Lease,
         policy::{Policy, RULES},
-        workspace::Overlay,
     },
 };
 
@@ -124,11 +125,11 @@ impl<'a> Host<'a> {
         if let Err(error) = host.commit_to_policy() {
             return Err(host.wait_on(error));
         }
-        if let Some(past) = &mut host.past {
+        if let Some(past) = &mut host.recorder.past {
             past.reply = resumption.reply;
         }
         // What was set aside is what a confirmation may be about.
-        if let Err(error) = host.put_back() {
+        if let Err(error) = host.ledger.put_back(&mut host.recorder) {
             return Err(host.wait_on(error));
         }
         if let Some(Ruling { id, by, reason }) = &resumption.approve
@@ -136,7 +137,7 @@ impl<'a> Host<'a> {
         {
             return Err(host.wait_on(error));
         }
-        sink.event(Event::RunStarted { run: host.run_id().to_owned() });
+        sink.event(Event::RunStarted { run: host.recorder.run_id().to_owned() });
         Ok(host)
     }
 
@@ -160,44 +161,26 @@ impl<'a> Host<'a> {
             Ok(prepared) => prepared,
             Err(error) => return lease.retire().and(Err(error)),
         };
-        let mut host = Host {
+        let (rules, budget, origin) = (Arc::new(rules), Arc::new(budget), started.asked.origin());
+        let ledger = Ledger {
+            attempts: Attempts::restore(&past),
+            transactions: counted.1,
+            transaction_count: counted.0,
+            ..Ledger::new(context, Some(lease))
+        };
+        let recorder = Recorder {
             context,
-            flags,
-            origin: started.asked.origin(),
-            seed: started.seed,
+            rules: Arc::clone(&rules),
+            budget: Arc::clone(&budget),
+            origin,
             chain,
             keeper: Keeper::new(&folder),
-            held: 0,
             ends: false,
             folder,
-            lease: Some(lease),
-            deadline,
-            budget,
-            policy,
-            rules: Arc::new(rules),
-            reserved: Cost::default(),
-            reached_tree: false,
-            overlay: Overlay::default(),
-            proposed: BTreeMap::new(),
-            proposals: BTreeMap::new(),
-            attempts: Attempts::restore(&past),
             past: Some(past),
-            rejected: false,
-            acted: false,
-            confirmations: kept.0,
-            commitments: kept.1,
-            transactions: counted.1,
-            unproven: std::collections::BTreeSet::new(),
-            transaction_count: counted.0,
-            undone: 0,
-            set_aside: 0,
-            tools: std::collections::BTreeSet::new(),
-            violations: Vec::new(),
-            metrics: BTreeMap::new(),
-            models: crate::host::call::llm::Models::default(),
-            waits: false,
-            watch: Stopwatch::start(),
         };
+        let run = Run { context, policy, rules, flags, origin, seed: started.seed, budget, deadline };
+        let mut host = Host { confirmations: kept.0, commitments: kept.1, ..Host::of(run, recorder, ledger) };
         host.take_in(counted.2)?;
         let doubted = host.doubt_grants();
         if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
@@ -205,23 +188,23 @@ impl<'a> Host<'a> {
 
     /// Counts what former sessions did, as far as calls were answered, and the record that they left.
     fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) -> Result<(), Error> {
-        let Some(past) = &self.past else { return Ok(()) };
-        self.budget.count_record(self.folder.own_bytes()?);
-        self.budget.take_in(spent, elapsed_ms);
+        let Some(past) = &self.recorder.past else { return Ok(()) };
+        self.run.budget.count_record(self.recorder.folder.own_bytes()?);
+        self.run.budget.take_in(spent, elapsed_ms);
         for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
             match record.kind.as_str() {
                 "call" => {
-                    self.violations.extend(objections(&record.data["results"]));
+                    self.tally.violations.extend(objections(&record.data["results"]));
                     let call = past.call_of(record).ok().filter(|_| record.data["decision"] != "block");
-                    self.tools.extend(call.as_ref().and_then(perform::used).map(str::to_owned));
+                    self.tally.tools.extend(call.as_ref().and_then(perform::used).map(str::to_owned));
                     if let Some(Call::RunViolation(violation)) = &call
                         && record.data.get("reply").is_some()
                     {
-                        self.violations.push(violation::result(violation, &self.policy));
+                        self.tally.violations.push(violation::result(violation, &self.run.policy));
                     }
                 }
-                "judged" => self.violations.extend(objections(&record.data["results"])),
-                "dta_started" => self.tools.extend(record.data["tool"].as_str().map(str::to_owned)),
+                "judged" => self.tally.violations.extend(objections(&record.data["results"])),
+                "dta_started" => self.tally.tools.extend(record.data["tool"].as_str().map(str::to_owned)),
                 _ => {}
             }
         }
@@ -230,7 +213,7 @@ impl<'a> Host<'a> {
             Ok(Call::RunMetric { name, value }) if record.data.get("reply").is_some() => Some((name, value)),
             _ => None,
         });
-        self.metrics = metrics.collect();
+        self.tally.metrics = metrics.collect();
         self.count_requests();
         Ok(())
     }
@@ -248,7 +231,9 @@ impl<'a> Host<'a> {
         self.claim_changed()?;
         self.check_left()?;
         let stale = self.stale_reads(recorded)?;
-        if let Some(error) = stale_reads::refusal(self.folder.id(), &stale).filter(|_| !resumption.accept_stale_reads) {
+        if let Some(error) =
+            stale_reads::refusal(self.recorder.folder.id(), &stale).filter(|_| !resumption.accept_stale_reads)
+        {
             return Err(error);
         }
         if !stale.is_empty() {
@@ -268,42 +253,42 @@ impl<'a> Host<'a> {
         ruling: Option<(&str, &Ruling)>,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let changed = self.policy.sha256() != recorded.sha256();
+        let changed = self.run.policy.sha256() != recorded.sha256();
         if changed {
-            let keys = changed_keys(&self.policy)?;
+            let keys = changed_keys(&self.run.policy)?;
             let text = format!("The policy has changed since the run started{keys}; what either forbids is forbidden.");
             sink.event(Event::Notice { text });
         }
         let mut data = json!({
-            "policy_sha256": self.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale, "rules": RULES,
+            "policy_sha256": self.run.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale, "rules": RULES,
         });
         // Of that and of the recorded one the policy in force can be made again.
-        if let Some(current) = self.policy.parts().last().filter(|_| changed) {
-            data["policy_source"] = self.packed(&json!(current.recorded()), true)?;
+        if let Some(current) = self.run.policy.parts().last().filter(|_| changed) {
+            data["policy_source"] = self.recorder.packed(&json!(current.recorded()), true)?;
         }
         if let Some((what, Ruling { id, by, reason })) = ruling {
             data[what] = json!({"id": id, "by": by, "reason": reason});
         }
-        let volatile = json!({PLACE: proof::place(self.context, &self.folder)?});
-        self.note(Note { kind: "run_resumed", data, volatile, ..Note::default() })?;
-        self.sync()
+        let volatile = json!({PLACE: proof::place(self.run.context, &self.recorder.folder)?});
+        self.recorder.note(Note { kind: "run_resumed", data, volatile, ..Note::default() })?;
+        self.recorder.sync()
     }
 
     /// Claims the files that the run has changed: until it ends they are nobody else's.
     fn claim_changed(&mut self) -> Result<(), Error> {
-        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| &aside.undo);
-        let entries = self.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
+        let aside = self.recorder.past.as_ref().and_then(Past::aside).map(|aside| &aside.undo);
+        let entries = self.ledger.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
         let mut paths: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
         paths.sort();
         paths.dedup();
-        if paths.is_empty() { Ok(()) } else { self.lock(&paths) }
+        if paths.is_empty() { Ok(()) } else { self.ledger.lock(&self.run, &paths) }
     }
 
     /// Checks that every file that the run changed is as it left it, those that it set aside among them.
     fn check_left(&self) -> Result<(), Error> {
-        let aside = self.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
-        let left: Vec<Transacted> = self.transactions.iter().cloned().chain(aside).collect();
-        let changed = restore_targets(&self.folder, &left, false)?.changed_since(self.context, false)?;
+        let aside = self.recorder.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
+        let left: Vec<Transacted> = self.ledger.transactions.iter().cloned().chain(aside).collect();
+        let changed = restore_targets(&self.recorder.folder, &left, false)?.changed_since(self.run.context, false)?;
         let Some(first) = changed.first() else { return Ok(()) };
         let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
         let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
@@ -314,14 +299,14 @@ impl<'a> Host<'a> {
     }
 
     fn stale_reads(&self, recorded: &Policy) -> Result<Vec<StaleRead>, Error> {
-        let Some(past) = &self.past else { return Ok(Vec::new()) };
-        let (context, folder, rules) = (self.context, &self.folder, self.rules.as_ref());
+        let Some(past) = &self.recorder.past else { return Ok(Vec::new()) };
+        let (context, folder, rules) = (self.run.context, &self.recorder.folder, self.run.rules.as_ref());
         Reading { context, folder, past, policy: recorded, rules }.stale()
     }
 
     /// Gives the run up before its record says that it goes on.
     fn give_up(mut self, error: Error) -> Error {
-        match self.lease.take().map(Lease::retire) {
+        match self.ledger.lease.take().map(Lease::retire) {
             Some(Err(second)) => error.detail("lock", second.message()),
             Some(Ok(())) | None => error,
         }
@@ -341,7 +326,7 @@ impl<'a> Host<'a> {
             return Ok(Call::DtaRun { tool: tool.clone(), input: input.clone() });
         }
         let first = Position::nth(1);
-        let record = self.past.as_ref().and_then(|past| {
+        let record = self.recorder.past.as_ref().and_then(|past| {
             let made = ["call", "intent"].iter().find_map(|kind| past.last(first.as_str(), kind))?;
             Some(past.call_of(made))
         });
@@ -426,7 +411,7 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
     if !ended && let Err(error) = host.reject(id, by.as_deref(), reason.as_deref()) {
         return Err(host.wait_on(error));
     }
-    host.rejected = true;
+    host.tally.rejected = true;
     let error = Error::new(Code::NotApproved, format!("the confirmation `{id}` was refused, and the run undone"));
     host.finish(Err(error.detail("confirmation", id.as_str()).hint("start the run again to be asked again")), sink)
 }

@@ -76,7 +76,7 @@ impl Host<'_> {
         done: &mut Vec<RepoPath>,
         kept: &mut Vec<RepoPath>,
     ) -> Result<(), Error> {
-        check_record(self.context, folder)?;
+        check_record(self.run.context, folder)?;
         check_contents(folder)?;
         let standing = standing_transactions(&moves(folder)?)?;
         let restored = restore_targets(folder, &standing, keep_later)?;
@@ -85,19 +85,19 @@ impl Host<'_> {
         if prefixes.is_empty() {
             return Ok(());
         }
-        self.lock(&prefixes)?;
-        let (current, changed) = restored.without_changed(self.context)?;
+        self.ledger.lock(&self.run, &prefixes)?;
+        let (current, changed) = restored.without_changed(self.run.context)?;
         if keep_later {
             *kept = changed;
         } else if let Some(error) = refusal(&changed) {
             return Err(error.hint(format!("`nrv rollback {} --keep-later` brings back the others", folder.id())));
         }
         *done = current.paths();
-        if self.flags.dry_run || done.is_empty() {
+        if self.run.flags.dry_run || done.is_empty() {
             return Ok(());
         }
-        let restored = self.bring_back(&current, None)?;
-        self.transactions.push(restored);
+        let restored = self.ledger.bring_back(&mut self.recorder, &current, None)?;
+        self.ledger.transactions.push(restored);
         Ok(())
     }
 }
@@ -106,7 +106,7 @@ impl Host<'_> {
     /// Files that programs run by themselves are brought back only where the policy of now lets a run write them: a record from
     /// elsewhere could name any.
     fn check_permitted(&self, restored: &Restored) -> Result<(), Error> {
-        let permitted = &self.policy.settings().paths.allow_protected;
+        let permitted = &self.run.policy.settings().paths.allow_protected;
         let refused = |path: &&RepoPath| Some(((*path).clone(), protected::write_refusal_unless(path, permitted)?));
         let Some((path, reason)) = restored.paths().iter().find_map(|path| refused(&path)) else { return Ok(()) };
         Err(Error::new(Code::ProtectedPath, format!("`{path}` is protected: {reason}"))

@@ -35,7 +35,7 @@ impl Request {
 impl Host<'_> {
     /// Stops counting time, since nothing is to be done.
     pub fn rest(&self) -> Stopwatch {
-        self.budget.pause();
+        self.run.budget.pause();
         Stopwatch::start()
     }
 
@@ -46,17 +46,17 @@ impl Host<'_> {
         (name, text): (&str, &str),
         rested: Stopwatch,
     ) -> Result<(), Error> {
-        self.budget.forgive(rested);
+        self.run.budget.forgive(rested);
         let data = json!({"name": name, "text": text});
-        self.note(Note { position: position.to_string(), kind: "input", data, ..Note::default() })
+        self.recorder.note(Note { position: position.to_string(), kind: "input", data, ..Note::default() })
     }
 
     /// Takes a wish to stop back: it was about what was done when it came.
     pub fn take_back_cancel(&mut self) {
-        let stop = &self.context.options.cancel;
+        let stop = &self.run.context.options.cancel;
         if stop.swap(false, Ordering::Relaxed) {
-            match Deadline::start(self.budget.wall(), Arc::clone(stop)) {
-                Ok(deadline) => self.deadline = deadline,
+            match Deadline::start(self.run.budget.wall(), Arc::clone(stop)) {
+                Ok(deadline) => self.run.deadline = deadline,
                 // Nobody would say when to stop: nothing is done until there is a thread for that.
                 Err(error) => {
                     stop.store(true, Ordering::Relaxed);
@@ -68,48 +68,50 @@ impl Host<'_> {
 
     /// Ends a text: of attempts that it left open nothing stays.
     pub fn end_input(&mut self, position: &Position, error: Option<&Error>, sink: &mut dyn Sink) -> Result<(), Error> {
-        while self.attempts.is_open() {
-            self.end_attempt(false, sink)?;
+        while self.ledger.attempts.is_open() {
+            self.ledger.end_attempt((&mut self.recorder, &mut self.draft), false, sink)?;
         }
         let Some(error) = error else { return Ok(()) };
         let data = json!({"error": error});
-        self.note(Note { position: position.to_string(), kind: "input_failed", data, ..Note::default() })
+        self.recorder.note(Note { position: position.to_string(), kind: "input_failed", data, ..Note::default() })
     }
 
     /// A call as gates judge it: one to a language model names the provider that it goes to.
     pub fn as_judged(&self, call: &Call) -> Call {
-        route::judged(&self.policy, &self.context.options.orchestrators, call).into_owned()
+        route::judged(&self.run.policy, &self.run.context.options.orchestrators, call).into_owned()
     }
 
     /// What was used of each budget and what is left, as scripts see it.
     pub fn describe_budget(&self) -> Value {
-        self.budget.describe()
+        self.run.budget.describe()
     }
 
     /// How many files are proposed, or changed.
     pub fn files_so_far(&self) -> usize {
-        if self.flags.dry_run { self.proposed.len() } else { self.changed_files(0) }
+        if self.run.flags.dry_run { self.draft.proposed.len() } else { self.ledger.changed_files(0) }
     }
 
     /// What is proposed, or was changed, as a patch without secrets.
     pub fn patch_so_far(&self) -> Result<Vec<u8>, Error> {
-        let patch = match self.flags.dry_run {
-            true => self.all_previewed()?.patch,
-            false => restore_targets(&self.folder, &self.transactions, true)?.patch(self.context)?,
+        let patch = match self.run.flags.dry_run {
+            true => self.draft.all_previewed(&self.run, &self.tally.violations)?.patch,
+            false => {
+                restore_targets(&self.recorder.folder, &self.ledger.transactions, true)?.patch(self.run.context)?
+            }
         };
-        Ok(self.shown_patch(&patch).into_owned())
+        Ok(self.run.redactor().shown_patch(&patch).into_owned())
     }
 
     /// What a dry run proposes so far, as a plan; `verification_failed` if a commitment does not hold then.
     pub fn plan_so_far(&mut self, sink: &mut dyn Sink) -> Result<Plan, Error> {
-        if !self.flags.dry_run {
+        if !self.run.flags.dry_run {
             return Err(Error::new(
                 Code::InvalidInput,
                 "changes are made at once here, so that there is nothing to apply",
             ));
         }
         self.verify_commitments(sink)?;
-        let preview = self.all_previewed()?;
-        Plan::of_preview(self.context, self.folder.id(), &preview, self.confirmations.would_ask())
+        let preview = self.draft.all_previewed(&self.run, &self.tally.violations)?;
+        Plan::of_preview(self.run.context, self.recorder.folder.id(), &preview, self.confirmations.would_ask())
     }
 }

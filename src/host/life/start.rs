@@ -19,23 +19,25 @@ use crate::{
     },
     host::{
         Context, Event, Flags, Host, Sink,
-        budget::{Budget, Cost, Deadline},
-        call::attempt::Attempts,
+        budget::{Budget, Deadline},
+        call::llm::Models,
         change::{
             confirmations::Confirmations,
+            ledger::Ledger,
+            preview::Draft,
             proof::{self, PLACE},
         },
+        recorder::Recorder,
+        run::Run,
+        tally::Tally,
+        turn::Turn,
     },
     record::{Chain, FileRef, Keeper, Note},
     service::{
         adapter::{self, contract::Mode},
         apply,
     },
-    system::{
-        clock::{self, Stopwatch},
-        policy::{OnFailure, Policy},
-        workspace::{Globs, Overlay},
-    },
+    system::{clock, policy::Policy, workspace::Globs},
 };
 
 /// What a run is to do.
@@ -202,6 +204,22 @@ impl Request {
 }
 
 impl<'a> Host<'a> {
+    /// A run of these parts that has not done anything yet.
+    pub(in crate::host) fn of(run: Run<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
+        Host {
+            draft: Draft::new(run.context),
+            run,
+            recorder,
+            ledger,
+            confirmations: Confirmations::default(),
+            proposals: BTreeMap::new(),
+            commitments: Vec::new(),
+            models: Models::default(),
+            turn: Turn::default(),
+            tally: Tally::start(),
+        }
+    }
+
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
     pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
         context.runs.prepare()?;
@@ -216,46 +234,24 @@ impl<'a> Host<'a> {
         let lease = context.locks().lease(folder.id()).or_else(|error| folder.remove().and(Err(error)))?;
         let started = Started::new(&folder, clock::rfc3339(now_ms), &request, git.head.clone());
         let text = started.write(&folder, context.rules.secrets())?;
-        let mut host = Host {
+        let rules = Arc::clone(&context.rules);
+        let (budget, origin) = (Arc::new(budget), request.asked.origin());
+        let recorder = Recorder {
             context,
-            flags: request.flags,
-            origin: request.asked.origin(),
-            seed: request.seed,
+            rules: Arc::clone(&rules),
+            budget: Arc::clone(&budget),
+            origin,
             chain: Chain::open(&folder)?,
             keeper: Keeper::new(&folder),
-            held: 0,
             ends: false,
             folder,
-            lease,
-            deadline,
-            budget,
-            policy: request.policy,
-            rules: Arc::clone(&context.rules),
-            reserved: Cost::default(),
-            reached_tree: false,
-            overlay: Overlay::default(),
-            proposed: BTreeMap::new(),
-            proposals: BTreeMap::new(),
             past: None,
-            rejected: false,
-            acted: false,
-            confirmations: Confirmations::default(),
-            commitments: Vec::new(),
-            transactions: Vec::new(),
-            unproven: std::collections::BTreeSet::new(),
-            attempts: Attempts::default(),
-            transaction_count: 0,
-            undone: 0,
-            set_aside: 0,
-            tools: std::collections::BTreeSet::new(),
-            violations: Vec::new(),
-            metrics: BTreeMap::new(),
-            models: crate::host::call::llm::Models::default(),
-            waits: false,
-            watch: Stopwatch::start(),
         };
+        let (flags, seed, policy) = (request.flags, request.seed, request.policy);
+        let run = Run { context, policy, rules, flags, origin, seed, budget, deadline };
+        let mut host = Host::of(run, recorder, Ledger::new(context, lease));
         host.note_start(&request.asked, &text, git.head.as_deref())?;
-        sink.event(Event::RunStarted { run: host.run_id().to_owned() });
+        sink.event(Event::RunStarted { run: host.recorder.run_id().to_owned() });
         host.bound_to_policy(&request.asked, sink)
     }
 
@@ -276,27 +272,22 @@ impl<'a> Host<'a> {
             }
         };
         let data = json!({
-            "asked": what, "seed": self.seed, "flags": self.flags, "mode": self.mode(),
-            "policy_sha256": self.policy.sha256(), "version": env!("CARGO_PKG_VERSION"),
+            "asked": what, "seed": self.run.seed, "flags": self.run.flags, "mode": self.run.mode(),
+            "policy_sha256": self.run.policy.sha256(), "version": env!("CARGO_PKG_VERSION"),
         });
         // The file names the run and its time, so that its hash differs from run to run.
         let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
         // A commit's id covers the time at which it was made.
-        let place = proof::place(self.context, &self.folder)?;
+        let place = proof::place(self.run.context, &self.recorder.folder)?;
         let volatile = json!({"git_head": head, PLACE: place});
-        self.note(Note { kind: "run_started", data, files, volatile, ..Note::default() })
+        self.recorder.note(Note { kind: "run_started", data, files, volatile, ..Note::default() })
     }
 
     /// Records what confines the script's process.
     pub fn note_isolation(&mut self, isolation: &Isolation) -> Result<(), Error> {
         // What the kernel offers differs from machine to machine, and decides nothing.
         let volatile = json!({"isolation": isolation});
-        self.note(Note { kind: "worker_started", volatile, ..Note::default() })
-    }
-
-    /// True if the changes of a failed run stay.
-    pub(in crate::host) fn keeps_changes(&self) -> bool {
-        !self.rejected && (self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep)
+        self.recorder.note(Note { kind: "worker_started", volatile, ..Note::default() })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
     },
-    host::{Answer, Context, Event, Host, Question, Sink},
+    host::{Answer, Context, Event, Question, Sink, run::Run},
     system::{
         clock::Stopwatch,
         policy::{Entrusted, Policy},
@@ -152,9 +152,9 @@ pub fn untrusted(wanted: &Wanted, why: &str, hint: impl Into<String>) -> Error {
         .hint(hint)
 }
 
-impl Host<'_> {
+impl Run<'_> {
     /// Sees that the policy in force is trusted, and asks if it is not yet. Time that a person takes does not count.
-    pub(in crate::host) fn trusted(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(in crate::host) fn trusted(&self, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.context.check_trust().is_ok() {
             return Ok(());
         }

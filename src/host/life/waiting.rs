@@ -86,18 +86,18 @@ impl Host<'_> {
     /// The path of the patch, if there is one.
     fn note_pending(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<String>, Error> {
         let path = Some(format!("artifacts/{}.patch", bound.id)).filter(|_| !subject.patch.bytes.is_empty());
-        let patch = path.as_ref().map(|path| format!(".runs/{}/{path}", self.folder.id()));
+        let patch = path.as_ref().map(|path| format!(".runs/{}/{path}", self.recorder.folder.id()));
         // Asked by a former session, which has recorded that.
         if self.confirmations.get(&bound.id).is_some() {
             return Ok(patch);
         }
         if let Some(path) = &path {
-            let (shown, _) = self.kept_patch(&subject.patch);
-            self.room(shown.len() as u64)?;
-            self.folder.write(path, &shown)?;
+            let (shown, _) = self.run.redactor().kept_patch(&subject.patch);
+            self.recorder.room(shown.len() as u64)?;
+            self.recorder.folder.write(path, &shown)?;
         }
         let files = [bound.file()].into_iter().chain(path).collect();
-        self.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;
+        self.recorder.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;
         self.confirmations.keep(bound.clone(), Standing::Pending, position.to_string());
         Ok(patch)
     }
@@ -128,13 +128,13 @@ impl Host<'_> {
         if let Some(results) = subject.shown.get("results").filter(|_| subject.kind == GATES) {
             error = error.detail("results", results.clone());
         }
-        let goes_on = match self.origin {
+        let goes_on = match self.run.origin {
             Origin::Script | Origin::Session | Origin::Person => {
                 format!("`{approve}` goes on, `{reject}` undoes the run")
             }
             Origin::Program => "the program goes on with `Host::resume` and an approval".to_owned(),
         };
-        match self.policy.settings().confirm.approvers {
+        match self.run.policy.settings().confirm.approvers {
             None => error.hint(goes_on),
             Some(_) => {
                 error.detail("sign", sign.as_str()).hint(format!("an approver signs it with `{sign}`; then {goes_on}"))

@@ -298,7 +298,7 @@ impl Host<'_> {
     pub(super) fn advance(&mut self, flight: &mut Flight, sink: &mut dyn Sink) -> Result<Vec<Value>, Error> {
         let Some((_, stream)) = &mut flight.going else { return Ok(Vec::new()) };
         let events = loop {
-            self.check_cancelled()?;
+            self.run.check_cancelled()?;
             match stream.next_batch_within(TICK) {
                 None => return Ok(Vec::new()),
                 Some(events) if events.is_empty() => {}
@@ -308,7 +308,12 @@ impl Host<'_> {
         for event in &events {
             if let LlmStreamEvent::Started { attempt, after, .. } = event {
                 let data = json!({"attempt": attempt, "after": after});
-                self.note(Note { position: flight.position.to_string(), kind: "llm_tried", data, ..Note::default() })?;
+                self.recorder.note(Note {
+                    position: flight.position.to_string(),
+                    kind: "llm_tried",
+                    data,
+                    ..Note::default()
+                })?;
             }
         }
         let told = flight.take(events);
@@ -336,7 +341,7 @@ impl Host<'_> {
             // It was stopped: how far the model had come, nobody says.
             (Some(Ok(_)) | None, None) => flight.took(Err(&Error::new(Code::Cancelled, "stopped"))).0,
         };
-        self.budget.settle(flight.reserved, spent);
+        self.run.budget.settle(flight.reserved, spent);
         spent.and(flight.lost)
     }
 }

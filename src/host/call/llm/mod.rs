@@ -110,7 +110,7 @@ impl Host<'_> {
                 Err(error) => break Err(error),
             }
         };
-        self.reserved.demand = self.land(&mut flight);
+        self.turn.reserved.demand = self.land(&mut flight);
         ended?;
         if matches!(call, Call::LlmStream(_)) {
             return Ok(flight.closed(usize::MAX).value());
@@ -120,29 +120,29 @@ impl Host<'_> {
 
     /// The provider of a request, ready to be asked.
     fn provider(&mut self, asked: Option<&str>) -> Result<Provider, Error> {
-        let name = provider::name(&self.policy, &self.context.options.orchestrators, asked);
+        let name = provider::name(&self.run.policy, &self.run.context.options.orchestrators, asked);
         let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
-        if is_played && !(asked.is_some() && provider::is_table(&self.policy, &name)) {
-            return Ok(Provider::absent(&self.policy, &name));
+        if is_played && !(asked.is_some() && provider::is_table(&self.run.policy, &name)) {
+            return Ok(Provider::absent(&self.run.policy, &name));
         }
         if let Some(ready) = self.models.ready.get(&name) {
             return Ok(ready.clone());
         }
-        let several = provider::names(&self.policy, &self.context.options.orchestrators);
-        if asked.is_none() && self.policy.settings().llm.default.is_none() && several.len() > 2 {
+        let several = provider::names(&self.run.policy, &self.run.context.options.orchestrators);
+        if asked.is_none() && self.run.policy.settings().llm.default.is_none() && several.len() > 2 {
             let error = Error::new(Code::InvalidInput, "the request names no provider, and there are several");
             let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
             return Err(error.detail("field", "provider").hint(hint));
         }
-        let provider = Provider::of(self.context, &self.policy, &name)?;
+        let provider = Provider::of(self.run.context, &self.run.policy, &name)?;
         self.models.ready.insert(name, provider.clone());
         Ok(provider)
     }
 
     /// Sees that the policy is trusted before a server that needs it is sent something, and asks if it is not yet.
     fn trust_server(&mut self, provider: &Provider, sink: &mut dyn Sink) -> Result<(), Error> {
-        match provider.is_guarded_server(&self.context.options.orchestrators) {
-            true => self.trusted(sink),
+        match provider.is_guarded_server(&self.run.context.options.orchestrators) {
+            true => self.run.trusted(sink),
             false => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl Host<'_> {
         let reported = loop {
             match told.recv_timeout(flight::TICK) {
                 Ok(reported) => break reported,
-                Err(RecvTimeoutError::Timeout) => self.check_cancelled()?,
+                Err(RecvTimeoutError::Timeout) => self.run.check_cancelled()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     break Err(Error::new(Code::Internal, "the provider broke while it was asked what it can do"));
                 }
@@ -174,7 +174,7 @@ impl Host<'_> {
 
     /// The record that stands before a provider. The table of patterns answers for itself where it is asked by its name.
     fn tape(&self, provider: &Provider, asked: Option<&str>) -> Option<&(Tape, Arc<Cassettes>)> {
-        let is_table = asked.is_some() && provider::is_table(&self.policy, &provider.name);
+        let is_table = asked.is_some() && provider::is_table(&self.run.policy, &provider.name);
         self.models.tape.as_ref().filter(|_| !is_table)
     }
 
@@ -183,7 +183,7 @@ impl Host<'_> {
         let asked = ask.provider.as_deref();
         let lost = self.take_in_lost(position);
         // It counts, whatever comes of the request this time.
-        self.reserved.demand = lost;
+        self.turn.reserved.demand = lost;
         let provider = self.provider(asked)?;
         self.trust_server(&provider, sink)?;
         let known = self.known(&provider, asked)?;
@@ -195,23 +195,23 @@ impl Host<'_> {
         check_context(&request, input)?;
         let key = self.next_key(position, &request);
         let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
-        if !is_recorded && provider.starts_program(&self.context.options.orchestrators) {
-            self.trusted(sink)?;
+        if !is_recorded && provider.starts_program(&self.run.context.options.orchestrators) {
+            self.run.trusted(sink)?;
         }
         let name = provider.name.clone();
-        let rate = self.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
-        let paced = rate.filter(|_| !is_recorded).map(|rate| Paced::new(rate, self.context.options.clock.clone()));
+        let rate = self.run.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
+        let paced = rate.filter(|_| !is_recorded).map(|rate| Paced::new(rate, self.run.context.options.clock.clone()));
         if let Some(paced) = &paced {
             paced.reserve()?;
         }
         let prices = provider.settings.prices.filter(|_| !is_recorded);
         let mut flight = Flight::new(position, provider, (request, key), (input, prices));
         (flight.is_recorded, flight.lost) = (is_recorded, lost);
-        self.budget.reserve(flight.reserved)?;
+        self.run.budget.reserve(flight.reserved)?;
         self.models.count(&key);
         let sent = self.note_sent(position, call, &flight).and_then(|()| flight.start(cassettes, paced));
         if let Err(error) = sent {
-            self.budget.settle(flight.reserved, Demand::default());
+            self.run.budget.settle(flight.reserved, Demand::default());
             return Err(error);
         }
         sink.event(Event::ModelAsked { provider: name, model: flight.request.model().to_owned() });
@@ -220,13 +220,13 @@ impl Host<'_> {
 
     /// Counts what a request took that is made again.
     fn take_in_lost(&self, position: &Position) -> Demand {
-        let lost = self.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
-        self.budget.take_in(Spent { demand: lost, ..Spent::default() }, 0);
+        let lost = self.recorder.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
+        self.run.budget.take_in(Spent { demand: lost, ..Spent::default() }, 0);
         lost
     }
 
     fn note_sent(&mut self, position: &Position, call: &Call, flight: &Flight) -> Result<(), Error> {
-        self.note_intent(position, call)?;
+        self.recorder.note_intent(position, call)?;
         let schema = flight.request.schema().map(|schema| schema.wire_sha256());
         let mut data = json!({
             "provider": flight.provider(), "model": flight.request.model(), "request": flight.key.to_string(),
@@ -235,7 +235,7 @@ impl Host<'_> {
         if flight.is_recorded {
             data["from"] = json!("cassette");
         }
-        self.note(Note { position: position.to_string(), kind: "llm_sent", data, ..Note::default() })
+        self.recorder.note(Note { position: position.to_string(), kind: "llm_sent", data, ..Note::default() })
     }
 }
 

@@ -51,11 +51,11 @@ impl Host<'_> {
             policy::Cassettes::Auto => Mode::Auto,
             policy::Cassettes::Replay => Mode::Replay,
         };
-        let rules = Arc::clone(&self.rules);
+        let rules = Arc::clone(&self.run.rules);
         let redact = move |text: &str| secrets::redact(text, rules.secrets()).into_owned();
         let cassettes = Cassettes::new(mode, &tape.files, Box::new(redact))?;
         let data = json!({"mode": tape.mode, "folder": tape.folder, "files": tape.files.len()});
-        self.note(Note { kind: "llm_cassettes", data, ..Note::default() })?;
+        self.recorder.note(Note { kind: "llm_cassettes", data, ..Note::default() })?;
         self.models.tape = Some((tape, Arc::new(cassettes)));
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Host<'_> {
 
     /// Counts the requests that former sessions of the run made, so that a repeated one is known as that.
     pub(in crate::host) fn count_requests(&mut self) {
-        let Some(past) = &self.past else { return };
+        let Some(past) = &self.recorder.past else { return };
         let sent = past.records().iter().filter(|record| record.kind == "llm_sent");
         let keys: Vec<Key> = sent.filter_map(key_of).collect();
         for key in keys {
@@ -79,7 +79,7 @@ impl Host<'_> {
 
     /// The key of a request that is made now. One that is made again keeps the key that it had.
     pub(super) fn next_key(&self, position: &Position, request: &LlmRequest) -> Key {
-        let sent = self.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));
+        let sent = self.recorder.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));
         let key = sent.and_then(key_of).filter(|key| key.request == request.key(1).request);
         key.unwrap_or_else(|| self.models.next_key(request))
     }

@@ -121,20 +121,20 @@ impl Host<'_> {
     /// Begins a stream: a call `llm.stream` whose reply is taken piece by piece. Its number, for [`Host::next_events`] and
     /// [`Host::close_stream`].
     pub fn open_stream(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<u64, Error> {
-        if let Some(answer) = self.answered_before(position, &call)? {
+        if let Some(answer) = self.recorder.answered_before(position, &call)? {
             let told = Told::of(&answer?)?;
             return Ok(self.models.streams.add(Open::Told(told)));
         }
         self.note_seen()?;
         let watch = Stopwatch::start();
-        let verdict = self.judge_call(&call);
-        self.reserved = Cost::default();
+        let verdict = self.run.judge_call(&call);
+        self.turn.reserved = Cost::default();
         if let Some(told) = self.broken_off(position, &call)? {
             let cost = Cost { demand: self.take_in_lost(position), ..Cost::default() };
-            let result = self.budget.reserve_call().map(|()| told.value());
-            let form = self.recorded(&call)?;
+            let result = self.run.budget.reserve_call().map(|()| told.value());
+            let form = self.recorder.recorded(&call)?;
             let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
-            self.record_call(position, answered)??;
+            self.recorder.record_call(position, answered)??;
             return Ok(self.models.streams.add(Open::Told(Told(told.into_events()))));
         }
         match self.begin_stream(position, &call, &verdict, sink) {
@@ -153,12 +153,12 @@ impl Host<'_> {
             }
             Err(error) if error.code() == Code::Diverged => Err(error),
             Err(error) => {
-                self.waits = WAITING.contains(&error.code());
+                self.turn.waits = WAITING.contains(&error.code());
                 let result = Err(error);
-                let cost = std::mem::take(&mut self.reserved);
-                let form = self.form_of(&call)?.0;
+                let cost = std::mem::take(&mut self.turn.reserved);
+                let form = self.recorder.form_of(&call)?.0;
                 let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
-                self.record_call(position, answered)?.map(|_: Value| 0)
+                self.recorder.record_call(position, answered)?.map(|_: Value| 0)
             }
         }
     }
@@ -175,9 +175,9 @@ impl Host<'_> {
             return Err(Error::new(Code::InvalidInput, message));
         };
         self.settle_call(position, call, sink)?;
-        self.check_cancelled()?;
-        self.budget.reserve_call()?;
-        self.heed(verdict, sink)?;
+        self.run.check_cancelled()?;
+        self.run.budget.reserve_call()?;
+        self.tally.heed(verdict, sink)?;
         self.confirm_call(position, call, verdict, sink)?;
         if self.models.streams.open.len() >= MOST_OPEN {
             return Err(Error::new(Code::InvalidInput, format!("more than {MOST_OPEN} streams are open"))
@@ -217,7 +217,7 @@ impl Host<'_> {
             Some(Open::Live(live)) => {
                 self.leave(live, usize::try_from(taken).unwrap_or(usize::MAX));
                 // A run that waits comes back to this call, and is told what was seen of it.
-                if self.waits { Ok(()) } else { self.record_left() }
+                if self.turn.waits { Ok(()) } else { self.record_left() }
             }
             Some(Open::Told(_)) => Ok(()),
             None => Err(no_such_stream()),
@@ -231,15 +231,15 @@ impl Host<'_> {
 
     /// Records the streams that were left: the run does not wait, whatever it seemed.
     fn record_left(&mut self) -> Result<(), Error> {
-        self.waits = false;
+        self.turn.waits = false;
         for Left { live, taken, demand } in std::mem::take(&mut self.models.streams.left) {
             let Live { position, call, verdict, watch, flight, .. } = *live;
             let transcript = flight.closed(taken);
             let cost = Cost { demand, ..Cost::default() };
             let result = Ok(transcript.value());
-            let form = self.form_of(&call)?.0;
+            let form = self.recorder.form_of(&call)?.0;
             let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
-            self.record_call(&position, answered)??;
+            self.recorder.record_call(&position, answered)??;
         }
         Ok(())
     }
@@ -253,17 +253,17 @@ impl Host<'_> {
             live.noted = live.told;
         }
         for (position, part) in seen {
-            let data = json!({"events": self.packed(&part.value(), false)?});
-            self.note(Note { position, kind: "llm_seen", data, ..Note::default() })?;
+            let data = json!({"events": self.recorder.packed(&part.value(), false)?});
+            self.recorder.note(Note { position, kind: "llm_seen", data, ..Note::default() })?;
         }
         Ok(())
     }
 
     /// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
     fn broken_off(&self, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
-        let Some(past) = &self.past else { return Ok(None) };
+        let Some(past) = &self.recorder.past else { return Ok(None) };
         let Some(intent) = past.in_flight(position) else { return Ok(None) };
-        check_same(intent, position, &recorded_form(call, self.rules.secrets())?)?;
+        check_same(intent, position, &recorded_form(call, self.run.rules.secrets())?)?;
         let mut told: Option<Transcript> = None;
         let seen = past.all(position.as_str(), "llm_seen").filter(|record| record.seq > intent.seq);
         for record in seen {

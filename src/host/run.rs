@@ -1,0 +1,95 @@
+//! The terms of a run: its workspace, policy and flags, and the budgets that are left to it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Context, Flags, Options,
+    budget::{Budget, Deadline},
+    call::llm::route,
+    change::judge::domains,
+    life::start::Origin,
+    perform::{ASK_FOR_LESS, too_large},
+    redact::Redactor,
+};
+use crate::{
+    base::{
+        call::Call,
+        diff::Stat,
+        error::{Code, Error},
+        json,
+    },
+    service::gate::{self, Rules, Subject, Text, Verdict},
+    system::policy::{OnFailure, Policy},
+};
+
+/// The terms of a run. All but its budgets stay as they are until it ends.
+pub(super) struct Run<'a> {
+    pub(super) context: &'a Context,
+    /// The policy, tightened by the script's header.
+    pub(super) policy: Policy,
+    /// The rules of the gates, with those of the policy.
+    pub(super) rules: Arc<Rules>,
+    pub(super) flags: Flags,
+    pub(super) origin: Origin,
+    pub(super) seed: u64,
+    pub(super) budget: Arc<Budget>,
+    /// Tells whatever works for the run when to stop.
+    pub(super) deadline: Deadline,
+}
+
+impl Run<'_> {
+    /// `dry-run` or `apply`.
+    pub(super) fn mode(&self) -> &'static str {
+        if self.flags.dry_run { "dry-run" } else { "apply" }
+    }
+
+    /// Takes secrets out of patches, as far as the policy does not allow them.
+    pub(super) fn redactor(&self) -> Redactor<'_> {
+        Redactor { policy: &self.policy, rules: &self.rules }
+    }
+
+    /// What gates say of a call.
+    pub(super) fn judge_call(&self, call: &Call) -> Verdict {
+        let Options { adapters, calls, .. } = &self.context.options;
+        let (adapters, calls) = (adapters.all(), calls.offered());
+        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
+        let judged = route::judged(&self.policy, &self.context.options.orchestrators, call);
+        let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls };
+        gate::decide(&subject, &self.policy, &self.rules)
+    }
+
+    /// What the gates say of a change.
+    pub(super) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
+        let domains = domains(&self.context.options.adapters, &self.policy, adapter);
+        let subject =
+            Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
+        gate::decide(&subject, &self.policy, &self.rules)
+    }
+
+    /// A reply that a script may be given.
+    pub(super) fn bounded(&self, reply: Value) -> Result<Value, Error> {
+        let size = json::weight(&reply);
+        let most = self.policy.settings().script.limits.reply_bytes;
+        if size <= most { Ok(reply) } else { Err(too_large("the reply", size, most).hint(ASK_FOR_LESS)) }
+    }
+
+    /// An error if the user wants everything to stop, or the time of the run is spent.
+    pub(super) fn check_cancelled(&self) -> Result<(), Error> {
+        self.context.check_cancelled().and_then(|()| self.budget.check_wall())
+    }
+
+    /// The cause of a failure: whatever was stopped since the time is spent only says that it was stopped.
+    pub(super) fn cause(&self, error: Error) -> Error {
+        match self.budget.check_wall() {
+            Err(spent) if error.code() == Code::Cancelled => spent.detail("cause", error.message()),
+            _ => error,
+        }
+    }
+
+    /// True if the changes of a failed run stay.
+    pub(super) fn keeps_changes(&self, rejected: bool) -> bool {
+        !rejected && (self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep)
+    }
+}

@@ -1,0 +1,72 @@
+//! What is known for the end of a run: the tools that it used, the violations that it met, the numbers that it counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{Event, Sink, budget::Budget, call::attempt::Attempts};
+use crate::{
+    base::error::{Code, Error},
+    service::gate::{Decision, GateResult, Verdict},
+    system::clock::Stopwatch,
+};
+
+/// What is known for the end of a run.
+pub(super) struct Tally {
+    pub(super) tools: BTreeSet<String>,
+    pub(super) violations: Vec<GateResult>,
+    pub(super) metrics: BTreeMap<String, Value>,
+    /// True if a call of the program was made that may have had an effect elsewhere.
+    pub(super) acted: bool,
+    /// True if a person rejected what it waited for: whatever was to be kept is undone.
+    pub(super) rejected: bool,
+    pub(super) watch: Stopwatch,
+}
+
+impl Tally {
+    pub(super) fn start() -> Self {
+        Tally {
+            tools: BTreeSet::new(),
+            violations: Vec::new(),
+            metrics: BTreeMap::new(),
+            acted: false,
+            rejected: false,
+            watch: Stopwatch::start(),
+        }
+    }
+
+    /// Tells warnings, remembers violations, and stops at a block.
+    pub(super) fn heed(&mut self, verdict: &Verdict, sink: &mut dyn Sink) -> Result<(), Error> {
+        for result in verdict.remarks().filter(|result| result.decision != Decision::Allow) {
+            self.violations.push(result.clone());
+            if result.decision == Decision::Warn {
+                sink.event(Event::Warning { result: result.clone() });
+            }
+        }
+        match verdict.decision {
+            Decision::Block => {
+                Err(verdict.clone().into_error().unwrap_or_else(|| Error::new(Code::Blocked, "a gate blocks this")))
+            }
+            Decision::Allow | Decision::Warn | Decision::RequireConfirmation => Ok(()),
+        }
+    }
+
+    pub(super) fn add_metric(&mut self, name: &str, value: &Value) -> Result<Value, Error> {
+        if !value.is_number() {
+            return Err(Error::new(Code::InvalidInput, format!("the metric `{name}` is no number")));
+        }
+        self.metrics.insert(name.to_owned(), value.clone());
+        Ok(Value::Null)
+    }
+
+    pub(super) fn describe(&self, budget: &Budget, attempts: &Attempts) -> Value {
+        json!({
+            "calls": budget.calls(),
+            "files_changed": budget.files(),
+            "diff_lines": budget.lines(),
+            "tools": self.tools,
+            "attempts": attempts.tally(),
+            "own": self.metrics,
+        })
+    }
+}
