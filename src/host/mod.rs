@@ -15,9 +15,9 @@ mod recorder;
 mod redact;
 mod replay;
 mod reply;
-mod run;
 mod sink;
 mod tally;
+mod terms;
 mod turn;
 mod view;
 
@@ -143,8 +143,8 @@ use self::{
     change::{confirmations::Confirmations, ledger::Ledger, preview::Draft},
     commitment::Pledge,
     recorder::Recorder,
-    run::Run,
     tally::Tally,
+    terms::Terms,
     turn::Turn,
 };
 use crate::{record::RunFolder, system::policy::Policy};
@@ -152,7 +152,7 @@ use crate::{record::RunFolder, system::policy::Policy};
 /// A run that is going on.
 pub struct Host<'a> {
     /// The terms of the run, and what it may still spend.
-    run: Run<'a>,
+    run: Terms<'a>,
     /// The record that it writes, and what former sessions wrote.
     recorder: Recorder<'a>,
     /// Its changes that stand.

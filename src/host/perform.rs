@@ -9,8 +9,11 @@ use super::{
     budget::Cost,
     call::{
         adapter::{approved_adapters, describe_adapter},
+        custom::custom,
         evaluate::{evaluate, evaluate_edit},
+        exec::exec,
     },
+    change::{confirm::subject_of, rebuild_proposal::recall_proposal},
     life::history::WAITING,
     reply::{self, Answered},
 };
@@ -69,7 +72,7 @@ impl Host<'_> {
         self.recorder.room(0)?;
         self.turn.hold(&self.run.policy, call)?;
         self.tally.heed(verdict, sink)?;
-        self.confirm_call(position, call, verdict, sink)?;
+        self.asking(position, sink).confirm_call(call, verdict)?;
         self.tally.tools.extend(used(call).map(str::to_owned));
         if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
             self.recorder.note_intent(position, call)?;
@@ -94,7 +97,7 @@ impl Host<'_> {
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
             Call::CommitAdd { .. } => self.add_commitment(position, call),
-            Call::ExecRun(run) => self.exec(position, call, run, sink),
+            Call::ExecRun(run) => exec(&mut self.pipeline(position, sink), call, run),
             Call::LlmCapabilities { provider } => self.llm_capabilities(provider.as_deref(), sink),
             Call::LlmComplete(ask) | Call::LlmStream(ask) => self.llm_complete(position, call, ask, sink),
             Call::PromptCompose(parts) => self.compose(parts, sink),
@@ -104,9 +107,9 @@ impl Host<'_> {
             Call::AttemptEnd { keep } => self.ledger.end_attempt((&mut self.recorder, &mut self.draft), *keep, sink),
             Call::DtaList {} => Ok(approved_adapters(&self.run)),
             Call::DtaDescribe { tool } => self.run.context.options.adapters.find(tool).map(describe_adapter),
-            Call::DtaPropose { tool, input } => self.propose(position, tool, input, sink),
-            Call::DtaApply { tool, proposal } => self.apply_proposal(position, tool, proposal, sink),
-            Call::DtaRun { tool, input } => self.run_adapter(position, tool, input, sink),
+            Call::DtaPropose { tool, input } => self.adapters(position, sink).propose(tool, input),
+            Call::DtaApply { tool, proposal } => self.adapters(position, sink).apply_proposal(tool, proposal),
+            Call::DtaRun { tool, input } => self.adapters(position, sink).run_adapter(tool, input),
             Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => evaluate(&self.run, call),
             Call::GateEvaluateEdit { path, content, diff_lines } => {
                 evaluate_edit(&self.run, self.draft.view(), (path, content, *diff_lines))
@@ -123,8 +126,23 @@ impl Host<'_> {
             Call::RunMetrics {} => Ok(self.tally.describe(&self.run.budget, &self.ledger.attempts)),
             Call::RunMetric { name, value } => self.tally.add_metric(name, value),
             Call::RunViolation(violation) => self.tally.add_violation(&self.run.policy, violation, sink),
-            Call::Custom { name, params } => self.custom(position, call, name, params),
+            Call::Custom { name, params } => custom(&mut self.pipeline(position, sink), call, name, params),
         }
+    }
+
+    /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
+    fn confirm(
+        &mut self,
+        position: &Position,
+        label: &str,
+        subject: &Value,
+        sink: &mut dyn Sink,
+    ) -> Result<Value, Error> {
+        if let Some(id) = subject.get("id").and_then(Value::as_str) {
+            recall_proposal(&mut self.proposals, &self.recorder, self.draft.view(), id)?;
+        }
+        let subject = subject_of(&self.proposals, label, subject)?;
+        self.asking(position, sink).confirm(subject)
     }
 
     /// Why the run has to stop now; none if it may go on.

@@ -1,9 +1,15 @@
 //! Adapters at the door: propose, apply, run. What they propose is judged, confirmed, committed and verified here.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{files::unprotected, samples};
+use super::{
+    files::unprotected,
+    samples::{self, try_samples},
+    verifier::{verify_applied, verify_proposed},
+};
 use crate::{
     base::{
         change::ChangeSet,
@@ -21,10 +27,11 @@ use crate::{
             freshness::Seen,
             judge::Submitted,
             patch::Patch,
+            rebuild_proposal::recall_proposal,
             verify::Verified,
         },
         recorder::Recorder,
-        run::Run,
+        terms::Terms,
     },
     record::{FileRef, Note},
     service::adapter::{
@@ -111,13 +118,13 @@ pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Ve
 }
 
 /// The approved adapters, as `nrv.dtas()` gives them.
-pub(in crate::host) fn approved_adapters(run: &Run<'_>) -> Value {
+pub(in crate::host) fn approved_adapters(run: &Terms<'_>) -> Value {
     let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
     approved(run.context, &run.policy).into_iter().map(row).collect()
 }
 
 /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
-fn invocation(run: &Run<'_>, view: View<'_>, tool: &str, input: &Value) -> Result<Invocation, Error> {
+fn invocation(run: &Terms<'_>, view: View<'_>, tool: &str, input: &Value) -> Result<Invocation, Error> {
     let adapter = run.context.options.adapters.find(tool)?;
     let settings = run.policy.adapter(tool);
     let Value::Object(mut map) = input.clone() else {
@@ -146,27 +153,27 @@ fn invocation(run: &Run<'_>, view: View<'_>, tool: &str, input: &Value) -> Resul
     Ok(invocation)
 }
 
-impl Host<'_> {
+/// The calls of adapters: their pipeline, and the proposals that are open.
+pub(in crate::host) struct Adapters<'s, 'a> {
+    pub(in crate::host) pipeline: Pipeline<'s, 'a>,
+    pub(in crate::host) proposals: &'s mut BTreeMap<String, StoredProposal>,
+}
+
+impl Adapters<'_, '_> {
     /// `propose`: a patch and a plan, no side effect but the record.
-    pub(in crate::host) fn propose(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        input: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let result = self.discover(position, tool, input, sink).and_then(|stored| {
+    pub(in crate::host) fn propose(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
+        let result = self.discover(tool, input).and_then(|stored| {
             self.check_held(&stored)?;
             let reply = stored.reply.clone();
             self.proposals.insert(stored.id.clone(), stored);
             Ok(reply)
         });
-        self.tell_failure(position, tool, result, sink)
+        self.tell_failure(tool, result)
     }
 
     /// Open proposals are held in memory: all of them together are no more than what a run may write.
     fn check_held(&self, new: &StoredProposal) -> Result<(), Error> {
-        let limits = self.run.policy.settings();
+        let limits = self.pipeline.run.policy.settings();
         let most = limits.budget.bytes.max(limits.script.limits.reply_bytes);
         let held: u64 = self.proposals.values().chain([new]).map(StoredProposal::bytes).sum();
         if held <= most || self.proposals.is_empty() {
@@ -177,254 +184,148 @@ impl Host<'_> {
     }
 
     /// `apply`: a proposal by its id, verified or undone.
-    pub(in crate::host) fn apply_proposal(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        proposal: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
+    pub(in crate::host) fn apply_proposal(&mut self, tool: &str, proposal: &Value) -> Result<Value, Error> {
         let id = proposal.get("id").and_then(Value::as_str).unwrap_or_default();
-        self.recall_proposal(id)?;
+        recall_proposal(self.proposals, self.pipeline.recorder, self.pipeline.draft.view(), id)?;
         let Some(stored) = self.proposals.remove(id) else {
             return Err(Error::new(Code::NotFound, format!("`{tool}` has no open proposal of that id"))
                 .hint("give what `propose` returned in this run; a proposal can be applied once"));
         };
         let intact = stored.reply == *proposal && stored.invocation.tool == tool;
-        let result = if intact { self.carry_out(position, &stored, Held::No, sink) } else { Err(altered(tool)) };
+        let result = if intact { self.carry_out(&stored, Held::No) } else { Err(altered(tool)) };
         if result.is_err() {
             self.proposals.insert(stored.id.clone(), stored);
         }
-        self.tell_failure(position, tool, result, sink)
+        self.tell_failure(tool, result)
     }
 
     /// `run`: everything in one call, under one lock from discover to verify.
-    pub(in crate::host) fn run_adapter(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        input: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let result = self.run_locked(position, tool, input, sink);
-        self.tell_failure(position, tool, result, sink)
+    pub(in crate::host) fn run_adapter(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
+        let result = self.run_locked(tool, input);
+        self.tell_failure(tool, result)
     }
 
-    fn run_locked(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        input: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let invocation = invocation(&self.run, self.draft.view(), tool, input)?;
+    fn run_locked(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
+        let invocation = invocation(self.pipeline.run, self.pipeline.draft.view(), tool, input)?;
         let mut held = Held::No;
-        if invocation.mode == Mode::Apply && !self.run.flags.dry_run {
-            let globs = invocation.target.globs(self.draft.view())?;
-            self.ledger.lock(&self.run, &globs.prefixes())?;
+        if invocation.mode == Mode::Apply && !self.pipeline.run.flags.dry_run {
+            let globs = invocation.target.globs(self.pipeline.draft.view())?;
+            self.pipeline.ledger.lock(self.pipeline.run, &globs.prefixes())?;
             held = Held::SinceDiscover;
         }
-        let stored = self.discover(position, tool, input, sink)?;
-        self.carry_out(position, &stored, held, sink)
+        let stored = self.discover(tool, input)?;
+        self.carry_out(&stored, held)
     }
 
-    fn discover(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        input: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<StoredProposal, Error> {
-        let adapter = self.run.context.options.adapters.find(tool)?;
-        let invocation = invocation(&self.run, self.draft.view(), tool, input)?;
-        self.tally.tools.insert(tool.to_owned());
-        sink.event(Event::DtaStarted { tool: tool.to_owned() });
-        self.note_dta(position, "dta_started", json!({"tool": tool, "input": invocation}), Vec::new())?;
-        let (key, limit) = (format!("adapters.{tool}.rate_per_min"), self.run.policy.adapter(tool).rate_per_min);
-        if let Some(rate) = self.run.budget.rate(&key, limit) {
-            rate.reserve(self.run.context.options.clock.now_ms())?;
+    fn discover(&mut self, tool: &str, input: &Value) -> Result<StoredProposal, Error> {
+        let adapter = self.pipeline.run.context.options.adapters.find(tool)?;
+        let invocation = invocation(self.pipeline.run, self.pipeline.draft.view(), tool, input)?;
+        self.pipeline.tally.tools.insert(tool.to_owned());
+        self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
+        self.pipeline.recorder.note_dta(
+            self.pipeline.position,
+            "dta_started",
+            json!({"tool": tool, "input": invocation}),
+            Vec::new(),
+        )?;
+        let (key, limit) =
+            (format!("adapters.{tool}.rate_per_min"), self.pipeline.run.policy.adapter(tool).rate_per_min);
+        if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
+            rate.reserve(self.pipeline.run.context.options.clock.now_ms())?;
         }
-        let began = self.recorder.moment();
+        let began = self.pipeline.recorder.moment();
         let proposal = {
-            let options = &self.run.context.options;
+            let options = &self.pipeline.run.context.options;
             let ctx = adapter::Context {
-                view: self.draft.view().until(self.run.deadline.stop()),
+                view: self.pipeline.draft.view().until(self.pipeline.run.deadline.stop()),
                 threads: options.threads,
-                cancel: self.run.deadline.stop(),
+                cancel: self.pipeline.run.deadline.stop(),
                 progress: options.progress.0.as_ref(),
             };
             adapter.propose(&ctx, &invocation)?
         };
-        let seen = self.run.see(began, &proposal.baseline.files);
-        let stored = self.store(position, invocation, proposal, seen)?;
-        sink.event(Event::DtaProposed {
+        let seen = self.pipeline.run.see(began, &proposal.baseline.files);
+        let stored = self.store(invocation, proposal, seen)?;
+        self.pipeline.sink.event(Event::DtaProposed {
             tool: tool.to_owned(),
             proposal: stored.id.clone(),
             files: stored.proposal.changes.len(),
         });
-        let patch = self.recorder.folder.file_ref(&stored.patch_path)?;
+        let patch = self.pipeline.recorder.folder.file_ref(&stored.patch_path)?;
         let patch_sha256 = Sha256::of(&stored.patch.bytes);
         if patch.sha256 != patch_sha256 {
             // What stands there shows no secrets; the run could not go on with it.
-            self.recorder.kept_bytes(&stored.patch.bytes)?;
+            self.pipeline.recorder.kept_bytes(&stored.patch.bytes)?;
         }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
         let data = json!({
             "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
-            "patch_sha256": patch_sha256, "files": self.recorder.packed(&stored.patch.rows(), false)?,
+            "patch_sha256": patch_sha256, "files": self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
         });
-        self.note_dta(position, "dta_proposed", data, files)?;
+        self.pipeline.recorder.note_dta(self.pipeline.position, "dta_proposed", data, files)?;
         Ok(stored)
     }
 
     /// Writes a proposal's artefacts and describes it.
-    fn store(
-        &mut self,
-        position: &Position,
-        invocation: Invocation,
-        proposal: Proposal,
-        seen: Seen,
-    ) -> Result<StoredProposal, Error> {
+    fn store(&mut self, invocation: Invocation, proposal: Proposal, seen: Seen) -> Result<StoredProposal, Error> {
         let tool = invocation.tool.as_str();
-        let patch = self.run.render(self.draft.view(), proposal.changes.changes())?;
-        let baseline =
-            self.recorder.write_artifact(position, tool, "baseline", &proposal.baseline_record(&invocation))?;
-        let planned = self.recorder.write_artifact(position, tool, "proposed", &proposal.manifest_record(tool))?;
-        let patch_path = format!("artifacts/{}-{tool}.patch", self.recorder.stem(position));
-        let shown = self.run.redactor().kept_patch(&patch).0.into_owned();
-        self.recorder.room(shown.len() as u64)?;
-        self.recorder.folder.write(&patch_path, &shown)?;
+        let patch = self.pipeline.run.render(self.pipeline.draft.view(), proposal.changes.changes())?;
+        let baseline = self.pipeline.recorder.write_artifact(
+            self.pipeline.position,
+            tool,
+            "baseline",
+            &proposal.baseline_record(&invocation),
+        )?;
+        let planned = self.pipeline.recorder.write_artifact(
+            self.pipeline.position,
+            tool,
+            "proposed",
+            &proposal.manifest_record(tool),
+        )?;
+        let patch_path = format!("artifacts/{}-{tool}.patch", self.pipeline.recorder.stem(self.pipeline.position));
+        let shown = self.pipeline.run.redactor().kept_patch(&patch).0.into_owned();
+        self.pipeline.recorder.room(shown.len() as u64)?;
+        self.pipeline.recorder.folder.write(&patch_path, &shown)?;
         let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
         stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
     }
 
     /// From a proposal to a verified change, or in a dry run to a verified preview.
-    fn carry_out(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        held: Held,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
+    fn carry_out(&mut self, stored: &StoredProposal, held: Held) -> Result<Value, Error> {
         let tool = stored.invocation.tool.as_str();
         let changes = &stored.proposal.changes;
         // A preview inside an applying run writes nothing, so that it costs nothing.
-        let is_trial = stored.invocation.mode == Mode::DryRun && !self.run.flags.dry_run;
+        let is_trial = stored.invocation.mode == Mode::DryRun && !self.pipeline.run.flags.dry_run;
         let file = Some(stored.patch_path.as_str());
         let submitted = Submitted { adapter: Some(tool), changes, patch: &stored.patch, file, is_trial };
         let proof = ByVerifier { stored, held };
-        self.pipeline(position, sink).change(submitted, &proof).map(|changed| changed.output)
+        self.pipeline.change(submitted, &proof).map(|changed| changed.output)
     }
 
-    /// Verifies a proposal that a former session committed, or undoes it with all that came after it.
-    pub(in crate::host) fn verify_recalled(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        standing: &Transacted,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let committed = Committed::recalled(&self.ledger, standing);
-        let proof = ByVerifier { stored, held: Held::No };
-        committed.verify(&mut self.pipeline(position, sink), &proof).map(Verified::into_output)
-    }
-
-    fn verify_committed(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        pack: Option<&str>,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let tool = stored.invocation.tool.as_str();
-        let files = stored.proposal.changes.len();
-        let manifest =
-            self.recorder.write_artifact(position, tool, "applied", &stored.proposal.manifest_record(tool))?;
-        let data = json!({
-            "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
-            "baseline": stored.baseline, "manifest": manifest,
-        });
-        self.note_dta(position, "dta_applied", data, vec![manifest.clone()])?;
-        sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
-        sink.event(stored.begins(Work::Verify));
-        let report = self.verify_applied(stored, &manifest, pack)?;
-        self.conclude(position, stored, (Phase::Verify, Some(manifest), report), sink)
-    }
-
-    fn verify_preview(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        sink.event(stored.begins(Work::Verify));
-        let report = self.verify_proposed(position, stored)?;
-        self.conclude(position, stored, (Phase::DryRun, None, report), sink)
-    }
-
-    /// Records what the verifier said; an error unless it passed.
-    fn conclude(
-        &mut self,
-        position: &Position,
-        stored: &StoredProposal,
-        (phase, manifest, report): (Phase, Option<FileRef>, Report),
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let tool = stored.invocation.tool.as_str();
-        let mut files = vec![self.recorder.write_artifact(position, tool, "verify", &report)?];
-        let mut verdict = report.verdict();
-        files.extend(self.try_samples(position, stored, report.samples, &mut verdict)?);
-        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
-        output.run = Some(self.recorder.run_id().to_owned());
-        output.artifacts = stored.artifacts();
-        output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
-        let value = to_value(&output)?;
-        self.note_dta(position, "dta_verified", json!({"tool": tool, "output": value, "after": report.counts}), files)?;
-        if output.verifier.passed {
-            let after = to_value(&report.counts)?;
-            sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });
-            return Ok(value);
-        }
-        let mut reasons = output.verifier.failures.iter().map(|failure| match &failure.path {
-            Some(path) => format!("{}: `{path}` {}", failure.check, failure.reason),
-            None => format!("{}: {}", failure.check, failure.reason),
-        });
-        let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
-        let n = output.verifier.failures.len();
-        let more = if n > 1 { format!(" (and {} more)", n - 1) } else { String::new() };
-        Err(Error::new(Code::VerificationFailed, format!("the verifier of `{tool}` failed: {first}{more}"))
-            .detail("output", value))
-    }
-
-    fn note_dta(
-        &mut self,
-        position: &Position,
-        kind: &'static str,
-        data: Value,
-        files: Vec<FileRef>,
-    ) -> Result<(), Error> {
-        self.recorder.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
-    }
-
-    fn tell_failure<T>(
-        &mut self,
-        position: &Position,
-        tool: &str,
-        result: Result<T, Error>,
-        sink: &mut dyn Sink,
-    ) -> Result<T, Error> {
+    fn tell_failure<T>(&mut self, tool: &str, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result
             && error.code() != Code::Suspended
         {
             let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
-            self.note_dta(position, "dta_failed", data, Vec::new())?;
-            sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
+            self.pipeline.recorder.note_dta(self.pipeline.position, "dta_failed", data, Vec::new())?;
+            self.pipeline.sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
         }
         result
     }
 }
 
 impl Recorder<'_> {
+    /// Records a phase of an adapter's work.
+    pub(in crate::host) fn note_dta(
+        &mut self,
+        position: &Position,
+        kind: &'static str,
+        data: Value,
+        files: Vec<FileRef>,
+    ) -> Result<(), Error> {
+        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
+    }
+
     /// Writes an artefact of a call.
     pub(in crate::host) fn write_artifact(
         &self,
@@ -448,6 +349,19 @@ impl Recorder<'_> {
     }
 }
 
+impl<'a> Host<'a> {
+    /// The adapters of the call at this position.
+    pub(in crate::host) fn adapters<'s>(
+        &'s mut self,
+        position: &'s Position,
+        sink: &'s mut dyn Sink,
+    ) -> Adapters<'s, 'a> {
+        let Host { run, recorder, ledger, draft, confirmations, turn, tally, proposals, .. } = self;
+        let pipeline = Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink };
+        Adapters { pipeline, proposals }
+    }
+}
+
 /// Since when the lock on the target is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
@@ -466,14 +380,18 @@ impl Proof for ByVerifier<'_> {
         Ok(Some(self.stored.subject()))
     }
 
-    fn prepare(&self, Pipeline { host, sink, .. }: &mut Pipeline<'_, '_>, waited: bool) -> Result<(), Error> {
+    fn prepare(
+        &self,
+        Pipeline { run, ledger, draft, sink, .. }: &mut Pipeline<'_, '_>,
+        waited: bool,
+    ) -> Result<(), Error> {
         let StoredProposal { invocation, proposal, seen, .. } = self.stored;
         if self.held == Held::No {
-            let globs = invocation.target.globs(host.draft.view())?;
-            host.ledger.lock(&host.run, &globs.prefixes())?;
+            let globs = invocation.target.globs(draft.view())?;
+            ledger.lock(run, &globs.prefixes())?;
         }
         if self.held == Held::No || waited {
-            host.run.check_fresh(host.draft.view(), &proposal.baseline.files, seen)?;
+            run.check_fresh(draft.view(), &proposal.baseline.files, seen)?;
         }
         if !proposal.changes.is_empty() {
             sink.event(self.stored.begins(Work::Apply));
@@ -493,14 +411,98 @@ impl Proof for ByVerifier<'_> {
         self.preview(pipeline)
     }
 
-    fn preview(&self, Pipeline { host, position, sink }: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
-        host.verify_preview(position, self.stored, *sink)
+    fn preview(&self, pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
+        self.verify_preview(pipeline)
     }
 
     fn verify(&self, pipeline: &mut Pipeline<'_, '_>, transaction: Option<&str>) -> Result<Value, Error> {
-        let Pipeline { host, position, sink } = pipeline;
-        host.verify_committed(position, self.stored, transaction, *sink)
+        self.verify_committed(pipeline, transaction)
     }
+}
+
+impl ByVerifier<'_> {
+    fn verify_committed(&self, pipeline: &mut Pipeline<'_, '_>, pack: Option<&str>) -> Result<Value, Error> {
+        let stored = self.stored;
+        let tool = stored.invocation.tool.as_str();
+        let files = stored.proposal.changes.len();
+        let manifest = pipeline.recorder.write_artifact(
+            pipeline.position,
+            tool,
+            "applied",
+            &stored.proposal.manifest_record(tool),
+        )?;
+        let data = json!({
+            "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
+            "baseline": stored.baseline, "manifest": manifest,
+        });
+        pipeline.recorder.note_dta(pipeline.position, "dta_applied", data, vec![manifest.clone()])?;
+        pipeline.sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
+        pipeline.sink.event(stored.begins(Work::Verify));
+        let report = verify_applied(pipeline.run, &pipeline.recorder.folder, stored, &manifest, pack)?;
+        self.conclude(pipeline, (Phase::Verify, Some(manifest), report))
+    }
+
+    fn verify_preview(&self, pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
+        let stored = self.stored;
+        pipeline.sink.event(stored.begins(Work::Verify));
+        let report =
+            verify_proposed(pipeline.run, &pipeline.recorder.folder, pipeline.draft, pipeline.position, stored)?;
+        self.conclude(pipeline, (Phase::DryRun, None, report))
+    }
+
+    /// Records what the verifier said; an error unless it passed.
+    fn conclude(
+        &self,
+        pipeline: &mut Pipeline<'_, '_>,
+        (phase, manifest, report): (Phase, Option<FileRef>, Report),
+    ) -> Result<Value, Error> {
+        let stored = self.stored;
+        let tool = stored.invocation.tool.as_str();
+        let mut files = vec![pipeline.recorder.write_artifact(pipeline.position, tool, "verify", &report)?];
+        let mut verdict = report.verdict();
+        files.extend(try_samples(
+            pipeline.run,
+            pipeline.recorder,
+            pipeline.position,
+            stored,
+            (report.samples, &mut verdict),
+        )?);
+        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
+        output.run = Some(pipeline.recorder.run_id().to_owned());
+        output.artifacts = stored.artifacts();
+        output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
+        let value = to_value(&output)?;
+        pipeline.recorder.note_dta(
+            pipeline.position,
+            "dta_verified",
+            json!({"tool": tool, "output": value, "after": report.counts}),
+            files,
+        )?;
+        if output.verifier.passed {
+            let after = to_value(&report.counts)?;
+            pipeline.sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });
+            return Ok(value);
+        }
+        let mut reasons = output.verifier.failures.iter().map(|failure| match &failure.path {
+            Some(path) => format!("{}: `{path}` {}", failure.check, failure.reason),
+            None => format!("{}: {}", failure.check, failure.reason),
+        });
+        let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
+        let n = output.verifier.failures.len();
+        let more = if n > 1 { format!(" (and {} more)", n - 1) } else { String::new() };
+        Err(Error::new(Code::VerificationFailed, format!("the verifier of `{tool}` failed: {first}{more}"))
+            .detail("output", value))
+    }
+}
+
+/// Verifies a proposal that a former session committed, or undoes it with all that came after it.
+pub(in crate::host) fn verify_recalled(
+    pipeline: &mut Pipeline<'_, '_>,
+    stored: &StoredProposal,
+    standing: &Transacted,
+) -> Result<Value, Error> {
+    let committed = Committed::recalled(pipeline.ledger, standing);
+    committed.verify(pipeline, &ByVerifier { stored, held: Held::No }).map(Verified::into_output)
 }
 
 /// An adapter's schemas and phases.

@@ -13,7 +13,7 @@ use crate::{
         Event, Host, Position, Sink,
         change::{judge::Submitted, patch::Patch, read_back::ReadBack},
         life::start::Origin,
-        run::Run,
+        terms::Terms,
     },
     service::{
         apply::{self, Proposed},
@@ -80,7 +80,7 @@ impl Host<'_> {
         if verdict.decision == Decision::Block {
             let mut patch = Patch::default();
             files.into_iter().for_each(|stat| patch.push(&[], stat));
-            self.note_judged(position, (None, &patch, None), &verdict)?;
+            self.recorder.note_judged(position, (None, &patch, None), &verdict)?;
             self.tally.heed(&verdict, sink)?;
         }
         for (from, to) in request.moves()? {
@@ -102,7 +102,7 @@ fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Erro
     })
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// Why the contents of a file are kept from whoever makes this run's calls.
     fn hidden(&self, path: &RepoPath) -> Option<Refusal> {
         match self.origin {

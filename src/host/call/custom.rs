@@ -19,7 +19,7 @@ use crate::{
         error::{Code, Error},
         text,
     },
-    host::{Demand, Host, Position},
+    host::{Demand, Position, change::Pipeline},
     service::gate::Offered,
     system::{schema::Schema, workspace::View},
 };
@@ -266,53 +266,50 @@ fn is_word(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-impl Host<'_> {
-    /// Answers a call that the program adds. What may have an effect is in the record, on the disk, before it is done.
-    pub(in crate::host) fn custom(
-        &mut self,
-        position: &Position,
-        call: &Call,
-        name: &str,
-        params: &Value,
-    ) -> Result<Value, Error> {
-        let context = self.run.context;
-        let Some(Offer { call: custom, schema }) = context.options.calls.0.get(name).map(AsRef::as_ref) else {
-            return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
-        };
-        check(custom, schema, params)?;
-        let handler = match (self.run.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
-            (false, ..) | (true, true, _) => &custom.handler,
-            (true, false, Some(preview)) => preview,
-            (true, false, None) => return Err(not_in_a_dry_run(name)),
-        };
-        let is_preview = self.run.flags.dry_run && custom.effect != Effect::None;
-        let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
-        let demand = demand.unwrap_or_default();
-        self.run.budget.reserve(demand)?;
-        let spent = Cell::new(demand);
-        if !self.run.flags.dry_run && custom.effect != Effect::None {
-            self.recorder.note_intent(position, call)?;
-            self.recorder.sync()?;
-            self.tally.acted = true;
-        }
-        let ctx = CustomContext {
-            run: self.recorder.run_id(),
-            position,
-            seed: self.run.seed,
-            dry_run: self.run.flags.dry_run,
-            view: self.draft.view(),
-            cancel: self.run.deadline.stop(),
-            spent: &spent,
-        };
-        // A defect of the program's must not keep the run from being undone and its record from being closed.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
-            let words = text::of_panic(panic.as_ref());
-            Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
-        });
-        self.run.budget.settle(demand, spent.get());
-        self.turn.reserved.demand = spent.get();
-        outcome
+/// Answers a call that the program adds. What may have an effect is in the record, on the disk, before it is done.
+pub(in crate::host) fn custom(
+    pipeline: &mut Pipeline<'_, '_>,
+    call: &Call,
+    name: &str,
+    params: &Value,
+) -> Result<Value, Error> {
+    let context = pipeline.run.context;
+    let Some(Offer { call: custom, schema }) = context.options.calls.0.get(name).map(AsRef::as_ref) else {
+        return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
+    };
+    check(custom, schema, params)?;
+    let handler = match (pipeline.run.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
+        (false, ..) | (true, true, _) => &custom.handler,
+        (true, false, Some(preview)) => preview,
+        (true, false, None) => return Err(not_in_a_dry_run(name)),
+    };
+    let is_preview = pipeline.run.flags.dry_run && custom.effect != Effect::None;
+    let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
+    let demand = demand.unwrap_or_default();
+    pipeline.run.budget.reserve(demand)?;
+    let spent = Cell::new(demand);
+    if !pipeline.run.flags.dry_run && custom.effect != Effect::None {
+        pipeline.recorder.note_intent(pipeline.position, call)?;
+        pipeline.recorder.sync()?;
+        pipeline.tally.acted = true;
     }
+    let ctx = CustomContext {
+        run: pipeline.recorder.run_id(),
+        position: pipeline.position,
+        seed: pipeline.run.seed,
+        dry_run: pipeline.run.flags.dry_run,
+        view: pipeline.draft.view(),
+        cancel: pipeline.run.deadline.stop(),
+        spent: &spent,
+    };
+    // A defect of the program's must not keep the run from being undone and its record from being closed.
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
+        let words = text::of_panic(panic.as_ref());
+        Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
+    });
+    pipeline.run.budget.settle(demand, spent.get());
+    pipeline.turn.reserved.demand = spent.get();
+    outcome
 }
 
 fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Result<(), Error> {

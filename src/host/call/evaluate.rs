@@ -9,7 +9,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::run::Run,
+    host::terms::Terms,
     service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
     system::{policy::Policy, workspace::View},
 };
@@ -29,14 +29,14 @@ pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> O
 }
 
 /// Answers what [`verdict`] is about.
-pub(in crate::host) fn evaluate(run: &Run<'_>, call: &Call) -> Result<Value, Error> {
+pub(in crate::host) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, Error> {
     let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
     reply(&verdict(call, &run.policy, &run.rules).ok_or_else(none)?)
 }
 
 /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
 pub(in crate::host) fn evaluate_edit(
-    run: &Run<'_>,
+    run: &Terms<'_>,
     view: View<'_>,
     (path, content, diff_lines): (&str, &str, u64),
 ) -> Result<Value, Error> {

@@ -13,9 +13,10 @@ use crate::{
         text::{escape, shortened},
     },
     host::{
-        Event, Host, Position, Sink,
+        Event, Sink,
         budget::Demand,
-        change::{Changed, judge::Submitted, read_back::ReadBack},
+        change::{Changed, Pipeline, judge::Submitted, read_back::ReadBack},
+        terms::Terms,
     },
     record::{FileRef, Note},
     service::{
@@ -43,170 +44,181 @@ const COMMAND: usize = 500;
 /// The folder of a run that has the whole output of its commands. It may show secrets, as packs do.
 const OUTPUT: &str = "packs/exec";
 
-impl Host<'_> {
-    /// Runs a command. Its program was judged; its changes are judged here.
-    pub(in crate::host) fn exec(
-        &mut self,
-        position: &Position,
-        call: &Call,
-        run: &Run,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        self.run.trusted(sink)?;
-        if !run.writes.is_empty() && !self.run.flags.dry_run {
-            self.ledger.lock(&self.run, &Globs::parse(&run.writes)?.prefixes())?;
-        }
-        // The gate has let it pass; what it may change is known from the same rule.
-        let allowance = self.run.policy.exec_rule(&run.argv())?;
-        let timeout_ms = run.timeout_ms.unwrap_or(self.run.policy.settings().exec.timeout_ms);
-        let reserved = self.run.budget.reserve_exec(timeout_ms)?;
-        self.recorder.note_intent(position, call)?;
-        let ended = self.run_command(position, run, (reserved.exec_ms, &allowance), sink);
-        let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
-        self.run.budget.settle(reserved, spent);
-        self.turn.reserved.demand = spent;
-        let done = ended?;
-        self.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
-        let reply = reply(&done);
-        if done.changes.is_empty() {
-            return Ok(reply);
-        }
-        for change in done.changes.changes() {
-            allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
-        }
-        self.keep(position, done, reply, sink)
+/// Runs a command. Its program was judged; its changes are judged here.
+pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &Run) -> Result<Value, Error> {
+    pipeline.run.trusted(pipeline.sink)?;
+    if !run.writes.is_empty() && !pipeline.run.flags.dry_run {
+        pipeline.ledger.lock(pipeline.run, &Globs::parse(&run.writes)?.prefixes())?;
     }
+    // The gate has let it pass; what it may change is known from the same rule.
+    let allowance = pipeline.run.policy.exec_rule(&run.argv())?;
+    let timeout_ms = run.timeout_ms.unwrap_or(pipeline.run.policy.settings().exec.timeout_ms);
+    let reserved = pipeline.run.budget.reserve_exec(timeout_ms)?;
+    pipeline.recorder.note_intent(pipeline.position, call)?;
+    let ended = run_command(pipeline, run, (reserved.exec_ms, &allowance));
+    let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
+    pipeline.run.budget.settle(reserved, spent);
+    pipeline.turn.reserved.demand = spent;
+    let done = ended?;
+    pipeline.run.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
+    let reply = reply(&done);
+    if done.changes.is_empty() {
+        return Ok(reply);
+    }
+    for change in done.changes.changes() {
+        allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
+    }
+    keep(pipeline, done, reply)
+}
 
+/// Runs the command on a view of the tree. The files that it may change stay locked.
+fn run_command(
+    pipeline: &mut Pipeline<'_, '_>,
+    run: &Run,
+    (timeout_ms, allowance): (u64, &Allowance),
+) -> Result<Done, Error> {
+    let (overlay, settings) = (pipeline.draft.overlay.clone(), pipeline.run.exec_settings());
+    let permitted = pipeline.run.policy.settings().paths.allow_protected.clone();
+    let (stop, context) = (pipeline.run.deadline.flag(), pipeline.run.context);
+    // A command that is made again when the run goes on does not write over what the record names.
+    let output = format!("{OUTPUT}/{}-{}", pipeline.position, pipeline.recorder.chain.tip().0);
+    pipeline.recorder.folder.make_folder(OUTPUT)?;
+    let files = ["stdout", "stderr"].map(|stream| pipeline.recorder.folder.path().join(format!("{output}.{stream}")));
+    let id = pipeline.recorder.run_id().to_owned();
+    let ctx = exec::Context {
+        view: View::new(&context.workspace, &overlay),
+        exec: &settings,
+        environment: &context.options.environment,
+        supervisor: &context.options.program,
+        run: &id,
+        discard: false,
+        from_workspace: allowance.from_workspace,
+        variables: &allowance.env,
+        permitted: &permitted,
+        dry_run: pipeline.run.flags.dry_run,
+        timeout_ms,
+        threads: context.options.threads,
+        cancel: &stop,
+        critical: &context.options.critical,
+        output: Some((&files[0], &files[1])),
+    };
+    let prepared = exec::prepare(ctx, run)?;
+    let scratch = make_scratch(&context.workspace, &prepared)?;
+    let (program, mut filtered) = (prepared.program().clone(), true);
+    pipeline.sink.event(Event::CommandStarted { argv: run.argv() });
+    let mut ready = |confinement: &Confinement| {
+        filtered = confinement.filtered;
+        note_started(pipeline, &program, confinement, !settings.network)
+    };
+    let done = prepared.run(&mut ready);
+    let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, pipeline.sink) };
+    let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
+    pipeline.run.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
+    let output = note_ended(pipeline, (&done, &set_id), &output)?;
+    let Ended { status, duration_ms, .. } = done.ended;
+    pipeline.sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
+    Ok(done)
+}
+
+/// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
+fn note_started(
+    pipeline: &mut Pipeline<'_, '_>,
+    program: &exec::Found,
+    confinement: &Confinement,
+    is_alone: bool,
+) -> Result<(), Error> {
+    let is_repeatable = confinement.isolated && is_alone;
+    let data = json!({"repeatable": is_repeatable});
+    // Where programs stand, what they are and what the kernel offers differs from machine to machine.
+    let volatile = json!({"program": program, "confinement": confinement});
+    pipeline.recorder.note(Note {
+        position: pipeline.position.to_string(),
+        kind: "exec_started",
+        data,
+        volatile,
+        ..Note::default()
+    })?;
+    if is_repeatable {
+        return Ok(());
+    }
+    // Should the run die now, nobody knows what it did elsewhere.
+    pipeline.tally.acted = true;
+    pipeline.recorder.sync()
+}
+
+/// Records how a command ended; the end of its output if that was no good end.
+fn note_ended(
+    pipeline: &mut Pipeline<'_, '_>,
+    (done, set_id): (&Done, &Cleared),
+    output: &str,
+) -> Result<Option<String>, Error> {
+    let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
+    let mut data = json!({
+        "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
+        "changed": done.changes.len(),
+    });
+    set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
+    if let Some(bound) = done.ended.exceeded {
+        data["exceeded"] = json!(bound);
+    }
+    let mut files = Vec::new();
+    for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+        let path = format!("{output}.{name}");
+        match stream.sha256.filter(|_| stream.stored == stream.length) {
+            _ if stream.stored == 0 => {}
+            Some(sha256) => files.push(FileRef { path, sha256 }),
+            None => files.push(pipeline.recorder.folder.file_ref(&path)?),
+        }
+    }
+    let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
+    let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
+    let mut volatile = json!({
+        "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
+        "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
+    });
+    let failed = status != Some(0);
+    let said = failed.then(|| last_words(&done.ended, pipeline.run.rules.secrets())).flatten();
+    if let Some(said) = &said {
+        volatile["output"] = json!(said);
+    }
+    pipeline.recorder.note(Note {
+        position: pipeline.position.to_string(),
+        kind: "exec_ended",
+        data,
+        files,
+        volatile,
+    })?;
+    Ok(said)
+}
+
+/// Judges and commits what a command changed.
+fn keep(pipeline: &mut Pipeline<'_, '_>, done: Done, reply: Value) -> Result<Value, Error> {
+    let Done { changes, before, .. } = done;
+    let parts = before.iter().map(|_| None).collect();
+    let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
+    let patch = pipeline.run.render_proposed(&proposed)?;
+    let (stable, _) = parted(&reply);
+    let changes = &proposed.changes;
+    let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
+    let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks: None };
+    let Changed { written, .. } = pipeline.change(submitted, &proof)?;
+    pipeline.sink.event(Event::Applied { files: changes.len(), written });
+    Ok(reply)
+}
+
+impl Terms<'_> {
     /// The policy of commands, with no more output than the record and a reply have room for.
     fn exec_settings(&self) -> policy::Exec {
-        let mut settings = self.run.policy.settings().exec.clone();
+        let mut settings = self.policy.settings().exec.clone();
         // Of each of two streams, and what a reply shows of them must fit into it.
-        settings.stored = settings.stored.min(self.run.budget.room() / 2);
-        settings.output = settings.output.min(self.run.policy.settings().script.limits.reply_bytes / 4);
+        settings.stored = settings.stored.min(self.budget.room() / 2);
+        settings.output = settings.output.min(self.policy.settings().script.limits.reply_bytes / 4);
         settings
-    }
-
-    /// Runs the command on a view of the tree. The files that it may change stay locked.
-    fn run_command(
-        &mut self,
-        position: &Position,
-        run: &Run,
-        (timeout_ms, allowance): (u64, &Allowance),
-        sink: &mut dyn Sink,
-    ) -> Result<Done, Error> {
-        let (overlay, settings) = (self.draft.overlay.clone(), self.exec_settings());
-        let permitted = self.run.policy.settings().paths.allow_protected.clone();
-        let (stop, context) = (self.run.deadline.flag(), self.run.context);
-        // A command that is made again when the run goes on does not write over what the record names.
-        let output = format!("{OUTPUT}/{position}-{}", self.recorder.chain.tip().0);
-        self.recorder.folder.make_folder(OUTPUT)?;
-        let files = ["stdout", "stderr"].map(|stream| self.recorder.folder.path().join(format!("{output}.{stream}")));
-        let id = self.recorder.run_id().to_owned();
-        let ctx = exec::Context {
-            view: View::new(&context.workspace, &overlay),
-            exec: &settings,
-            environment: &context.options.environment,
-            supervisor: &context.options.program,
-            run: &id,
-            discard: false,
-            from_workspace: allowance.from_workspace,
-            variables: &allowance.env,
-            permitted: &permitted,
-            dry_run: self.run.flags.dry_run,
-            timeout_ms,
-            threads: context.options.threads,
-            cancel: &stop,
-            critical: &context.options.critical,
-            output: Some((&files[0], &files[1])),
-        };
-        let prepared = exec::prepare(ctx, run)?;
-        let scratch = make_scratch(&context.workspace, &prepared)?;
-        let (program, mut filtered) = (prepared.program().clone(), true);
-        sink.event(Event::CommandStarted { argv: run.argv() });
-        let mut ready = |confinement: &Confinement| {
-            filtered = confinement.filtered;
-            self.note_started(position, &program, confinement, !settings.network)
-        };
-        let done = prepared.run(&mut ready);
-        let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, sink) };
-        let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
-        self.run.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
-        let output = self.note_ended(position, (&done, &set_id), &output)?;
-        let Ended { status, duration_ms, .. } = done.ended;
-        sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
-        Ok(done)
-    }
-
-    /// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
-    fn note_started(
-        &mut self,
-        position: &Position,
-        program: &exec::Found,
-        confinement: &Confinement,
-        is_alone: bool,
-    ) -> Result<(), Error> {
-        let is_repeatable = confinement.isolated && is_alone;
-        let data = json!({"repeatable": is_repeatable});
-        // Where programs stand, what they are and what the kernel offers differs from machine to machine.
-        let volatile = json!({"program": program, "confinement": confinement});
-        self.recorder.note(Note {
-            position: position.to_string(),
-            kind: "exec_started",
-            data,
-            volatile,
-            ..Note::default()
-        })?;
-        if is_repeatable {
-            return Ok(());
-        }
-        // Should the run die now, nobody knows what it did elsewhere.
-        self.tally.acted = true;
-        self.recorder.sync()
-    }
-
-    /// Records how a command ended; the end of its output if that was no good end.
-    fn note_ended(
-        &mut self,
-        position: &Position,
-        (done, set_id): (&Done, &Cleared),
-        output: &str,
-    ) -> Result<Option<String>, Error> {
-        let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
-        let mut data = json!({
-            "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
-            "changed": done.changes.len(),
-        });
-        set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
-        if let Some(bound) = done.ended.exceeded {
-            data["exceeded"] = json!(bound);
-        }
-        let mut files = Vec::new();
-        for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
-            let path = format!("{output}.{name}");
-            match stream.sha256.filter(|_| stream.stored == stream.length) {
-                _ if stream.stored == 0 => {}
-                Some(sha256) => files.push(FileRef { path, sha256 }),
-                None => files.push(self.recorder.folder.file_ref(&path)?),
-            }
-        }
-        let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
-        let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
-        let mut volatile = json!({
-            "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
-            "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
-        });
-        let failed = status != Some(0);
-        let said = failed.then(|| last_words(&done.ended, self.run.rules.secrets())).flatten();
-        if let Some(said) = &said {
-            volatile["output"] = json!(said);
-        }
-        self.recorder.note(Note { position: position.to_string(), kind: "exec_ended", data, files, volatile })?;
-        Ok(said)
     }
 
     /// An error if a command did not come to an end of its own, or has failed and was to be checked. It holds the end of the output.
     fn heed_end(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
-        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.run.rules.secrets()) {
+        self.end_of(run, ended, short).map_err(|error| match last_words(ended, self.rules.secrets()) {
             Some(said) => error.detail("output", said),
             None => error,
         })
@@ -215,11 +227,11 @@ impl Host<'_> {
     fn end_of(&self, run: &Run, ended: &Ended, short: bool) -> Result<(), Error> {
         let name = &run.program;
         if ended.cancelled {
-            self.run.check_cancelled()?;
+            self.check_cancelled()?;
             return Err(Error::new(Code::Cancelled, format!("`{name}` was ended, since the run was cancelled")));
         }
         if ended.timed_out && short {
-            let limit = self.run.policy.settings().budget.exec_s;
+            let limit = self.policy.settings().budget.exec_s;
             return Err(Error::new(
                 Code::BudgetExhausted,
                 format!("`{name}` took what was left of the budget `exec_s`"),
@@ -249,13 +261,13 @@ impl Host<'_> {
         let error =
             ["status", "signal", "timed_out"].iter().fold(error, |error, key| error.detail(key, reply[*key].clone()));
         let last =
-            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.run.rules.secrets()));
+            |stream: &str| last(&secrets::redact(reply[stream].as_str().unwrap_or_default(), self.rules.secrets()));
         error.detail("stdout", last("stdout")).detail("stderr", last("stderr"))
     }
 
     /// The error of a command that was ended since it hit a bound: whoever made the call, nothing of it counts.
     fn beyond(&self, run: &Run, ended: &Ended, bound: Bound) -> Error {
-        let settings = self.run.policy.settings();
+        let settings = self.policy.settings();
         let limits = exec::limits(&settings.exec);
         let (key, limit, what) = exec::bound(&limits, bound);
         let message = format!("`{}` was ended: it took more {what} than `{key}`", self.told(run));
@@ -268,22 +280,7 @@ impl Host<'_> {
     /// A command as sentences name it: without secrets, and not all of a long one.
     pub(in crate::host) fn told(&self, run: &Run) -> String {
         // What is cut off might be a part of a secret, of which the rest would not be found.
-        shortened(&secrets::redact(&run.argv().join(" "), self.run.rules.secrets()), COMMAND)
-    }
-
-    /// Judges and commits what a command changed.
-    fn keep(&mut self, position: &Position, done: Done, reply: Value, sink: &mut dyn Sink) -> Result<Value, Error> {
-        let Done { changes, before, .. } = done;
-        let parts = before.iter().map(|_| None).collect();
-        let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
-        let patch = self.run.render_proposed(&proposed)?;
-        let (stable, _) = parted(&reply);
-        let changes = &proposed.changes;
-        let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
-        let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks: None };
-        let Changed { written, .. } = self.pipeline(position, sink).change(submitted, &proof)?;
-        sink.event(Event::Applied { files: changes.len(), written });
-        Ok(reply)
+        shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND)
     }
 }
 

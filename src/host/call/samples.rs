@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::adapter::StoredProposal;
 use crate::{
     base::{error::Error, seed},
-    host::{Context, Host, Position, context::check_stop},
+    host::{Context, Position, context::check_stop, recorder::Recorder, terms::Terms},
     record::FileRef,
     service::adapter::contract::{Failure, Invocation, Verdict},
     system::{
@@ -44,26 +44,24 @@ pub(in crate::host) fn fill_in(schema: &str, input: &mut Map<String, Value>, sam
     }
 }
 
-impl Host<'_> {
-    /// Tries a sample of the new links and adds what it found to the verdict; the artefact, if there was anything to try.
-    pub(in crate::host) fn try_samples(
-        &self,
-        position: &Position,
-        stored: &StoredProposal,
-        offered: Vec<String>,
-        verdict: &mut Verdict,
-    ) -> Result<Option<FileRef>, Error> {
-        let input = &stored.invocation;
-        let urls = chosen(&self.run.policy, input, offered)?;
-        if urls.is_empty() || !verdict.passed {
-            return Ok(None);
-        }
-        let limit = Limit { timeout_ms: input.constraints.timeout_ms, stop: self.run.deadline.stop() };
-        let samples = ask(self.run.context, &self.run.policy, limit, &urls)?;
-        judge(&samples, verdict);
-        let tool = &input.tool;
-        self.recorder.write_artifact(position, tool, "samples", &Samples { tool, samples: &samples }).map(Some)
+/// Tries a sample of the new links and adds what it found to the verdict; the artefact, if there was anything to try.
+pub(in crate::host) fn try_samples(
+    run: &Terms<'_>,
+    recorder: &Recorder<'_>,
+    position: &Position,
+    stored: &StoredProposal,
+    (offered, verdict): (Vec<String>, &mut Verdict),
+) -> Result<Option<FileRef>, Error> {
+    let input = &stored.invocation;
+    let urls = chosen(&run.policy, input, offered)?;
+    if urls.is_empty() || !verdict.passed {
+        return Ok(None);
     }
+    let limit = Limit { timeout_ms: input.constraints.timeout_ms, stop: run.deadline.stop() };
+    let samples = ask(run.context, &run.policy, limit, &urls)?;
+    judge(&samples, verdict);
+    let tool = &input.tool;
+    recorder.write_artifact(position, tool, "samples", &Samples { tool, samples: &samples }).map(Some)
 }
 
 /// Tries the samples of a finished run again, as far as the policy permits it now.

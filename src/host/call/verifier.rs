@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{adapter::StoredProposal, attempt::detours, samples};
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host, Position, change::preview::Draft, context::check_stop},
+    host::{Context, Position, change::preview::Draft, context::check_stop, terms::Terms},
     record::{FileRef, Record, RunFolder},
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
@@ -23,57 +23,55 @@ use crate::{
 /// The hidden subcommand that verifies.
 pub(crate) const SUBCOMMAND: &str = "__verify";
 
-impl Host<'_> {
-    /// Verifies what was applied, from the record and the disk.
-    pub(in crate::host) fn verify_applied(
-        &self,
-        stored: &StoredProposal,
-        manifest: &FileRef,
-        pack: Option<&str>,
-    ) -> Result<Report, Error> {
-        let request = Request {
-            tool: stored.invocation.tool.clone(),
-            root: self.run.context.workspace.root().to_owned(),
-            run_folder: self.recorder.folder.path().to_owned(),
-            baseline: artifact(stored.baseline()),
-            manifest: artifact(manifest),
-            contents: Contents::Before(
-                self.recorder.folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none"))),
-            ),
-            overlay: Vec::new(),
-            threads: self.run.context.options.threads,
-        };
-        ask(self.run.context, &request, stored.invocation.constraints.timeout_ms, self.run.deadline.stop())
-    }
+/// Verifies what was applied, from the record and the disk.
+pub(in crate::host) fn verify_applied(
+    run: &Terms<'_>,
+    folder: &RunFolder,
+    stored: &StoredProposal,
+    manifest: &FileRef,
+    pack: Option<&str>,
+) -> Result<Report, Error> {
+    let request = Request {
+        tool: stored.invocation.tool.clone(),
+        root: run.context.workspace.root().to_owned(),
+        run_folder: folder.path().to_owned(),
+        baseline: artifact(stored.baseline()),
+        manifest: artifact(manifest),
+        contents: Contents::Before(folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
+        overlay: Vec::new(),
+        threads: run.context.options.threads,
+    };
+    ask(run.context, &request, stored.invocation.constraints.timeout_ms, run.deadline.stop())
+}
 
-    /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
-    pub(in crate::host) fn verify_proposed(
-        &self,
-        position: &Position,
-        stored: &StoredProposal,
-    ) -> Result<Report, Error> {
-        let name = format!("packs/{position}-proposed");
-        // The verifier's process starts meanwhile.
-        let request = || {
-            let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
-            let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
-            self.recorder.folder.write_parts(&format!("{name}/post"), &posts)?;
-            Ok(Request {
-                tool: stored.invocation.tool.clone(),
-                root: self.run.context.workspace.root().to_owned(),
-                run_folder: self.recorder.folder.path().to_owned(),
-                baseline: artifact(stored.baseline()),
-                manifest: artifact(stored.planned()),
-                contents: Contents::After(self.recorder.folder.path().join(format!("{name}/post"))),
-                overlay: self.draft.write_overlay(&self.recorder.folder, &name)?,
-                threads: self.run.context.options.threads,
-            })
-        };
-        let verdict =
-            ask_with(self.run.context, request, stored.invocation.constraints.timeout_ms, self.run.deadline.stop());
-        self.recorder.folder.remove_folder(&name)?;
-        verdict
-    }
+/// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
+pub(in crate::host) fn verify_proposed(
+    run: &Terms<'_>,
+    folder: &RunFolder,
+    draft: &Draft<'_>,
+    position: &Position,
+    stored: &StoredProposal,
+) -> Result<Report, Error> {
+    let name = format!("packs/{position}-proposed");
+    // The verifier's process starts meanwhile.
+    let request = || {
+        let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
+        let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
+        folder.write_parts(&format!("{name}/post"), &posts)?;
+        Ok(Request {
+            tool: stored.invocation.tool.clone(),
+            root: run.context.workspace.root().to_owned(),
+            run_folder: folder.path().to_owned(),
+            baseline: artifact(stored.baseline()),
+            manifest: artifact(stored.planned()),
+            contents: Contents::After(folder.path().join(format!("{name}/post"))),
+            overlay: draft.write_overlay(folder, &name)?,
+            threads: run.context.options.threads,
+        })
+    };
+    let verdict = ask_with(run.context, request, stored.invocation.constraints.timeout_ms, run.deadline.stop());
+    folder.remove_folder(&name)?;
+    verdict
 }
 
 impl Draft<'_> {

@@ -18,7 +18,9 @@ use crate::{
             resume::changed_keys,
             waiting::{Commands, NAMESPACE},
         },
+        terms::Terms,
     },
+    record::RunFolder,
     system::{
         clock,
         signature::{Signature, Signers, Use},
@@ -44,9 +46,9 @@ impl Host<'_> {
     pub fn approve(&mut self, id: &str, by: Option<&str>, reason: Option<&str>) -> Result<(), Error> {
         let token = self.confirmations.pending(id)?.clone();
         let bound = &token.bound;
-        self.check_in_force(bound)?;
-        let approver = self.approver(bound, by)?;
-        self.check_unchanged(bound)?;
+        check_in_force(&self.run, bound)?;
+        let approver = approver(&self.run, &self.recorder.folder, bound, by)?;
+        check_unchanged(&self.run, &self.recorder.folder, bound)?;
         let mut data = bound.data();
         data["by"] = json!(approver.by);
         if let Some(reason) = reason {
@@ -84,84 +86,89 @@ impl Host<'_> {
         self.confirmations.set(id, Standing::Refused);
         Ok(())
     }
+}
 
-    /// Checks that it has not expired, and that the policy is the one under which it was asked.
-    fn check_in_force(&self, bound: &Bound) -> Result<(), Error> {
-        let again = format!("`nrv resume {}` asks again", bound.run);
-        if bound.has_expired(&self.run.context.options.clock.now()) {
-            let message = format!("the confirmation `{}` has expired, at {}", bound.id, bound.expires_at);
-            return Err(unusable(bound, message).detail("expires_at", bound.expires_at.as_str()).hint(again));
-        }
-        if bound.policy_sha256 != self.run.policy.sha256() {
-            let parts = self.run.policy.parts();
-            let was = parts.first().is_some_and(|recorded| recorded.sha256() == bound.policy_sha256);
-            let keys = if was { changed_keys(&self.run.policy)? } else { String::new() };
-            let message = format!("the policy has changed since the confirmation `{}` was asked for{keys}", bound.id);
-            return Err(unusable(bound, message)
-                .detail("expected", bound.policy_sha256.to_string())
-                .detail("found", self.run.policy.sha256().to_string())
-                .hint(format!("{again}, under the policy of now")));
-        }
-        Ok(())
+/// Checks that it has not expired, and that the policy is the one under which it was asked.
+fn check_in_force(run: &Terms<'_>, bound: &Bound) -> Result<(), Error> {
+    let again = format!("`nrv resume {}` asks again", bound.run);
+    if bound.has_expired(&run.context.options.clock.now()) {
+        let message = format!("the confirmation `{}` has expired, at {}", bound.id, bound.expires_at);
+        return Err(unusable(bound, message).detail("expires_at", bound.expires_at.as_str()).hint(again));
     }
-
-    /// Checks that the files of the change are what they were when it was asked.
-    fn check_unchanged(&self, bound: &Bound) -> Result<(), Error> {
-        let files = bound.exact_files(&self.recorder.folder.pack()?)?;
-        let changed = parallel_map(self.run.context.options.threads, &files, |file| {
-            let found = match self.run.context.workspace.stamp_entry(&file.path) {
-                Ok(stamp) => Some(stamp.sha256),
-                Err(error) if error.code() == Code::NotFound => None,
-                // A folder in its place, or what can't be read, is not what it was.
-                Err(_) => return Some(file.path.to_string()),
-            };
-            (found != file.before).then(|| file.path.to_string())
-        });
-        let changed: Vec<String> = changed.into_iter().flatten().collect();
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-        let message = format!("`{first}`{more} changed since the confirmation `{}` was asked for", bound.id);
-        let Commands { reject, .. } = Commands::of(bound);
-        Err(Error::new(Code::StalePreimage, message)
-            .detail("files", changed)
-            .detail("confirmation", bound.id.as_str())
-            .hint(format!("bring them back as they were, or undo the run with `{reject}` and start it again")))
+    if bound.policy_sha256 != run.policy.sha256() {
+        let parts = run.policy.parts();
+        let was = parts.first().is_some_and(|recorded| recorded.sha256() == bound.policy_sha256);
+        let keys = if was { changed_keys(&run.policy)? } else { String::new() };
+        let message = format!("the policy has changed since the confirmation `{}` was asked for{keys}", bound.id);
+        return Err(unusable(bound, message)
+            .detail("expected", bound.policy_sha256.to_string())
+            .detail("found", run.policy.sha256().to_string())
+            .hint(format!("{again}, under the policy of now")));
     }
+    Ok(())
+}
 
-    /// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
-    pub(in crate::host) fn approver(&self, bound: &Bound, by: Option<&str>) -> Result<Approver, Error> {
-        let Some(approvers) = &self.run.policy.settings().confirm.approvers else {
-            let by = by.unwrap_or(PERSON);
-            if [POLICY, FLAG, LOCK].contains(&by) {
-                return Err(Error::new(Code::InvalidInput, format!("`{by}` is nobody's name"))
-                    .hint("records say so of what nobody was asked for; give the name of whoever approves"));
-            }
-            return Ok(Approver { by: by.to_owned(), fingerprint: None });
+/// Checks that the files of the change are what they were when it was asked.
+fn check_unchanged(run: &Terms<'_>, folder: &RunFolder, bound: &Bound) -> Result<(), Error> {
+    let files = bound.exact_files(&folder.pack()?)?;
+    let changed = parallel_map(run.context.options.threads, &files, |file| {
+        let found = match run.context.workspace.stamp_entry(&file.path) {
+            Ok(stamp) => Some(stamp.sha256),
+            Err(error) if error.code() == Code::NotFound => None,
+            // A folder in its place, or what can't be read, is not what it was.
+            Err(_) => return Some(file.path.to_string()),
         };
-        let Commands { sign, .. } = Commands::of(bound);
-        let refuse = |what: String| {
-            let names: Vec<String> = approvers.iter().map(|name| format!("`{}`", escape(name))).collect();
-            let hint = match names.is_empty() {
-                true => "`confirm.approvers` is empty in the policy, so that nobody can approve".to_owned(),
-                false => format!("{} signs it with `{sign}`", names.join(" or ")),
-            };
-            unusable(bound, what).detail("approvers", approvers.clone()).detail("sign", sign.as_str()).hint(hint)
+        (found != file.before).then(|| file.path.to_string())
+    });
+    let changed: Vec<String> = changed.into_iter().flatten().collect();
+    let Some(first) = changed.first() else { return Ok(()) };
+    let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+    let message = format!("`{first}`{more} changed since the confirmation `{}` was asked for", bound.id);
+    let Commands { reject, .. } = Commands::of(bound);
+    Err(Error::new(Code::StalePreimage, message)
+        .detail("files", changed)
+        .detail("confirmation", bound.id.as_str())
+        .hint(format!("bring them back as they were, or undo the run with `{reject}` and start it again")))
+}
+
+/// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
+pub(in crate::host) fn approver(
+    run: &Terms<'_>,
+    folder: &RunFolder,
+    bound: &Bound,
+    by: Option<&str>,
+) -> Result<Approver, Error> {
+    let Some(approvers) = &run.policy.settings().confirm.approvers else {
+        let by = by.unwrap_or(PERSON);
+        if [POLICY, FLAG, LOCK].contains(&by) {
+            return Err(Error::new(Code::InvalidInput, format!("`{by}` is nobody's name"))
+                .hint("records say so of what nobody was asked for; give the name of whoever approves"));
+        }
+        return Ok(Approver { by: by.to_owned(), fingerprint: None });
+    };
+    let Commands { sign, .. } = Commands::of(bound);
+    let refuse = |what: String| {
+        let names: Vec<String> = approvers.iter().map(|name| format!("`{}`", escape(name))).collect();
+        let hint = match names.is_empty() {
+            true => "`confirm.approvers` is empty in the policy, so that nobody can approve".to_owned(),
+            false => format!("{} signs it with `{sign}`", names.join(" or ")),
         };
-        let about = |what: &str| refuse(format!("the signature of the confirmation `{}` {what}", bound.id));
-        let path = bound.signature();
-        if self.recorder.folder.open_file(&path)?.is_none() {
-            return Err(refuse(format!("the confirmation `{}` needs an approver's signature", bound.id)));
-        }
-        let text = String::from_utf8_lossy(&self.recorder.folder.read(&path)?).into_owned();
-        let signature = Signature::parse(&text).map_err(|why| about(&why))?;
-        signature.verify(NAMESPACE, &bound.text()?).map_err(|why| about(&why))?;
-        // Of several whom the key could stand for, the one who is named.
-        let named = approvers.iter().filter(|name| Some(name.as_str()) == by);
-        let principals = named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by));
-        match stands_for(self.run.context, principals, &signature, NAMESPACE)? {
-            Ok(by) => Ok(Approver { by, fingerprint: Some(signature.fingerprint()) }),
-            Err(why) => Err(about(&why).detail("fingerprint", signature.fingerprint())),
-        }
+        unusable(bound, what).detail("approvers", approvers.clone()).detail("sign", sign.as_str()).hint(hint)
+    };
+    let about = |what: &str| refuse(format!("the signature of the confirmation `{}` {what}", bound.id));
+    let path = bound.signature();
+    if folder.open_file(&path)?.is_none() {
+        return Err(refuse(format!("the confirmation `{}` needs an approver's signature", bound.id)));
+    }
+    let text = String::from_utf8_lossy(&folder.read(&path)?).into_owned();
+    let signature = Signature::parse(&text).map_err(|why| about(&why))?;
+    signature.verify(NAMESPACE, &bound.text()?).map_err(|why| about(&why))?;
+    // Of several whom the key could stand for, the one who is named.
+    let named = approvers.iter().filter(|name| Some(name.as_str()) == by);
+    let principals = named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by));
+    match stands_for(run.context, principals, &signature, NAMESPACE)? {
+        Ok(by) => Ok(Approver { by, fingerprint: Some(signature.fingerprint()) }),
+        Err(why) => Err(about(&why).detail("fingerprint", signature.fingerprint())),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
         change::{ChangeSet, Entry},
         error::{Code, Error},
     },
-    host::{Host, Position, Recovery, recorder::Recorder, run::Run},
+    host::{Position, Recovery, recorder::Recorder, terms::Terms},
     record::{FileRef, Note, RunFolder},
     system::{
         journal::{self, Journal, Target, Transaction},
@@ -45,16 +45,15 @@ impl Permitted<'_> {
         let (submitted, leave) = self.into_parts();
         let changes = submitted.changes;
         proof.prepare(pipeline, leave.waited)?;
-        let Pipeline { host, position, .. } = pipeline;
-        let first = host.ledger.transactions.len();
+        let first = pipeline.ledger.transactions.len();
         if changes.is_empty() && !proof.verifies_empty() {
             return Ok(Committed { transaction: None, first });
         }
-        host.use_up(position, leave)?;
+        pipeline.asking().use_up(leave)?;
         if changes.is_empty() {
             return Ok(Committed { transaction: None, first });
         }
-        let Host { ledger, recorder, .. } = &mut **host;
+        let Pipeline { ledger, recorder, position, .. } = pipeline;
         let content = (changes, submitted.patch.bytes.as_slice());
         let transaction = ledger.commit(recorder, position, content, proof.reply())?;
         Ok(Committed { transaction: Some(transaction), first })
@@ -85,7 +84,7 @@ pub(in crate::host) fn pack_files(folder: &RunFolder, transaction: &str) -> Resu
 
 impl Ledger<'_> {
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.
-    pub(in crate::host) fn lock(&mut self, run: &Run<'_>, prefixes: &[String]) -> Result<(), Error> {
+    pub(in crate::host) fn lock(&mut self, run: &Terms<'_>, prefixes: &[String]) -> Result<(), Error> {
         let context = self.context;
         let locks = context.locks();
         let Some(lease) = &mut self.lease else {

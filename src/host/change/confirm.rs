@@ -1,9 +1,12 @@
 //! Confirmations: bound to what is confirmed, answered by a person, a flag or the policy, used once.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
-    confirmations::{Bound, BoundFile, Standing, files_before},
+    confirmations::{Bound, BoundFile, Confirmations, Standing, files_before},
+    ledger::Ledger,
     patch::Patch,
 };
 use crate::{
@@ -15,7 +18,10 @@ use crate::{
         json,
         text::escape,
     },
-    host::{Answer, Event, Host, Position, Question, Sink, life::start::Origin},
+    host::{
+        Answer, Event, Host, Position, Question, Sink, call::adapter::StoredProposal, life::start::Origin,
+        recorder::Recorder, terms::Terms,
+    },
     service::gate::{Decision, GateResult, Verdict},
     system::{
         clock::{self, Stopwatch},
@@ -78,23 +84,32 @@ struct Answered {
     waited: bool,
 }
 
-impl Host<'_> {
+/// The questions of a call: they are asked, bound to what is asked about, and recorded.
+pub(in crate::host) struct Asking<'q, 'a> {
+    pub(in crate::host) run: &'q Terms<'a>,
+    pub(in crate::host) recorder: &'q mut Recorder<'a>,
+    pub(in crate::host) ledger: &'q mut Ledger<'a>,
+    pub(in crate::host) confirmations: &'q mut Confirmations,
+    pub(in crate::host) position: &'q Position,
+    pub(in crate::host) sink: &'q mut dyn Sink,
+}
+
+impl<'a> Host<'a> {
+    /// The questions of the call at this position.
+    pub(in crate::host) fn asking<'q>(&'q mut self, position: &'q Position, sink: &'q mut dyn Sink) -> Asking<'q, 'a> {
+        let Host { run, recorder, ledger, confirmations, .. } = self;
+        Asking { run, recorder, ledger, confirmations, position, sink }
+    }
+}
+
+impl Asking<'_, '_> {
     /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
-    pub(in crate::host) fn confirm(
-        &mut self,
-        position: &Position,
-        label: &str,
-        subject: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        if let Some(id) = subject.get("id").and_then(Value::as_str) {
-            self.recall_proposal(id)?;
-        }
-        let subject = self.subject_of(label, subject)?;
+    pub(in crate::host) fn confirm(&mut self, subject: Subject) -> Result<Value, Error> {
         let id = subject.id.clone();
         let now = self.run.context.options.clock.now();
         // What was granted while the run was suspended was asked by this call, and is no answer to another.
-        if let Some((asked, by)) = self.confirmations.granted_at(position.as_str(), &id, self.run.policy.sha256(), &now)
+        if let Some((asked, by)) =
+            self.confirmations.granted_at(self.position.as_str(), &id, self.run.policy.sha256(), &now)
         {
             self.check_shown(asked, &subject)?;
             return Ok(json!({"subject": id, "by": by}));
@@ -102,7 +117,7 @@ impl Host<'_> {
         if self.run.flags.dry_run && !subject.empty {
             self.confirmations.promise(&id);
         }
-        let by = match self.grant(position, subject, &mut Leave::default(), sink)? {
+        let by = match self.grant(subject, &mut Leave::default())? {
             Some(by) => by,
             None if self.run.flags.dry_run => "dry run",
             None => "nothing to confirm",
@@ -110,34 +125,9 @@ impl Host<'_> {
         Ok(json!({"subject": id, "by": by}))
     }
 
-    fn subject_of(&self, label: &str, subject: &Value) -> Result<Subject, Error> {
-        let known = subject.get("id").and_then(Value::as_str).and_then(|id| self.proposals.get(id));
-        match known {
-            Some(stored) if stored.reply == *subject => {
-                Ok(Subject { kind: CONFIRM, label: label.to_owned(), ..stored.subject() })
-            }
-            Some(stored) => Err(altered(&stored.invocation.tool)),
-            None => Ok(Subject {
-                id: json::sha256(&json::exact(subject))?.to_string(),
-                kind: CONFIRM,
-                label: label.to_owned(),
-                shown: subject.clone(),
-                patch: Patch::of_plan(subject).unwrap_or_default(),
-                files: Vec::new(),
-                empty: is_empty_plan(subject),
-            }),
-        }
-    }
-
-    /// Looks for a token for a subject, or asks now. It stays until [`Host::use_up`].
-    pub(in crate::host) fn permit(
-        &mut self,
-        position: &Position,
-        subject: Subject,
-        leave: &mut Leave,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
-        let subject = self.as_asked(position, subject);
+    /// Looks for a token for a subject, or asks now. It stays until [`Asking::use_up`].
+    pub(in crate::host) fn permit(&mut self, subject: Subject, leave: &mut Leave) -> Result<(), Error> {
+        let subject = self.as_asked(subject);
         let now = self.run.context.options.clock.now();
         let granted = self.confirmations.granted(&subject, self.run.policy.sha256(), &now);
         match granted.map(|bound| bound.id.clone()) {
@@ -146,19 +136,20 @@ impl Host<'_> {
                 leave.ids.push(id);
             }
             None if subject.kind == DTA_APPLY && self.confirmations.use_promise(&subject.id) => {}
-            None => drop(self.grant(position, subject, leave, sink)?),
+            None => drop(self.grant(subject, leave)?),
         }
         Ok(())
     }
 
     /// A subject of gates as the release before bound it, whose words of advice were others: of a run that it began, what was asked by the
     /// same call, about the same patch and files, with the same reason, is the same question.
-    fn as_asked(&self, position: &Position, subject: Subject) -> Subject {
+    fn as_asked(&self, subject: Subject) -> Subject {
         if subject.kind != GATES || !self.run.policy.has_earlier_defaults() {
             return subject;
         }
         let label = self.recorder.shown(&subject.label);
-        let asked = self.confirmations.asked_as(position.as_str(), &subject, &label).map(|bound| bound.subject.clone());
+        let asked =
+            self.confirmations.asked_as(self.position.as_str(), &subject, &label).map(|bound| bound.subject.clone());
         Subject { id: asked.unwrap_or(subject.id), ..subject }
     }
 
@@ -166,12 +157,10 @@ impl Host<'_> {
     /// the repository is refused before anybody is asked.
     pub(in crate::host) fn permit_gates(
         &mut self,
-        position: &Position,
         (verdict, changes, patch): (&Verdict, &ChangeSet, &Patch),
         leave: &mut Leave,
-        sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        self.run.check_nested(changes, sink)?;
+        self.run.check_nested(changes, self.sink)?;
         let Some(label) = asks(verdict) else { return Ok(()) };
         let bound = json!({"patch": Sha256::of(&patch.bytes), "results": verdict.results});
         let subject = Subject {
@@ -183,17 +172,11 @@ impl Host<'_> {
             files: files_before(changes),
             empty: false,
         };
-        self.permit(position, subject, leave, sink)
+        self.permit(subject, leave)
     }
 
     /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
-    pub(in crate::host) fn confirm_call(
-        &mut self,
-        position: &Position,
-        call: &Call,
-        verdict: &Verdict,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    pub(in crate::host) fn confirm_call(&mut self, call: &Call, verdict: &Verdict) -> Result<(), Error> {
         let Some(label) = asks(verdict) else { return Ok(()) };
         let mut shown = json!({"call": call.name(), "results": verdict.remarks().collect::<Vec<_>>()});
         if let Call::ExecRun(run) = call {
@@ -210,26 +193,26 @@ impl Host<'_> {
             empty: false,
         };
         let mut leave = Leave::default();
-        self.permit(position, subject, &mut leave, sink)?;
-        self.use_up(position, leave)
+        self.permit(subject, &mut leave)?;
+        self.use_up(leave)
     }
 
     /// Uses up the token for a subject; the id of its confirmation, none if there is none.
-    pub(in crate::host) fn redeem(&mut self, position: &Position, subject: &Subject) -> Result<Option<String>, Error> {
+    pub(in crate::host) fn redeem(&mut self, subject: &Subject) -> Result<Option<String>, Error> {
         let now = self.run.context.options.clock.now();
         let granted = self.confirmations.granted(subject, self.run.policy.sha256(), &now);
         let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
         self.check_shown(&id, subject)?;
-        self.use_up(position, Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
+        self.use_up(Leave { ids: vec![id.clone()], waited: false }).map(|()| Some(id))
     }
 
     /// Records that what was confirmed is begun: the tokens count no more, whatever becomes of it.
-    pub(in crate::host) fn use_up(&mut self, position: &Position, leave: Leave) -> Result<(), Error> {
+    pub(in crate::host) fn use_up(&mut self, leave: Leave) -> Result<(), Error> {
         for id in leave.ids {
             let Some(token) = self.confirmations.get(&id) else { continue };
             let bound = token.bound.clone();
             self.recorder.note_confirmation(
-                position.as_str(),
+                self.position.as_str(),
                 "confirmation_used",
                 bound.data(),
                 vec![bound.file()],
@@ -240,13 +223,7 @@ impl Host<'_> {
     }
 
     /// Asks; who granted it, none if nothing had to be granted.
-    fn grant(
-        &mut self,
-        position: &Position,
-        subject: Subject,
-        leave: &mut Leave,
-        sink: &mut dyn Sink,
-    ) -> Result<Option<&'static str>, Error> {
+    fn grant(&mut self, subject: Subject, leave: &mut Leave) -> Result<Option<&'static str>, Error> {
         let label = subject.label.clone();
         if subject.empty {
             return Ok(None);
@@ -259,10 +236,10 @@ impl Host<'_> {
             self.confirmations.note_would_ask(&label, &subject.id, refused);
             return Ok(None);
         }
-        let bound = self.bind(&subject, position)?;
-        let Some(answered) = self.decide(&bound, subject, position, sink)? else {
+        let bound = self.bind(&subject)?;
+        let Some(answered) = self.decide(&bound, subject)? else {
             self.recorder.note_confirmation(
-                position.as_str(),
+                self.position.as_str(),
                 "confirmation_refused",
                 bound.data(),
                 vec![bound.file()],
@@ -276,22 +253,16 @@ impl Host<'_> {
             data["all"] = json!(true);
             self.confirmations.grant_all(&bound.kind);
         }
-        self.recorder.note_confirmation(position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
+        self.recorder.note_confirmation(self.position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
         leave.waited |= answered.waited;
         leave.ids.push(bound.id.clone());
-        self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, position.to_string());
-        sink.event(Event::Notice { text: format!("Confirmed by {by}: {}.", escape(&label)) });
+        self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, self.position.to_string());
+        self.sink.event(Event::Notice { text: format!("Confirmed by {by}: {}.", escape(&label)) });
         Ok(Some(by))
     }
 
     /// Who grants it under the policy; none if it is refused, and an error if nobody can be asked.
-    fn decide(
-        &mut self,
-        bound: &Bound,
-        subject: Subject,
-        position: &Position,
-        sink: &mut dyn Sink,
-    ) -> Result<Option<Answered>, Error> {
+    fn decide(&mut self, bound: &Bound, subject: Subject) -> Result<Option<Answered>, Error> {
         let confirm = &self.run.policy.settings().confirm;
         let is_automatic = confirm.auto.iter().any(|auto| *auto == subject.label || auto == subject.kind);
         let answered = |by, waited| Ok(Some(Answered { by, all: false, waited }));
@@ -301,9 +272,9 @@ impl Host<'_> {
         match confirm.mode {
             ConfirmMode::Never => Ok(None),
             ConfirmMode::Ask | ConfirmMode::Policy if is_automatic => answered(POLICY, false),
-            ConfirmMode::Policy => self.put_off(bound, &subject, position),
+            ConfirmMode::Policy => self.put_off(bound, &subject),
             // Where a signature is asked for, a key on a keyboard is none.
-            ConfirmMode::Ask if confirm.approvers.is_some() => self.put_off(bound, &subject, position),
+            ConfirmMode::Ask if confirm.approvers.is_some() => self.put_off(bound, &subject),
             ConfirmMode::Ask if self.run.flags.yes => answered(FLAG, false),
             ConfirmMode::Ask if self.confirmations.are_all_granted(subject.kind) => {
                 Ok(Some(Answered { by: PERSON, all: true, waited: false }))
@@ -311,26 +282,26 @@ impl Host<'_> {
             ConfirmMode::Ask => {
                 // What gates object to is another thing each time.
                 let may_all = confirm.yes_flag && subject.kind != GATES;
-                match self.ask_person(&bound.id, &subject, may_all, sink)? {
+                match self.ask_person(&bound.id, &subject, may_all)? {
                     Answer::Yes => answered(PERSON, true),
                     Answer::All => Ok(Some(Answered { by: PERSON, all: may_all, waited: true })),
                     Answer::No => Ok(None),
-                    Answer::Nobody => self.put_off(bound, &subject, position),
+                    Answer::Nobody => self.put_off(bound, &subject),
                 }
             }
         }
     }
 
     /// The run waits until somebody decides; in a session, with which nobody goes on, it is a refusal.
-    fn put_off(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<Answered>, Error> {
+    fn put_off(&mut self, bound: &Bound, subject: &Subject) -> Result<Option<Answered>, Error> {
         match self.run.origin {
             Origin::Session => Ok(None),
-            Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject, position)),
+            Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject)),
         }
     }
 
     /// Locks are given up while a person thinks; what they confirmed is checked again afterwards.
-    fn ask_person(&mut self, id: &str, subject: &Subject, may_all: bool, sink: &mut dyn Sink) -> Result<Answer, Error> {
+    fn ask_person(&mut self, id: &str, subject: &Subject, may_all: bool) -> Result<Answer, Error> {
         let held = self.ledger.lease.as_ref().map(|lease| lease.paths().to_vec()).unwrap_or_default();
         self.ledger.unlock_untouched()?;
         let question = Question {
@@ -343,18 +314,18 @@ impl Host<'_> {
         };
         let waited = Stopwatch::start();
         self.run.budget.pause();
-        let answer = sink.ask(&question);
+        let answer = self.sink.ask(&question);
         self.run.budget.forgive(waited);
         self.run.context.check_cancelled()?;
         if matches!(answer, Answer::Yes | Answer::All) && !held.is_empty() {
-            self.ledger.lock(&self.run, &held)?;
+            self.ledger.lock(self.run, &held)?;
         }
         Ok(answer)
     }
 
     /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down. If the call has
     /// asked exactly that before and nobody has answered, it is that confirmation, so that there is one question.
-    pub(in crate::host) fn bind(&mut self, subject: &Subject, position: &Position) -> Result<Bound, Error> {
+    pub(in crate::host) fn bind(&mut self, subject: &Subject) -> Result<Bound, Error> {
         let now_ms = self.run.context.options.clock.now_ms();
         let expires = self.run.policy.settings().confirm.expires;
         let exact = json!(subject.files);
@@ -373,7 +344,7 @@ impl Host<'_> {
             asked_at: clock::rfc3339(now_ms),
             expires_at: clock::rfc3339(now_ms.saturating_add(expires.saturating_mul(1000))),
         };
-        if let Some(asked) = self.confirmations.asked_before(position.as_str(), &question) {
+        if let Some(asked) = self.confirmations.asked_before(self.position.as_str(), &question) {
             return Ok(asked.clone());
         }
         let bound = Bound { id: self.confirmations.next_id(), ..question };
@@ -409,6 +380,30 @@ fn asks(verdict: &Verdict) -> Option<String> {
         n => format!(" (and {n} more)"),
     };
     Some(format!("{}: {}{more}", result.gate_name, result.reason))
+}
+
+/// The subject of a question of a script: a proposal that it was given, or any value.
+pub(in crate::host) fn subject_of(
+    proposals: &BTreeMap<String, StoredProposal>,
+    label: &str,
+    subject: &Value,
+) -> Result<Subject, Error> {
+    let known = subject.get("id").and_then(Value::as_str).and_then(|id| proposals.get(id));
+    match known {
+        Some(stored) if stored.reply == *subject => {
+            Ok(Subject { kind: CONFIRM, label: label.to_owned(), ..stored.subject() })
+        }
+        Some(stored) => Err(altered(&stored.invocation.tool)),
+        None => Ok(Subject {
+            id: json::sha256(&json::exact(subject))?.to_string(),
+            kind: CONFIRM,
+            label: label.to_owned(),
+            shown: subject.clone(),
+            patch: Patch::of_plan(subject).unwrap_or_default(),
+            files: Vec::new(),
+            empty: is_empty_plan(subject),
+        }),
+    }
 }
 
 /// True for a plan without diffs: there is nothing to decide.

@@ -5,7 +5,7 @@
 
 use crate::{
     base::error::{Code, Error},
-    host::{recorder::Recorder, run::Run},
+    host::{recorder::Recorder, terms::Terms},
     record::EVENTS,
     service::adapter::contract::FileHash,
     system::workspace::{Metadata, View, parallel_map},
@@ -34,7 +34,7 @@ impl Recorder<'_> {
     }
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// Looks at files that were read after a moment.
     pub(in crate::host) fn see(&self, began_ns: Option<i128>, files: &[FileHash]) -> Seen {
         let workspace = &self.context.workspace;

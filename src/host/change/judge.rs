@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Pipeline, patch::Patch};
 use crate::{
     base::{change::ChangeSet, error::Error, hash::Sha256},
-    host::{Host, Position},
+    host::{Position, recorder::Recorder},
     record::Note,
     service::{
         adapter::{Adapter, Adapters},
@@ -37,10 +37,10 @@ impl<'c> Judged<'c> {
     /// Judges a change, with the adapter that proposed it if one did. A gate that blocks it is an error.
     pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
         let Submitted { adapter, patch, .. } = submitted;
-        let host = &mut *pipeline.host;
-        let verdict = host.run.judge(adapter, &patch.stats, &patch.texts());
-        host.note_judged(pipeline.position, (adapter, patch, submitted.file), &verdict)?;
-        host.tally.heed(&verdict, pipeline.sink)?;
+        let Pipeline { run, recorder, tally, position, sink, .. } = pipeline;
+        let verdict = run.judge(adapter, &patch.stats, &patch.texts());
+        recorder.note_judged(position, (adapter, patch, submitted.file), &verdict)?;
+        tally.heed(&verdict, *sink)?;
         Ok(Judged { submitted, verdict })
     }
 
@@ -64,7 +64,7 @@ pub(in crate::host) fn domains(adapters: &Adapters, policy: &Policy, adapter: Op
     adapters.all().iter().filter(|_| strict).map(domain).collect()
 }
 
-impl Host<'_> {
+impl Recorder<'_> {
     /// Records what the gates said of a patch, with the patch, so that they can be asked again. `file` is where in the run's folder
     /// it stands, if it does.
     pub(in crate::host) fn note_judged(
@@ -75,18 +75,18 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         let sha256 = Sha256::of(&patch.bytes);
         let written = match file {
-            Some(path) => Some(self.recorder.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
+            Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
             None => None,
         };
         let place = match &written {
             Some(file) => json!(file),
-            None => self.recorder.kept_bytes(&patch.bytes)?,
+            None => self.kept_bytes(&patch.bytes)?,
         };
-        let files = self.recorder.packed(&patch.rows(), false)?;
+        let files = self.packed(&patch.rows(), false)?;
         let data = json!({
-            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.run.budget.lines(),
+            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
             "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),
         });
-        self.recorder.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
+        self.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
     }
 }

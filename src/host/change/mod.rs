@@ -25,15 +25,24 @@ pub(super) mod verify;
 use serde_json::Value;
 
 use self::{
-    confirm::Subject,
+    confirm::{Asking, Subject},
+    confirmations::Confirmations,
     judge::{Judged, Submitted},
+    ledger::Ledger,
+    preview::Draft,
 };
-use super::{Host, Position, Sink};
+use super::{Host, Position, Sink, recorder::Recorder, tally::Tally, terms::Terms, turn::Turn};
 use crate::base::error::Error;
 
 /// A call whose change is on its way.
 pub struct Pipeline<'p, 'a> {
-    pub(in crate::host) host: &'p mut Host<'a>,
+    pub(in crate::host) run: &'p Terms<'a>,
+    pub(in crate::host) recorder: &'p mut Recorder<'a>,
+    pub(in crate::host) ledger: &'p mut Ledger<'a>,
+    pub(in crate::host) draft: &'p mut Draft<'a>,
+    pub(in crate::host) confirmations: &'p mut Confirmations,
+    pub(in crate::host) turn: &'p mut Turn,
+    pub(in crate::host) tally: &'p mut Tally,
     pub(in crate::host) position: &'p Position,
     pub(in crate::host) sink: &'p mut dyn Sink,
 }
@@ -72,17 +81,23 @@ pub(in crate::host) struct Changed {
     pub(in crate::host) written: bool,
 }
 
-impl Pipeline<'_, '_> {
+impl<'a> Pipeline<'_, 'a> {
+    /// The questions of the call.
+    pub(in crate::host) fn asking(&mut self) -> Asking<'_, 'a> {
+        let Pipeline { run, recorder, ledger, confirmations, position, sink, .. } = self;
+        Asking { run, recorder, ledger, confirmations, position, sink: *sink }
+    }
+
     /// Takes a change from its proposal to the tree and verifies it. It stands when this returns, or it was undone; in a dry run it
     /// is proposed.
-    pub(in crate::host) fn change(mut self, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Changed, Error> {
-        let pipeline = &mut self;
+    pub(in crate::host) fn change(&mut self, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Changed, Error> {
+        let pipeline = self;
         let judged = Judged::of(pipeline, submitted)?;
         if submitted.is_trial {
             return Ok(Changed { output: judged.try_out(pipeline, proof)?.into_output(), written: false });
         }
         let permitted = judged.reserve(pipeline)?.permit(pipeline, proof)?;
-        let written = !pipeline.host.run.flags.dry_run;
+        let written = !pipeline.run.flags.dry_run;
         let verified = match written {
             true => permitted.commit(pipeline, proof)?.verify(pipeline, proof)?,
             false => permitted.preview(pipeline, proof)?,
@@ -98,6 +113,7 @@ impl<'a> Host<'a> {
         position: &'p Position,
         sink: &'p mut dyn Sink,
     ) -> Pipeline<'p, 'a> {
-        Pipeline { host: self, position, sink }
+        let Host { run, recorder, ledger, draft, confirmations, turn, tally, .. } = self;
+        Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::run::Run,
+    host::terms::Terms,
     service::{apply::Proposed, gate::Text},
     system::workspace::{View, parallel_map, parallel_map_with},
 };
@@ -177,7 +177,7 @@ fn first_line(head: &[u8], sign: u8) -> u64 {
     String::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(1)
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// Renders a change whose pre-images are at hand.
     pub(in crate::host) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
         let sides = proposed.changes.changes().iter().zip(&proposed.before);

@@ -13,11 +13,11 @@ impl<'c> Reserved<'c> {
     /// Asks what gates want confirmed, then what the change itself has to ask.
     pub fn permit(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Permitted<'c>, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
-        let Pipeline { host, position, sink } = pipeline;
+        let mut asking = pipeline.asking();
         let mut leave = Leave::default();
-        host.permit_gates(position, (self.verdict(), changes, patch), &mut leave, *sink)?;
+        asking.permit_gates((self.verdict(), changes, patch), &mut leave)?;
         if let Some(question) = proof.question()? {
-            host.permit(position, question, &mut leave, *sink)?;
+            asking.permit(question, &mut leave)?;
         }
         Ok(Permitted { reserved: self, leave })
     }

@@ -20,7 +20,7 @@ use crate::{
         json,
         path::RepoPath,
     },
-    host::{Context, Finished, run::Run},
+    host::{Context, Finished, terms::Terms},
     service::gate::{Decision, GateResult},
 };
 
@@ -178,7 +178,7 @@ fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {
 
 impl Draft<'_> {
     /// What a dry run came to; parts that several steps made are rendered again.
-    pub(in crate::host) fn all_previewed(&self, run: &Run<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
+    pub(in crate::host) fn all_previewed(&self, run: &Terms<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
         let proposed = &self.proposed;
         let entry = |(path, file): (&RepoPath, &Previewed)| Entry {
             path: path.clone(),

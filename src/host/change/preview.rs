@@ -38,7 +38,7 @@ impl Judged<'_> {
     /// Tries a change that nobody writes: its budgets are looked at, and nothing is reserved or asked.
     pub fn try_out(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
-        pipeline.host.run.budget.check_change(changes, &patch.stats)?;
+        pipeline.run.budget.check_change(changes, &patch.stats)?;
         proof.try_out(pipeline).map(Verified::preview)
     }
 }
@@ -47,9 +47,9 @@ impl Permitted<'_> {
     /// Makes a change in a dry run: later steps see it, and nothing is written.
     pub fn preview(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
         let (Submitted { changes, patch, .. }, _) = self.into_parts();
-        pipeline.host.draft.check_targets(changes)?;
+        pipeline.draft.check_targets(changes)?;
         let output = proof.preview(pipeline)?;
-        pipeline.host.draft.preview(changes, patch);
+        pipeline.draft.preview(changes, patch);
         Ok(Verified::preview(output))
     }
 }

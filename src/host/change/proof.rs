@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    confirm::{LOCK, POLICY, Subject, grants},
-    confirmations::{Bound, Standing},
+    approve::approver,
+    confirm::{Asking, LOCK, POLICY, Subject, grants},
+    confirmations::{Bound, Confirmations, Standing},
 };
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host},
+    host::{Context, recorder::Recorder, terms::Terms},
     record::{Record, RunFolder},
     system::{journal, policy::ConfirmMode},
 };
@@ -31,44 +32,54 @@ pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[
     Ok(records.iter().rfind(begins).is_some_and(|record| record.volatile[PLACE] == place))
 }
 
-impl Host<'_> {
-    /// Takes back what former sessions granted and nothing proves: it is asked again.
-    pub(in crate::host) fn doubt_grants(&mut self) -> Result<(), Error> {
-        let Some(past) = &self.recorder.past else { return Ok(()) };
-        let mut doubted = Vec::new();
-        for (at, record) in past.records().iter().enumerate() {
-            if record.kind != "confirmation_granted" {
-                continue;
-            }
-            let id = record.data["id"].as_str().unwrap_or_default();
-            let Some(token) = self.confirmations.get(id) else { continue };
-            let Standing::Granted { by } = &token.standing else { continue };
-            let is_own = || is_own(self.run.context, &self.recorder.folder, &past.records()[..=at]);
-            if !self.is_proven(&token.bound, by, &is_own)? {
-                doubted.push(id.to_owned());
-            }
+/// Takes back what former sessions granted and nothing proves: it is asked again.
+pub(in crate::host) fn doubt_grants(
+    run: &Terms<'_>,
+    recorder: &Recorder<'_>,
+    confirmations: &mut Confirmations,
+) -> Result<(), Error> {
+    let Some(past) = &recorder.past else { return Ok(()) };
+    let mut doubted = Vec::new();
+    for (at, record) in past.records().iter().enumerate() {
+        if record.kind != "confirmation_granted" {
+            continue;
         }
-        for id in doubted {
-            self.confirmations.set(&id, Standing::Pending);
-        }
-        Ok(())
-    }
-
-    fn is_proven(&self, bound: &Bound, by: &str, is_own: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
-        let confirm = &self.run.policy.settings().confirm;
-        if by == LOCK {
-            return Ok(grants(confirm, &bound.label, &bound.kind));
-        }
-        if by == POLICY {
-            let is_automatic = confirm.auto.iter().any(|auto| *auto == bound.label || *auto == bound.kind);
-            return Ok(is_automatic && confirm.mode != ConfirmMode::Never);
-        }
-        match &confirm.approvers {
-            Some(_) => Ok(self.approver(bound, Some(by)).is_ok_and(|approver| approver.by == by)),
-            None => is_own(),
+        let id = record.data["id"].as_str().unwrap_or_default();
+        let Some(token) = confirmations.get(id) else { continue };
+        let Standing::Granted { by } = &token.standing else { continue };
+        let is_own = || is_own(run.context, &recorder.folder, &past.records()[..=at]);
+        if !is_proven(run, recorder, &token.bound, by, &is_own)? {
+            doubted.push(id.to_owned());
         }
     }
+    for id in doubted {
+        confirmations.set(&id, Standing::Pending);
+    }
+    Ok(())
+}
 
+fn is_proven(
+    run: &Terms<'_>,
+    recorder: &Recorder<'_>,
+    bound: &Bound,
+    by: &str,
+    is_own: &dyn Fn() -> Result<bool, Error>,
+) -> Result<bool, Error> {
+    let confirm = &run.policy.settings().confirm;
+    if by == LOCK {
+        return Ok(grants(confirm, &bound.label, &bound.kind));
+    }
+    if by == POLICY {
+        let is_automatic = confirm.auto.iter().any(|auto| *auto == bound.label || *auto == bound.kind);
+        return Ok(is_automatic && confirm.mode != ConfirmMode::Never);
+    }
+    match &confirm.approvers {
+        Some(_) => Ok(approver(run, &recorder.folder, bound, Some(by)).is_ok_and(|approver| approver.by == by)),
+        None => is_own(),
+    }
+}
+
+impl Asking<'_, '_> {
     /// Checks that a question is recorded as it is asked: its words, its files, and the patch beside it.
     pub(in crate::host) fn check_shown(&self, id: &str, subject: &Subject) -> Result<(), Error> {
         let Some(token) = self.confirmations.get(id).filter(|token| token.was_put_off) else { return Ok(()) };

@@ -39,12 +39,12 @@ impl Proof for ReadBack<'_> {
         }))
     }
 
-    fn prepare(&self, Pipeline { host, .. }: &mut Pipeline<'_, '_>, _waited: bool) -> Result<(), Error> {
+    fn prepare(&self, Pipeline { run, ledger, draft, .. }: &mut Pipeline<'_, '_>, _waited: bool) -> Result<(), Error> {
         let paths: Vec<String> = self.proposed.changes.changes().iter().map(|change| change.path.to_string()).collect();
-        host.ledger.lock(&host.run, &paths)?;
+        ledger.lock(run, &paths)?;
         // The transaction looks at the files that it replaces; what only decides what they become is looked at here.
         for (path, was) in &self.proposed.sources {
-            if was.is_some_and(|was| stamp(host.draft.view(), path, was.is_link()).ok() != Some(was)) {
+            if was.is_some_and(|was| stamp(draft.view(), path, was.is_link()).ok() != Some(was)) {
                 return Err(Error::new(Code::StalePreimage, format!("`{path}` changed while it was used"))
                     .detail("path", path.as_str())
                     .hint("run it again"));
@@ -62,7 +62,7 @@ impl Proof for ReadBack<'_> {
     }
 
     fn try_out(&self, pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
-        pipeline.host.draft.check_targets(&self.proposed.changes).map(|()| Value::Null)
+        pipeline.draft.check_targets(&self.proposed.changes).map(|()| Value::Null)
     }
 
     fn preview(&self, _pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
@@ -71,10 +71,10 @@ impl Proof for ReadBack<'_> {
 
     fn verify(&self, pipeline: &mut Pipeline<'_, '_>, transaction: Option<&str>) -> Result<Value, Error> {
         let Some(transaction) = transaction else { return Ok(Value::Null) };
-        let Pipeline { host, position, .. } = pipeline;
-        self.compare(host.draft.view(), host.run.context.options.threads)?;
+        let Pipeline { run, recorder, draft, position, .. } = pipeline;
+        self.compare(draft.view(), run.context.options.threads)?;
         let data = json!({"transaction": transaction, "files": self.proposed.changes.len()});
-        host.recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
+        recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
         Ok(Value::Null)
     }
 }

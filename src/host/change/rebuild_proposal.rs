@@ -1,5 +1,7 @@
 //! Proposals of former sessions, made again from what is recorded of them. No adapter is asked a second time.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -14,14 +16,16 @@ use crate::{
         path::RepoPath,
     },
     host::{
-        Host,
+        Context,
         call::adapter::{StoredProposal, stored_again},
+        recorder::Recorder,
     },
     record::{FileRef, Pack, Record},
     service::{
         adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal},
         apply,
     },
+    system::workspace::View,
 };
 
 /// A file of a proposal, as the record describes it.
@@ -42,86 +46,93 @@ pub(in crate::host) enum From {
     After,
 }
 
-impl Host<'_> {
-    /// Makes sure that a proposal which was made in a former session is known, if there was one of that id.
-    pub(in crate::host) fn recall_proposal(&mut self, id: &str) -> Result<(), Error> {
-        if self.proposals.contains_key(id) {
-            return Ok(());
-        }
-        let Some(past) = &self.recorder.past else { return Ok(()) };
-        let Some(record) = past.proposed(id) else { return Ok(()) };
-        let stored = self.remake(record, past.pack(), From::Before)?;
-        self.proposals.insert(id.to_owned(), stored);
-        Ok(())
+/// Makes sure that a proposal which was made in a former session is known, if there was one of that id.
+pub(in crate::host) fn recall_proposal(
+    proposals: &mut BTreeMap<String, StoredProposal>,
+    recorder: &Recorder<'_>,
+    view: View<'_>,
+    id: &str,
+) -> Result<(), Error> {
+    if proposals.contains_key(id) {
+        return Ok(());
     }
+    let Some(past) = &recorder.past else { return Ok(()) };
+    let Some(record) = past.proposed(id) else { return Ok(()) };
+    let stored = remake(recorder, view, (record, past.pack()), From::Before)?;
+    proposals.insert(id.to_owned(), stored);
+    Ok(())
+}
 
-    /// Makes a proposal again from the record that it was made.
-    ///
-    /// `stale_preimage` names the files that are not what they were, `record_damaged` says that something else came of it.
-    pub(in crate::host) fn remake(&self, record: &Record, pack: &Pack, from: From) -> Result<StoredProposal, Error> {
-        let damaged = |what: &str| {
-            Error::new(Code::RecordDamaged, format!("the proposal of position {} {what}", record.position))
-                .hint("the run can't go on; `nrv rollback` brings back what it changed")
-        };
-        let [baseline, planned, patch] = record.files.as_slice() else { return Err(damaged("names no files")) };
-        let read = |file: &FileRef| self.recorder.folder.read(&file.path);
-        let seen: BaselineRecord =
-            serde_json::from_slice(&read(baseline)?).map_err(|_| damaged("has no baseline that can be read"))?;
-        let manifest: ManifestRecord =
-            serde_json::from_slice(&read(planned)?).map_err(|_| damaged("has no manifest that can be read"))?;
-        let rows: Vec<Row> = serde_json::from_value(pack.value(&record.data["files"])?)
-            .map_err(|_| damaged("does not say what its patch consists of"))?;
-        let exact: Option<Sha256> = record.data["patch_sha256"].as_str().and_then(|hash| hash.parse().ok());
-        let bytes = match exact {
-            Some(exact) if exact == patch.sha256 => read(patch)?,
-            Some(exact) => pack.get(&exact)?,
-            None => return Err(damaged("does not name its patch")),
-        };
-        let patch_again = patch_of(&bytes, rows).ok_or_else(|| damaged("has another patch"))?;
-        let changes = match from {
-            From::Before => self.changes_before(&manifest.entries, &patch_again)?,
-            From::After => self.changes_after(&manifest.entries)?,
-        };
-        if changes.entries() != manifest.entries {
-            return Err(damaged("comes out otherwise"));
-        }
-        let looks = Seen::nothing(seen.files.len());
-        let BaselineRecord { input, counts, files, skipped } = seen;
-        let proposal = Proposal { baseline: Baseline { counts, files, skipped }, counts: manifest.counts, changes };
-        let files = [baseline, planned, patch].map(Clone::clone);
-        let stored = stored_again((input, proposal), patch_again, looks, files)?;
-        if record.data["proposal"] != json!(stored.id()) {
-            return Err(damaged("has another id"));
-        }
-        Ok(stored)
+/// Makes a proposal again from the record that it was made.
+///
+/// `stale_preimage` names the files that are not what they were, `record_damaged` says that something else came of it.
+pub(in crate::host) fn remake(
+    recorder: &Recorder<'_>,
+    view: View<'_>,
+    (record, pack): (&Record, &Pack),
+    from: From,
+) -> Result<StoredProposal, Error> {
+    let damaged = |what: &str| {
+        Error::new(Code::RecordDamaged, format!("the proposal of position {} {what}", record.position))
+            .hint("the run can't go on; `nrv rollback` brings back what it changed")
+    };
+    let [baseline, planned, patch] = record.files.as_slice() else { return Err(damaged("names no files")) };
+    let read = |file: &FileRef| recorder.folder.read(&file.path);
+    let seen: BaselineRecord =
+        serde_json::from_slice(&read(baseline)?).map_err(|_| damaged("has no baseline that can be read"))?;
+    let manifest: ManifestRecord =
+        serde_json::from_slice(&read(planned)?).map_err(|_| damaged("has no manifest that can be read"))?;
+    let rows: Vec<Row> = serde_json::from_value(pack.value(&record.data["files"])?)
+        .map_err(|_| damaged("does not say what its patch consists of"))?;
+    let exact: Option<Sha256> = record.data["patch_sha256"].as_str().and_then(|hash| hash.parse().ok());
+    let bytes = match exact {
+        Some(exact) if exact == patch.sha256 => read(patch)?,
+        Some(exact) => pack.get(&exact)?,
+        None => return Err(damaged("does not name its patch")),
+    };
+    let patch_again = patch_of(&bytes, rows).ok_or_else(|| damaged("has another patch"))?;
+    let changes = match from {
+        From::Before => changes_before(recorder.context, view, &manifest.entries, &patch_again)?,
+        From::After => changes_after(view, &manifest.entries)?,
+    };
+    if changes.entries() != manifest.entries {
+        return Err(damaged("comes out otherwise"));
     }
+    let looks = Seen::nothing(seen.files.len());
+    let BaselineRecord { input, counts, files, skipped } = seen;
+    let proposal = Proposal { baseline: Baseline { counts, files, skipped }, counts: manifest.counts, changes };
+    let files = [baseline, planned, patch].map(Clone::clone);
+    let stored = stored_again((input, proposal), patch_again, looks, files)?;
+    if record.data["proposal"] != json!(stored.id()) {
+        return Err(damaged("has another id"));
+    }
+    Ok(stored)
+}
 
-    /// The change from the files as they were, each by its part of the patch, to exactly what was proposed.
-    fn changes_before(&self, entries: &[Entry], patch: &Patch) -> Result<ChangeSet, Error> {
-        if entries.is_empty() {
-            return Ok(ChangeSet::default());
-        }
-        let planned = entries.iter().zip(patch.parts()).map(|(entry, (part, _))| PlannedFile {
-            path: entry.path.to_string(),
-            before: entry.before,
-            after: entry.after,
-            diff: Blob::new(part.to_vec()),
-        });
-        let request = apply::Request::of(&Call::ApplyPlanned { files: planned.collect() })?;
-        let options = &self.run.context.options;
-        let ctx = apply::Context { view: self.draft.view(), threads: options.threads, cancel: options.cancel.as_ref() };
-        apply::propose(&ctx, &request).map(|proposed| proposed.changes)
+/// The change from the files as they were, each by its part of the patch, to exactly what was proposed.
+fn changes_before(context: &Context, view: View<'_>, entries: &[Entry], patch: &Patch) -> Result<ChangeSet, Error> {
+    if entries.is_empty() {
+        return Ok(ChangeSet::default());
     }
+    let planned = entries.iter().zip(patch.parts()).map(|(entry, (part, _))| PlannedFile {
+        path: entry.path.to_string(),
+        before: entry.before,
+        after: entry.after,
+        diff: Blob::new(part.to_vec()),
+    });
+    let request = apply::Request::of(&Call::ApplyPlanned { files: planned.collect() })?;
+    let options = &context.options;
+    let ctx = apply::Context { view, threads: options.threads, cancel: options.cancel.as_ref() };
+    apply::propose(&ctx, &request).map(|proposed| proposed.changes)
+}
 
-    /// The change that was carried out: its files are there.
-    fn changes_after(&self, entries: &[Entry]) -> Result<ChangeSet, Error> {
-        let view = self.draft.view();
-        let changes = entries.iter().map(|entry| {
-            let after: Option<Content> = entry.after.map(|_| view.read_entry(&entry.path)).transpose()?;
-            Ok(Change { path: entry.path.clone(), before: entry.before, after })
-        });
-        ChangeSet::new(changes.collect::<Result<_, Error>>()?)
-    }
+/// The change that was carried out: its files are there.
+fn changes_after(view: View<'_>, entries: &[Entry]) -> Result<ChangeSet, Error> {
+    let changes = entries.iter().map(|entry| {
+        let after: Option<Content> = entry.after.map(|_| view.read_entry(&entry.path)).transpose()?;
+        Ok(Change { path: entry.path.clone(), before: entry.before, after })
+    });
+    ChangeSet::new(changes.collect::<Result<_, Error>>()?)
 }
 
 /// What is recorded of the parts of a proposal's patch.

@@ -15,9 +15,8 @@ impl<'c> Judged<'c> {
     /// Reserves the budgets of the change.
     pub fn reserve(self, pipeline: &mut Pipeline<'_, '_>) -> Result<Reserved<'c>, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
-        let host = &mut *pipeline.host;
-        let cost = host.run.budget.reserve_change(changes, &patch.stats)?;
-        host.turn.reserved = Cost { demand: host.turn.reserved.demand, ..cost };
+        let cost = pipeline.run.budget.reserve_change(changes, &patch.stats)?;
+        pipeline.turn.reserved = Cost { demand: pipeline.turn.reserved.demand, ..cost };
         Ok(Reserved { judged: self })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Pipeline, Proof, commit::Committed};
-use crate::{base::error::Error, host::Host};
+use crate::base::error::Error;
 
 /// A change that stands and was verified; in a dry run, one that would.
 pub struct Verified {
@@ -16,7 +16,7 @@ impl Committed {
         match proof.verify(pipeline, self.transaction()) {
             Ok(output) => Ok(Verified { output }),
             Err(error) => Err({
-                let Host { ledger, recorder, .. } = &mut *pipeline.host;
+                let Pipeline { ledger, recorder, .. } = pipeline;
                 ledger.undo_unverified(recorder, self.first(), error)
             }),
         }

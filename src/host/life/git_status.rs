@@ -13,7 +13,7 @@ use crate::{
         hash::Sha256,
         path::{RepoPath, protected},
     },
-    host::{Context, Event, Sink, run::Run},
+    host::{Context, Event, Sink, terms::Terms},
     system::{git, journal::Manifest, workspace::Globs},
 };
 
@@ -57,7 +57,7 @@ impl Context {
     }
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// Refuses a change of a file in a repository within the repository, because nobody knows whether it is committed there.
     ///
     /// Outside of every repository nothing is asked at a start either, and nothing is refused here.

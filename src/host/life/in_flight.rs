@@ -13,10 +13,15 @@ use crate::{
         json,
     },
     host::{
-        Host, Position, Sink,
+        Host, Position, Silent, Sink,
         budget::Spent,
-        call::{custom::Effect, exec},
-        change::{commit::Transacted, confirm::Subject, patch::Patch, rebuild_proposal::From},
+        call::{adapter::verify_recalled, custom::Effect, exec},
+        change::{
+            commit::Transacted,
+            confirm::Subject,
+            patch::Patch,
+            rebuild_proposal::{From, remake},
+        },
         reply::recorded_form,
     },
     record::Note,
@@ -55,7 +60,7 @@ impl Host<'_> {
             (Call::ExecRun(run), None) => {
                 let started = past.last(position.as_str(), "exec_started").filter(|record| record.seq > intent);
                 let may = started.is_none_or(|record| record.data["repeatable"] == true);
-                return self.settle_outside(position, call, (&self.told(run), intent), may);
+                return self.settle_outside(position, call, (&self.run.told(run), intent), may);
             }
             // It changes nothing but what it costs.
             (Call::LlmComplete(_) | Call::LlmStream(_), _) => {
@@ -156,8 +161,8 @@ impl Host<'_> {
                 Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed")
             );
         };
-        let stored = self.remake(proposed, past.pack(), From::After)?;
-        let reply = self.verify_recalled(position, &stored, standing, sink)?;
+        let stored = remake(&self.recorder, self.draft.view(), (proposed, past.pack()), From::After)?;
+        let reply = verify_recalled(&mut self.pipeline(position, sink), &stored, standing)?;
         self.proposals.remove(stored.id());
         Ok(reply)
     }
@@ -178,7 +183,7 @@ impl Host<'_> {
         let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
         let id = json::sha256(&bound)?.to_string();
         let (subject, shown) = self.question(position, call, (name, id));
-        let Some(granted) = self.redeem(position, &subject)? else {
+        let Some(granted) = self.asking(position, &mut Silent).redeem(&subject)? else {
             return Err(self.uncertain(position, (name, &subject), shown));
         };
         let reply = match &mut self.recorder.past {
@@ -213,8 +218,8 @@ impl Host<'_> {
 
     /// Suspends the run, since nobody knows whether a call took effect.
     fn uncertain(&mut self, position: &Position, (name, subject): (&str, &Subject), shown: Value) -> Error {
-        let waits = match self.bind(subject, position) {
-            Ok(bound) => self.suspend(&bound, subject, position),
+        let waits = match self.asking(position, &mut Silent).bind(subject) {
+            Ok(bound) => self.asking(position, &mut Silent).suspend(&bound, subject),
             Err(error) => return error,
         };
         if waits.code() != Code::Suspended {

@@ -30,7 +30,7 @@ use crate::{
         },
         commitment, perform,
         recorder::Recorder,
-        run::Run,
+        terms::Terms,
     },
     record::{self, Chain, Keeper, Note, RunFolder},
     service::gate::Rules,
@@ -179,10 +179,10 @@ impl<'a> Host<'a> {
             folder,
             past: Some(past),
         };
-        let run = Run { context, policy, rules, flags, origin, seed: started.seed, budget, deadline };
+        let run = Terms { context, policy, rules, flags, origin, seed: started.seed, budget, deadline };
         let mut host = Host { confirmations: kept.0, commitments: kept.1, ..Host::of(run, recorder, ledger) };
         host.take_in(counted.2)?;
-        let doubted = host.doubt_grants();
+        let doubted = proof::doubt_grants(&host.run, &host.recorder, &mut host.confirmations);
         if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
     }
 

@@ -28,8 +28,8 @@ use crate::{
             proof::{self, PLACE},
         },
         recorder::Recorder,
-        run::Run,
         tally::Tally,
+        terms::Terms,
         turn::Turn,
     },
     record::{Chain, FileRef, Keeper, Note},
@@ -205,7 +205,7 @@ impl Request {
 
 impl<'a> Host<'a> {
     /// A run of these parts that has not done anything yet.
-    pub(in crate::host) fn of(run: Run<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
+    pub(in crate::host) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
         Host {
             draft: Draft::new(run.context),
             run,
@@ -248,7 +248,7 @@ impl<'a> Host<'a> {
             past: None,
         };
         let (flags, seed, policy) = (request.flags, request.seed, request.policy);
-        let run = Run { context, policy, rules, flags, origin, seed, budget, deadline };
+        let run = Terms { context, policy, rules, flags, origin, seed, budget, deadline };
         let mut host = Host::of(run, recorder, Ledger::new(context, lease));
         host.note_start(&request.asked, &text, git.head.as_deref())?;
         sink.event(Event::RunStarted { run: host.recorder.run_id().to_owned() });

@@ -15,7 +15,7 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
     },
-    host::{Answer, Context, Event, Question, Sink, run::Run},
+    host::{Answer, Context, Event, Question, Sink, terms::Terms},
     system::{
         clock::Stopwatch,
         policy::{Entrusted, Policy},
@@ -152,7 +152,7 @@ pub fn untrusted(wanted: &Wanted, why: &str, hint: impl Into<String>) -> Error {
         .hint(hint)
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// Sees that the policy in force is trusted, and asks if it is not yet. Time that a person takes does not count.
     pub(in crate::host) fn trusted(&self, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.context.check_trust().is_ok() {

@@ -10,12 +10,9 @@ use crate::{
         error::{Code, Error},
         text::escape,
     },
-    host::{
-        Host, Position,
-        change::{
-            confirm::{GATES, Subject},
-            confirmations::{self, Bound, Standing},
-        },
+    host::change::{
+        confirm::{Asking, GATES, Subject},
+        confirmations::{self, Bound, Standing},
     },
     record::{Record, RunFolder},
 };
@@ -74,17 +71,17 @@ impl Commands {
     }
 }
 
-impl Host<'_> {
+impl Asking<'_, '_> {
     /// Records that the run waits, with the change as a patch beside it. The error says for what, and how to go on.
-    pub(in crate::host) fn suspend(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Error {
-        match self.note_pending(bound, subject, position) {
+    pub(in crate::host) fn suspend(&mut self, bound: &Bound, subject: &Subject) -> Error {
+        match self.note_pending(bound, subject) {
             Ok(patch) => self.suspended(bound, subject, patch),
             Err(error) => error,
         }
     }
 
     /// The path of the patch, if there is one.
-    fn note_pending(&mut self, bound: &Bound, subject: &Subject, position: &Position) -> Result<Option<String>, Error> {
+    fn note_pending(&mut self, bound: &Bound, subject: &Subject) -> Result<Option<String>, Error> {
         let path = Some(format!("artifacts/{}.patch", bound.id)).filter(|_| !subject.patch.bytes.is_empty());
         let patch = path.as_ref().map(|path| format!(".runs/{}/{path}", self.recorder.folder.id()));
         // Asked by a former session, which has recorded that.
@@ -97,8 +94,8 @@ impl Host<'_> {
             self.recorder.folder.write(path, &shown)?;
         }
         let files = [bound.file()].into_iter().chain(path).collect();
-        self.recorder.note_confirmation(position.as_str(), "confirmation_pending", bound.data(), files)?;
-        self.confirmations.keep(bound.clone(), Standing::Pending, position.to_string());
+        self.recorder.note_confirmation(self.position.as_str(), "confirmation_pending", bound.data(), files)?;
+        self.confirmations.keep(bound.clone(), Standing::Pending, self.position.to_string());
         Ok(patch)
     }
 

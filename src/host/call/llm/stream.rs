@@ -178,7 +178,7 @@ impl Host<'_> {
         self.run.check_cancelled()?;
         self.run.budget.reserve_call()?;
         self.tally.heed(verdict, sink)?;
-        self.confirm_call(position, call, verdict, sink)?;
+        self.asking(position, sink).confirm_call(call, verdict)?;
         if self.models.streams.open.len() >= MOST_OPEN {
             return Err(Error::new(Code::InvalidInput, format!("more than {MOST_OPEN} streams are open"))
                 .hint("read streams to their end, or leave them, before others are begun"));

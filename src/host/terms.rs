@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The terms of a run. All but its budgets stay as they are until it ends.
-pub(super) struct Run<'a> {
+pub(super) struct Terms<'a> {
     pub(super) context: &'a Context,
     /// The policy, tightened by the script's header.
     pub(super) policy: Policy,
@@ -39,7 +39,7 @@ pub(super) struct Run<'a> {
     pub(super) deadline: Deadline,
 }
 
-impl Run<'_> {
+impl Terms<'_> {
     /// `dry-run` or `apply`.
     pub(super) fn mode(&self) -> &'static str {
         if self.flags.dry_run { "dry-run" } else { "apply" }
