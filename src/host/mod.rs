@@ -20,6 +20,7 @@ mod tally;
 mod terms;
 mod turn;
 mod view;
+mod wiring;
 
 use std::collections::BTreeMap;
 

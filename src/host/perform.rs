@@ -34,7 +34,7 @@ impl Host<'_> {
         if let Some(answer) = self.recorder.answered_before(position, &call)? {
             return answer;
         }
-        self.note_seen()?;
+        self.requests(sink).note_seen()?;
         let watch = Stopwatch::start();
         let (form, room) = self.recorder.form_of(&call)?;
         let verdict = self.run.judge_call(&call);
@@ -96,11 +96,14 @@ impl Host<'_> {
             | Call::ApplyWrite { .. }
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
-            Call::CommitAdd { .. } => self.add_commitment(position, call),
+            Call::CommitAdd { .. } => self.pledges().add_commitment(position, call),
             Call::ExecRun(run) => exec(&mut self.pipeline(position, sink), call, run),
-            Call::LlmCapabilities { provider } => self.llm_capabilities(provider.as_deref(), sink),
-            Call::LlmComplete(ask) | Call::LlmStream(ask) => self.llm_complete(position, call, ask, sink),
-            Call::PromptCompose(parts) => self.compose(parts, sink),
+            Call::LlmCapabilities { provider } => self.requests(sink).llm_capabilities(provider.as_deref()),
+            Call::LlmComplete(ask) | Call::LlmStream(ask) => self.requests(sink).llm_complete(position, call, ask),
+            Call::PromptCompose(parts) => {
+                let composed = self.files().compose(parts)?;
+                self.requests(sink).fit(parts, &composed)
+            }
             Call::AttemptBegin {} => {
                 Ok(self.ledger.begin_attempt(position, self.run.flags.dry_run.then_some(&self.draft)))
             }

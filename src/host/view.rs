@@ -1,6 +1,6 @@
 //! The tree as the run sees it.
 
-use super::{Context, Host, call::files::Files};
+use super::Context;
 use crate::{
     base::{error::Error, path::RepoPath},
     system::workspace::Globs,
@@ -18,18 +18,5 @@ impl Context {
     pub fn list_in(&self, folder: &RepoPath, extension: &str) -> Result<Vec<RepoPath>, Error> {
         let pattern = format!("{}/*.{extension}", Globs::literal(folder));
         self.list(&[&pattern])
-    }
-}
-
-impl Host<'_> {
-    /// What a script sees of the tree.
-    pub(super) fn files(&self) -> Files<'_> {
-        Files {
-            context: self.run.context,
-            policy: &self.run.policy,
-            overlay: &self.draft.overlay,
-            most: self.run.policy.settings().script.limits.reply_bytes,
-            stop: Some(self.run.deadline.stop()),
-        }
     }
 }

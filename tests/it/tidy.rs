@@ -4,6 +4,7 @@
 
 mod circles;
 mod figures;
+mod host;
 mod source;
 
 use std::{collections::BTreeSet, sync::LazyLock};

@@ -18,13 +18,13 @@ use crate::{
         json,
     },
     host::{
-        Context, Event, Host, Position, Sink, Work,
+        Context, Event, Position, Work,
         change::{
             Pipeline, Proof,
             commit::{Committed, Transacted},
             confirm::{DTA_APPLY, Subject, altered},
             confirmations::files_before,
-            freshness::Seen,
+            freshness::{Seen, moment},
             judge::Submitted,
             patch::Patch,
             rebuild_proposal::recall_proposal,
@@ -233,7 +233,7 @@ impl Adapters<'_, '_> {
         if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
             rate.reserve(self.pipeline.run.context.options.clock.now_ms())?;
         }
-        let began = self.pipeline.recorder.moment();
+        let began = moment(self.pipeline.recorder);
         let proposal = {
             let options = &self.pipeline.run.context.options;
             let ctx = adapter::Context {
@@ -346,19 +346,6 @@ impl Recorder<'_> {
         self.room(bytes.len() as u64)?;
         self.folder.write(&path, &bytes)?;
         Ok(FileRef { path, sha256: Sha256::of(&bytes) })
-    }
-}
-
-impl<'a> Host<'a> {
-    /// The adapters of the call at this position.
-    pub(in crate::host) fn adapters<'s>(
-        &'s mut self,
-        position: &'s Position,
-        sink: &'s mut dyn Sink,
-    ) -> Adapters<'s, 'a> {
-        let Host { run, recorder, ledger, draft, confirmations, turn, tally, proposals, .. } = self;
-        let pipeline = Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink };
-        Adapters { pipeline, proposals }
     }
 }
 

@@ -40,7 +40,7 @@ impl Host<'_> {
         if let Some(text) = request.notice() {
             sink.event(Event::Notice { text: text.to_owned() });
         }
-        let pledges = self.pledges_of(&request)?;
+        let pledges = self.pledges().pledges_of(&request)?;
         self.check_paths(position, &request, sink)?;
         let proposed = {
             let options = &self.run.context.options;
@@ -66,7 +66,7 @@ impl Host<'_> {
         let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks: kind };
         self.pipeline(position, sink).change(submitted, &proof)?;
         for pledge in pledges {
-            self.commit_once(position.as_str(), pledge)?;
+            self.pledges().commit_once(position.as_str(), pledge)?;
         }
         sink.event(Event::Applied { files: proposed.changes.len(), written });
         Ok(reply)

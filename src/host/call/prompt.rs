@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{adapter::approved, files::Files};
+use super::{adapter::approved, files::Files, llm::Requests};
 use crate::{
     base::{call::Parts, error::Error},
-    host::{Host, Sink, perform::too_large, reply::as_value},
+    host::{perform::too_large, reply::as_value},
     service::prompt::{self, Composed},
 };
 
@@ -30,20 +30,18 @@ impl Files<'_> {
     }
 }
 
-impl Host<'_> {
-    /// Makes a prompt, which has to fit its model if it says which that is.
-    pub(in crate::host) fn compose(&mut self, parts: &Parts, sink: &mut dyn Sink) -> Result<Value, Error> {
-        let composed = self.files().compose(parts)?;
-        self.check_fit(parts, composed.tokens, sink)
-            .map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
-        as_value(&composed)
+impl Requests<'_, '_> {
+    /// A prompt that was made. It has to fit its model if it says which that is.
+    pub(in crate::host) fn fit(&mut self, parts: &Parts, composed: &Composed) -> Result<Value, Error> {
+        self.check_fit(parts, composed.tokens).map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
+        as_value(composed)
     }
 
-    fn check_fit(&mut self, parts: &Parts, tokens: u64, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn check_fit(&mut self, parts: &Parts, tokens: u64) -> Result<(), Error> {
         if !parts.is_for_a_model() {
             return Ok(());
         }
-        match self.context_tokens(parts.provider.as_deref(), parts.model.as_deref(), sink)? {
+        match self.context_tokens(parts.provider.as_deref(), parts.model.as_deref())? {
             Some(context) => prompt::check_fit(tokens, parts.max_tokens.unwrap_or_default(), context),
             None => Ok(()),
         }

@@ -19,7 +19,7 @@ use crate::{
         text::escape,
     },
     host::{
-        Answer, Event, Host, Position, Question, Sink, call::adapter::StoredProposal, life::start::Origin,
+        Answer, Event, Position, Question, Sink, call::adapter::StoredProposal, life::start::Origin,
         recorder::Recorder, terms::Terms,
     },
     service::gate::{Decision, GateResult, Verdict},
@@ -92,14 +92,6 @@ pub(in crate::host) struct Asking<'q, 'a> {
     pub(in crate::host) confirmations: &'q mut Confirmations,
     pub(in crate::host) position: &'q Position,
     pub(in crate::host) sink: &'q mut dyn Sink,
-}
-
-impl<'a> Host<'a> {
-    /// The questions of the call at this position.
-    pub(in crate::host) fn asking<'q>(&'q mut self, position: &'q Position, sink: &'q mut dyn Sink) -> Asking<'q, 'a> {
-        let Host { run, recorder, ledger, confirmations, .. } = self;
-        Asking { run, recorder, ledger, confirmations, position, sink }
-    }
 }
 
 impl Asking<'_, '_> {

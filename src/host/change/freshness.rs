@@ -27,11 +27,9 @@ impl Seen {
     }
 }
 
-impl Recorder<'_> {
-    /// A moment of the file system's clock: when the record was last written.
-    pub(in crate::host) fn moment(&self) -> Option<i128> {
-        self.folder.changed_ns(EVENTS).ok()
-    }
+/// A moment of the file system's clock: when the record was last written.
+pub(in crate::host) fn moment(recorder: &Recorder<'_>) -> Option<i128> {
+    recorder.folder.changed_ns(EVENTS).ok()
 }
 
 impl Terms<'_> {

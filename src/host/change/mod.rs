@@ -31,7 +31,7 @@ use self::{
     ledger::Ledger,
     preview::Draft,
 };
-use super::{Host, Position, Sink, recorder::Recorder, tally::Tally, terms::Terms, turn::Turn};
+use super::{Position, Sink, recorder::Recorder, tally::Tally, terms::Terms, turn::Turn};
 use crate::base::error::Error;
 
 /// A call whose change is on its way.
@@ -103,17 +103,5 @@ impl<'a> Pipeline<'_, 'a> {
             false => permitted.preview(pipeline, proof)?,
         };
         Ok(Changed { output: verified.into_output(), written })
-    }
-}
-
-impl<'a> Host<'a> {
-    /// The pipeline for the change of a call.
-    pub(in crate::host) fn pipeline<'p>(
-        &'p mut self,
-        position: &'p Position,
-        sink: &'p mut dyn Sink,
-    ) -> Pipeline<'p, 'a> {
-        let Host { run, recorder, ledger, draft, confirmations, turn, tally, .. } = self;
-        Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink }
     }
 }

@@ -16,7 +16,10 @@ pub use self::{
 use super::{
     Asked, Context, Host, Position, Sink,
     call::files::unprotected,
+    change::{ledger::Ledger, preview::Draft},
     life::{history::Past, start::Origin},
+    recorder::Recorder,
+    terms::Terms,
 };
 use crate::{
     base::{
@@ -157,14 +160,23 @@ impl<'a> Host<'a> {
     pub(super) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
         // What is brought back was there before anybody committed to anything.
         let is_rollback = matches!(asked, Asked::Rollback { .. });
-        match if is_rollback { Ok(()) } else { self.commit_to_trusted_policy(sink) } {
+        match if is_rollback { Ok(()) } else { self.pledges().commit_to_trusted_policy(sink) } {
             Ok(()) => Ok(self),
             Err(error) => Err(self.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
         }
     }
 }
 
-impl Host<'_> {
+/// The commitments of a run, with the parts of it that making one and looking at one take.
+pub(super) struct Pledges<'k, 'a> {
+    pub(super) run: &'k Terms<'a>,
+    pub(super) recorder: &'k mut Recorder<'a>,
+    pub(super) ledger: &'k Ledger<'a>,
+    pub(super) draft: &'k Draft<'a>,
+    pub(super) commitments: &'k mut Vec<Pledge>,
+}
+
+impl Pledges<'_, '_> {
     /// Answers `commit.add` with the commitment's id.
     pub(super) fn add_commitment(&mut self, position: &Position, call: &Call) -> Result<Value, Error> {
         let Call::CommitAdd { description, assertion, timeout_ms } = call else {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Commitment, Pledge, command, hidden, request, stated::VERIFIED};
+use super::{Commitment, Pledge, Pledges, command, hidden, request, stated::VERIFIED};
 use crate::{
     base::error::{Code, Error},
-    host::{Demand, Event, Host, Sink, call::verifier::ask_process},
+    host::{Demand, Event, Sink, call::verifier::ask_process},
     record::Note,
     service::assertion::{self, Assertion, Verdict},
     system::{clock::Stopwatch, workspace::Proposed},
@@ -30,7 +30,7 @@ impl From<Verdict> for Seen {
     }
 }
 
-impl Host<'_> {
+impl Pledges<'_, '_> {
     /// Looks at every commitment, and tells of each. `verification_failed` names those that do not hold.
     ///
     /// Any other error means that they could not all be looked at, such as `cancelled`.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    Ending,
     dependencies::Manifest,
     manifest::is_manifest,
     rework::{Changed, Changes, Step},
@@ -18,7 +19,7 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    host::{Host, call::attempt::detours},
+    host::call::attempt::detours,
     record::{Pack, Record, RunFolder},
 };
 
@@ -55,7 +56,7 @@ const LOOKED_AT: &[&str] = &[
     r#""call":"custom""#,
 ];
 
-impl Host<'_> {
+impl Ending<'_, '_> {
     /// Gathers what evaluators look at, from the record, the packs and the tree.
     pub(super) fn evidence(&self) -> Result<Evidence, Error> {
         let records = self.recorder.folder.records_with(LOOKED_AT)?;

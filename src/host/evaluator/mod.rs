@@ -22,7 +22,12 @@ use self::{
     rework::{Changes, DiffQuality},
     tests_pass::TestsPass,
 };
-use super::Host;
+use super::{
+    change::{ledger::Ledger, preview::Draft},
+    recorder::Recorder,
+    tally::Tally,
+    terms::Terms,
+};
 use crate::{
     base::error::{Code, Error},
     service::gate::Rules,
@@ -110,7 +115,16 @@ pub(super) struct Evaluated {
     pub(super) changes: Changes,
 }
 
-impl Host<'_> {
+/// What is known of a run that ends.
+pub(super) struct Ending<'e, 'a> {
+    pub(super) run: &'e Terms<'a>,
+    pub(super) recorder: &'e Recorder<'a>,
+    pub(super) ledger: &'e Ledger<'a>,
+    pub(super) draft: &'e Draft<'a>,
+    pub(super) tally: &'e Tally,
+}
+
+impl Ending<'_, '_> {
     /// Asks every evaluator.
     pub(super) fn evaluate_run(&self) -> Result<Evaluated, Error> {
         let evidence = self.evidence()?;
@@ -125,17 +139,19 @@ impl Host<'_> {
         let evaluations = EVALUATORS.iter().map(evaluation).collect::<Result<_, _>>()?;
         Ok(Evaluated { evaluations, changes: evidence.changes })
     }
+}
 
+impl Terms<'_> {
     /// The error of a run that an evaluator fails; none if it may stand.
     pub(super) fn evaluated_error(&self, evaluated: &Evaluated) -> Option<Error> {
-        let listed = self.run.policy.settings().evaluators.fail.as_ref();
+        let listed = self.policy.settings().evaluators.fail.as_ref();
         let fails = |evaluation: &&Evaluation| listed.is_none_or(|listed| listed.contains(&evaluation.evaluator));
         let failed = evaluated.evaluations.iter().filter(|evaluation| evaluation.passed == Some(false));
         let failed: Vec<&Evaluation> = failed.filter(fails).collect();
         let first = failed.first()?;
         let names: Vec<&str> = failed.iter().map(|evaluation| evaluation.evaluator.as_str()).collect();
         let hint = match listed {
-            Some(_) => format!("`evaluators.fail` comes from {}", self.run.policy.origin("evaluators.fail")),
+            Some(_) => format!("`evaluators.fail` comes from {}", self.policy.origin("evaluators.fail")),
             None => "`[evaluators] fail` in `nrv.toml` says which evaluators fail a run".to_owned(),
         };
         let error = Error::new(
@@ -147,9 +163,9 @@ impl Host<'_> {
 
     /// True if a run that an evaluator fails keeps what it changed and verified: always, unless the policy or the header says what
     /// becomes of it.
-    pub(super) fn keeps_evaluated(&self) -> bool {
-        let says = ["evaluators.fail", "run.on_failure"].iter().any(|key| self.run.policy.is_set(key));
-        self.run.keeps_changes(self.tally.rejected) || !says
+    pub(super) fn keeps_evaluated(&self, rejected: bool) -> bool {
+        let says = ["evaluators.fail", "run.on_failure"].iter().any(|key| self.policy.is_set(key));
+        self.keeps_changes(rejected) || !says
     }
 }
 

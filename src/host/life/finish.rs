@@ -11,9 +11,13 @@ use crate::{
     },
     host::{
         Commitment, Host, Preview, Sink, Tape,
+        change::{ledger::Ledger, preview::Draft},
         evaluator::{Evaluated, Evaluation},
+        recorder::Recorder,
+        terms::Terms,
     },
     record::{FileRef, Head, Note, REPLIES, Record},
+    service::gate::GateResult,
     system::journal,
 };
 
@@ -192,7 +196,7 @@ pub(in crate::host) fn was_undone(end: &Record) -> bool {
     end.data["state"] != State::Done.as_str() && count("undone") > 0 && count("files_changed") == 0
 }
 
-impl Host<'_> {
+impl<'a> Host<'a> {
     /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
     /// locks.
     pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
@@ -204,14 +208,14 @@ impl Host<'_> {
         let outcome = if goes_on {
             outcome
         } else {
-            self.close_streams().and_then(|()| {
+            self.requests(sink).close_streams().and_then(|()| {
                 let keeps = self.run.keeps_changes(self.tally.rejected);
                 let how = (self.run.flags.dry_run, keeps);
                 self.ledger.leave_attempts((&mut self.recorder, &mut self.draft), outcome, how)
             })
         };
         let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));
-        let outcome = outcome.and_then(|result| self.verify_commitments(sink).map(|()| result));
+        let outcome = outcome.and_then(|result| self.pledges().verify_commitments(sink).map(|()| result));
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
     }
@@ -230,20 +234,24 @@ impl Host<'_> {
         self.recorder.ends = true;
         let _section = (self.ledger.transaction_count > 0).then(|| self.run.context.options.critical.entered());
         // A run ends with a sealed record, whether or not its patch can be rendered again.
-        let (outcome, Written { preview, patch, withheld }) = match self.write_patch() {
-            Ok(written) => (outcome, written),
-            Err(error) => (outcome.and(Err(error)), Written::default()),
-        };
-        let state = state.unwrap_or_else(|| self.state_of(&outcome));
+        let (outcome, Written { preview, patch, withheld }) =
+            match write_patch(&self.run, &self.recorder, &self.draft, &self.tally.violations) {
+                Ok(written) => (outcome, written),
+                Err(error) => (outcome.and(Err(error)), Written::default()),
+            };
+        let state =
+            state.unwrap_or_else(|| state_of(&outcome, outcome.as_ref().is_err_and(|error| self.goes_on(error))));
         let outcome = match state {
-            State::Suspended => outcome.map_err(|error| self.step_back(error)).map_err(|error| self.with_way_on(error)),
+            State::Suspended => outcome
+                .map_err(|error| self.ledger.step_back(&mut self.recorder, error))
+                .map_err(|error| with_way_on(&self.recorder, error)),
             _ => outcome,
         };
         let (result, error) = match outcome {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
-        let (cassettes, error) = match self.recorded_replies() {
+        let (cassettes, error) = match self.models.recorded_replies() {
             Ok(recorded) => (recorded, error),
             Err(unkept) => (None, error.or(Some(unkept))),
         };
@@ -264,7 +272,7 @@ impl Host<'_> {
             patch_redacted: !withheld.is_empty(),
             withheld,
             would_ask: self.confirmations.would_ask().to_vec(),
-            commitments: self.told_commitments(),
+            commitments: self.pledges().told_commitments(),
             evaluations: evaluated.evaluations.clone(),
             duration_ms: self.tally.watch.elapsed_ms(),
             error,
@@ -285,45 +293,23 @@ impl Host<'_> {
         let (outcome, judged) = match outcome {
             Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
             Err(error) => (Err(error), None),
-            Ok(result) => match self.evaluate_run() {
+            Ok(result) => match self.ending().evaluate_run() {
                 Ok(evaluated) => {
-                    let outcome = self.evaluated_error(&evaluated).map_or(Ok(result), Err);
-                    keeps = self.keeps_evaluated();
-                    (outcome.map_err(|error| self.with_kept(error, keeps)), Some(evaluated))
+                    let stands = !self.run.flags.dry_run && !self.ledger.transactions.is_empty();
+                    let outcome = self.run.evaluated_error(&evaluated).map_or(Ok(result), Err);
+                    keeps = self.run.keeps_evaluated(self.tally.rejected);
+                    (outcome.map_err(|error| with_kept(self.run_id(), error, keeps && stands)), Some(evaluated))
                 }
                 Err(error) => (Err(error), None),
             },
         };
         let outcome = match outcome {
-            Err(error) if !keeps => Err(self.undo_failed(error)),
+            Err(error) if !keeps => Err(self.ledger.undo_failed(&mut self.recorder, error)),
             outcome => outcome,
         };
-        let evaluated = judged.map_or_else(|| self.evaluate_run(), Ok);
+        let evaluated = judged.map_or_else(|| self.ending().evaluate_run(), Ok);
         let evaluated = evaluated.inspect_err(|error| tracing::warn!("the run can't be evaluated: {error}"));
         (outcome, evaluated.unwrap_or_default())
-    }
-
-    /// The error of a run that an evaluator fails, with what becomes of its changes.
-    fn with_kept(&self, error: Error, keeps: bool) -> Error {
-        if !keeps || self.run.flags.dry_run || self.ledger.transactions.is_empty() {
-            return error;
-        }
-        let why = error.hint_text().unwrap_or_default().to_owned();
-        let run = self.recorder.folder.id();
-        error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
-    }
-
-    /// How a run that comes to this ends.
-    fn state_of(&self, outcome: &Result<Value, Error>) -> State {
-        match outcome {
-            Ok(_) => State::Done,
-            Err(error) if self.goes_on(error) => State::Suspended,
-            Err(error) => match error.code() {
-                Code::Cancelled => State::Cancelled,
-                Code::UndoRefused => State::UndoRefused,
-                _ => State::Failed,
-            },
-        }
     }
 
     /// True if a run that stops with this error keeps its changes, and can go on later.
@@ -337,60 +323,6 @@ impl Host<'_> {
             }
             _ => false,
         }
-    }
-
-    /// Undoes a run that failed; the error, with what came of undoing it.
-    fn undo_failed(&mut self, error: Error) -> Error {
-        match self.ledger.undo(&mut self.recorder, 0) {
-            Ok(()) => error,
-            Err(undo) if undo.code() == Code::UndoRefused => {
-                let hint = format!("`nrv rollback {} --keep-later` brings back the others", self.recorder.folder.id());
-                undo.detail("cause", error.message()).hint(hint)
-            }
-            Err(undo) => {
-                let run = self.recorder.folder.id();
-                let hint = format!(
-                    "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
-                    undo.message()
-                );
-                error.detail("undo_error", undo.message()).hint(hint)
-            }
-        }
-    }
-
-    /// The error of a run that stops for what passes, with how it goes on then.
-    fn with_way_on(&self, error: Error) -> Error {
-        if error.code() != Code::ModelUnavailable {
-            return error;
-        }
-        let why = error.hint_text().unwrap_or_default();
-        let hint = format!("{why}; `nrv resume {}` goes on from here", self.recorder.folder.id());
-        error.hint(hint.trim_start_matches("; ").to_owned())
-    }
-
-    /// The error of a run that stops, once the changes of its open attempts are set aside.
-    fn step_back(&mut self, error: Error) -> Error {
-        match self.ledger.set_aside(&mut self.recorder) {
-            Ok(files) => {
-                self.ledger.set_aside = files;
-                error
-            }
-            // They stand, and the run can go on if the files are as it left them.
-            Err(refused) => error.detail("set_aside_error", refused.message()),
-        }
-    }
-
-    /// What a dry run came to, where its patch stands, and what is withheld of that.
-    fn write_patch(&mut self) -> Result<Written, Error> {
-        if !self.run.flags.dry_run {
-            return Ok(Written::default());
-        }
-        let preview = self.draft.all_previewed(&self.run, &self.tally.violations)?;
-        let path = "artifacts/run.patch";
-        let (kept, withheld) = self.run.redactor().kept_patch(&preview.patch);
-        self.recorder.folder.write(path, &kept)?;
-        let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
-        Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
     }
 
     fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {
@@ -441,6 +373,89 @@ impl Host<'_> {
             None => Ok(()),
         }
     }
+}
+
+impl Ledger<'_> {
+    /// Undoes a run that failed; the error, with what came of undoing it.
+    fn undo_failed(&mut self, recorder: &mut Recorder<'_>, error: Error) -> Error {
+        match self.undo(recorder, 0) {
+            Ok(()) => error,
+            Err(undo) if undo.code() == Code::UndoRefused => {
+                let hint = format!("`nrv rollback {} --keep-later` brings back the others", recorder.folder.id());
+                undo.detail("cause", error.message()).hint(hint)
+            }
+            Err(undo) => {
+                let run = recorder.folder.id();
+                let hint = format!(
+                    "undoing failed as well: {}; when that is mended, `nrv rollback {run}` brings the files back",
+                    undo.message()
+                );
+                error.detail("undo_error", undo.message()).hint(hint)
+            }
+        }
+    }
+
+    /// The error of a run that stops, once the changes of its open attempts are set aside.
+    fn step_back(&mut self, recorder: &mut Recorder<'_>, error: Error) -> Error {
+        match self.set_aside(recorder) {
+            Ok(files) => {
+                self.set_aside = files;
+                error
+            }
+            // They stand, and the run can go on if the files are as it left them.
+            Err(refused) => error.detail("set_aside_error", refused.message()),
+        }
+    }
+}
+
+/// The error of a run that stops for what passes, with how it goes on then.
+fn with_way_on(recorder: &Recorder<'_>, error: Error) -> Error {
+    if error.code() != Code::ModelUnavailable {
+        return error;
+    }
+    let why = error.hint_text().unwrap_or_default();
+    let hint = format!("{why}; `nrv resume {}` goes on from here", recorder.folder.id());
+    error.hint(hint.trim_start_matches("; ").to_owned())
+}
+
+/// How a run that comes to this ends.
+fn state_of(outcome: &Result<Value, Error>, goes_on: bool) -> State {
+    match outcome {
+        Ok(_) => State::Done,
+        Err(_) if goes_on => State::Suspended,
+        Err(error) => match error.code() {
+            Code::Cancelled => State::Cancelled,
+            Code::UndoRefused => State::UndoRefused,
+            _ => State::Failed,
+        },
+    }
+}
+
+/// The error of a run that an evaluator fails, with what becomes of its changes.
+fn with_kept(run: &str, error: Error, keeps: bool) -> Error {
+    if !keeps {
+        return error;
+    }
+    let why = error.hint_text().unwrap_or_default().to_owned();
+    error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
+}
+
+/// What a dry run came to, where its patch stands, and what is withheld of that.
+fn write_patch(
+    run: &Terms<'_>,
+    recorder: &Recorder<'_>,
+    draft: &Draft<'_>,
+    violations: &[GateResult],
+) -> Result<Written, Error> {
+    if !run.flags.dry_run {
+        return Ok(Written::default());
+    }
+    let preview = draft.all_previewed(run, violations)?;
+    let path = "artifacts/run.patch";
+    let (kept, withheld) = run.redactor().kept_patch(&preview.patch);
+    recorder.folder.write(path, &kept)?;
+    let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
+    Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
 }
 
 /// The error of a run whose record could not be closed.

@@ -18,10 +18,11 @@ use crate::{
         call::{adapter::verify_recalled, custom::Effect, exec},
         change::{
             commit::Transacted,
-            confirm::Subject,
+            confirm::{Asking, Subject},
             patch::Patch,
             rebuild_proposal::{From, remake},
         },
+        recorder::Recorder,
         reply::recorded_form,
     },
     record::Note,
@@ -64,7 +65,7 @@ impl Host<'_> {
             }
             // It changes nothing but what it costs.
             (Call::LlmComplete(_) | Call::LlmStream(_), _) => {
-                self.note_settled(position, "made_again")?;
+                note_settled(&mut self.recorder, position, "made_again")?;
                 return Ok(None);
             }
             _ => {}
@@ -75,14 +76,14 @@ impl Host<'_> {
             Call::DtaApply { .. } | Call::DtaRun { .. } => self.settle_adapter(position, call, &standing, sink)?,
             _ => {
                 if call.applies() {
-                    for pledge in self.pledges_of(&apply::Request::of(call)?)? {
-                        self.commit_once(position.as_str(), pledge)?;
+                    for pledge in self.pledges().pledges_of(&apply::Request::of(call)?)? {
+                        self.pledges().commit_once(position.as_str(), pledge)?;
                     }
                 }
-                self.settle_apply(position, &standing)?
+                settle_apply(&mut self.recorder, position, &standing)?
             }
         };
-        self.note_settled(position, "stands")?;
+        note_settled(&mut self.recorder, position, "stands")?;
         Ok(Some(reply))
     }
 
@@ -105,31 +106,6 @@ impl Host<'_> {
         self.turn.reserved = self.run.budget.take_in(spent, 0);
         self.ledger.reached_tree = true;
         Ok(())
-    }
-
-    /// The files were found to be what was written when the run went on; the reply was recorded before they were.
-    fn settle_apply(&mut self, position: &Position, standing: &Transacted) -> Result<Value, Error> {
-        let Some(past) = &self.recorder.past else { return Ok(Value::Null) };
-        let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
-        let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
-        let Some(prepared) = prepared else {
-            let message = format!("the record does not say what the call at position {position} was to reply");
-            return Err(
-                Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed")
-            );
-        };
-        let reply = past.pack().value(&prepared.data["reply"])?;
-        // Of a command's reply, what differs each time is recorded when it has ended.
-        let reply = match past.last(position.as_str(), "exec_ended") {
-            Some(ended) => exec::joined(reply, &ended.volatile),
-            None => reply,
-        };
-        let checked = past.last(position.as_str(), "checked");
-        if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
-            let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
-            self.recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
-        }
-        Ok(reply)
     }
 
     /// What was written is verified, unless it was; if it fails, it is undone.
@@ -176,50 +152,84 @@ impl Host<'_> {
         may_be_made_again: bool,
     ) -> Result<Option<Value>, Error> {
         if may_be_made_again {
-            self.note_settled(position, "made_again")?;
+            note_settled(&mut self.recorder, position, "made_again")?;
             return Ok(None);
         }
         let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
         let id = json::sha256(&bound)?.to_string();
-        let (subject, shown) = self.question(position, call, (name, id));
+        let (subject, shown) = question(&self.recorder, position, call, (name, id));
         let Some(granted) = self.asking(position, &mut Silent).redeem(&subject)? else {
-            return Err(self.uncertain(position, (name, &subject), shown));
+            return Err(self.asking(position, &mut Silent).uncertain((name, &subject), shown));
         };
         let reply = match &mut self.recorder.past {
             Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
             None => None,
         };
-        self.note_settled(position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
+        note_settled(&mut self.recorder, position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
         if reply.is_some() {
             self.run.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
         }
         Ok(reply)
     }
+}
 
-    /// What a person is asked about a call of which nobody knows whether it took effect.
-    fn question(&self, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
-        let params = match call {
-            Call::Custom { params, .. } => params.clone(),
-            other => json!(other),
-        };
-        let shown = self.recorder.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
-        let subject = Subject {
-            id,
-            kind: UNCERTAIN,
-            label: format!("make `{name}` again, which may have been made already"),
-            shown: shown.clone(),
-            patch: Patch::default(),
-            files: Vec::new(),
-            empty: false,
-        };
-        (subject, shown)
+/// What a person is asked about a call of which nobody knows whether it took effect.
+fn question(recorder: &Recorder<'_>, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
+    let params = match call {
+        Call::Custom { params, .. } => params.clone(),
+        other => json!(other),
+    };
+    let shown = recorder.redacted(json!({"call": name, "params": params, "position": position.as_str()}));
+    let subject = Subject {
+        id,
+        kind: UNCERTAIN,
+        label: format!("make `{name}` again, which may have been made already"),
+        shown: shown.clone(),
+        patch: Patch::default(),
+        files: Vec::new(),
+        empty: false,
+    };
+    (subject, shown)
+}
+
+/// The files were found to be what was written when the run went on; the reply was recorded before they were.
+pub(in crate::host) fn settle_apply(
+    recorder: &mut Recorder<'_>,
+    position: &Position,
+    standing: &Transacted,
+) -> Result<Value, Error> {
+    let Some(past) = &recorder.past else { return Ok(Value::Null) };
+    let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
+    let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
+    let Some(prepared) = prepared else {
+        let message = format!("the record does not say what the call at position {position} was to reply");
+        return Err(Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed"));
+    };
+    let reply = past.pack().value(&prepared.data["reply"])?;
+    // Of a command's reply, what differs each time is recorded when it has ended.
+    let reply = match past.last(position.as_str(), "exec_ended") {
+        Some(ended) => exec::joined(reply, &ended.volatile),
+        None => reply,
+    };
+    let checked = past.last(position.as_str(), "checked");
+    if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
+        let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
+        recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
     }
+    Ok(reply)
+}
 
+fn note_settled(recorder: &mut Recorder<'_>, position: &Position, how: &str) -> Result<(), Error> {
+    let data = json!({"how": how});
+    recorder.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
+}
+
+impl Asking<'_, '_> {
     /// Suspends the run, since nobody knows whether a call took effect.
-    fn uncertain(&mut self, position: &Position, (name, subject): (&str, &Subject), shown: Value) -> Error {
-        let waits = match self.asking(position, &mut Silent).bind(subject) {
-            Ok(bound) => self.asking(position, &mut Silent).suspend(&bound, subject),
+    fn uncertain(&mut self, (name, subject): (&str, &Subject), shown: Value) -> Error {
+        let waits = match self.bind(subject) {
+            Ok(bound) => self.suspend(&bound, subject),
             Err(error) => return error,
         };
         if waits.code() != Code::Suspended {
@@ -232,15 +242,11 @@ impl Host<'_> {
              `{reject}` undoes the run"
         );
         let message = format!(
-            "the run died while it made `{name}` at position {position}, and nobody knows whether that took effect"
+            "the run died while it made `{name}` at position {}, and nobody knows whether that took effect",
+            self.position
         );
         let error = Error::new(Code::Uncertain, message).detail("call", shown).hint(hint);
         waits.details().iter().fold(error, |error, (key, value)| error.detail(key, value.clone()))
-    }
-
-    fn note_settled(&mut self, position: &Position, how: &str) -> Result<(), Error> {
-        let data = json!({"how": how});
-        self.recorder.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
     }
 }
 

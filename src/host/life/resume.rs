@@ -113,7 +113,7 @@ impl<'a> Host<'a> {
         let ended = opened.past.was_ending();
         let (mut host, recorded) = Host::reopen(context, opened, Some(current), resumption.yes)?;
         if ended {
-            let error = host.taken_back();
+            let error = taken_back();
             return Err(host
                 .finish(Err(error), sink)
                 .map_or_else(|error| error, |finished| finished.error.unwrap_or_else(ended_early)));
@@ -122,7 +122,7 @@ impl<'a> Host<'a> {
             return Err(host.give_up(error));
         }
         // The policy of now may ask for more.
-        if let Err(error) = host.commit_to_policy() {
+        if let Err(error) = host.pledges().commit_to_policy() {
             return Err(host.wait_on(error));
         }
         if let Some(past) = &mut host.recorder.past {
@@ -214,7 +214,9 @@ impl<'a> Host<'a> {
             _ => None,
         });
         self.tally.metrics = metrics.collect();
-        self.count_requests();
+        if let Some(past) = &self.recorder.past {
+            self.models.count_requests(past);
+        }
         Ok(())
     }
 
@@ -228,9 +230,9 @@ impl<'a> Host<'a> {
                 return Err(Error::new(Code::InvalidInput, message).hint("leave `--reply` out"));
             }
         }
-        self.claim_changed()?;
-        self.check_left()?;
-        let stale = self.stale_reads(recorded)?;
+        self.ledger.claim_changed(&self.run, self.recorder.past.as_ref())?;
+        self.ledger.check_left(&self.recorder)?;
+        let stale = stale_reads_of(&self.run, &self.recorder, recorded)?;
         if let Some(error) =
             stale_reads::refusal(self.recorder.folder.id(), &stale).filter(|_| !resumption.accept_stale_reads)
         {
@@ -274,36 +276,6 @@ impl<'a> Host<'a> {
         self.recorder.sync()
     }
 
-    /// Claims the files that the run has changed: until it ends they are nobody else's.
-    fn claim_changed(&mut self) -> Result<(), Error> {
-        let aside = self.recorder.past.as_ref().and_then(Past::aside).map(|aside| &aside.undo);
-        let entries = self.ledger.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
-        let mut paths: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
-        paths.sort();
-        paths.dedup();
-        if paths.is_empty() { Ok(()) } else { self.ledger.lock(&self.run, &paths) }
-    }
-
-    /// Checks that every file that the run changed is as it left it, those that it set aside among them.
-    fn check_left(&self) -> Result<(), Error> {
-        let aside = self.recorder.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
-        let left: Vec<Transacted> = self.ledger.transactions.iter().cloned().chain(aside).collect();
-        let changed = restore_targets(&self.recorder.folder, &left, false)?.changed_since(self.run.context, false)?;
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-        let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
-        let message = format!("`{first}`{more} changed since the run left it");
-        Err(Error::new(Code::StalePreimage, message)
-            .detail("files", names)
-            .hint("bring the named files back as the run left them, then resume again"))
-    }
-
-    fn stale_reads(&self, recorded: &Policy) -> Result<Vec<StaleRead>, Error> {
-        let Some(past) = &self.recorder.past else { return Ok(Vec::new()) };
-        let (context, folder, rules) = (self.run.context, &self.recorder.folder, self.run.rules.as_ref());
-        Reading { context, folder, past, policy: recorded, rules }.stale()
-    }
-
     /// Gives the run up before its record says that it goes on.
     fn give_up(mut self, error: Error) -> Error {
         match self.ledger.lease.take().map(Lease::retire) {
@@ -319,27 +291,59 @@ impl<'a> Host<'a> {
             Err(unsealed) => unsealed,
         }
     }
+}
 
-    /// The call of a run that makes only one, as its record has it.
-    fn only_call(&self, asked: &Asked) -> Result<Call, Error> {
-        if let Asked::Adapter { tool, input } = asked {
-            return Ok(Call::DtaRun { tool: tool.clone(), input: input.clone() });
-        }
-        let first = Position::nth(1);
-        let record = self.recorder.past.as_ref().and_then(|past| {
-            let made = ["call", "intent"].iter().find_map(|kind| past.last(first.as_str(), kind))?;
-            Some(past.call_of(made))
-        });
-        record.unwrap_or_else(|| {
-            Err(Error::new(Code::NotFound, "the run died before it had begun to change anything")
-                .hint("run the command again"))
-        })
+impl Ledger<'_> {
+    /// Claims the files that the run has changed: until it ends they are nobody else's.
+    fn claim_changed(&mut self, run: &Terms<'_>, past: Option<&Past>) -> Result<(), Error> {
+        let aside = past.and_then(Past::aside).map(|aside| &aside.undo);
+        let entries = self.transactions.iter().chain(aside).flat_map(|transaction| &transaction.entries);
+        let mut paths: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
+        paths.sort();
+        paths.dedup();
+        if paths.is_empty() { Ok(()) } else { self.lock(run, &paths) }
     }
 
-    fn taken_back(&self) -> Error {
-        let message = "the run had failed or was rejected, and its changes were taken back when its process died";
-        Error::new(Code::InvalidInput, message).hint("start it again")
+    /// Checks that every file that the run changed is as it left it, those that it set aside among them.
+    fn check_left(&self, recorder: &Recorder<'_>) -> Result<(), Error> {
+        let aside = recorder.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
+        let left: Vec<Transacted> = self.transactions.iter().cloned().chain(aside).collect();
+        let changed = restore_targets(&recorder.folder, &left, false)?.changed_since(self.context, false)?;
+        let Some(first) = changed.first() else { return Ok(()) };
+        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
+        let message = format!("`{first}`{more} changed since the run left it");
+        Err(Error::new(Code::StalePreimage, message)
+            .detail("files", names)
+            .hint("bring the named files back as the run left them, then resume again"))
     }
+}
+
+/// The call of a run that makes only one, as its record has it.
+fn only_call(recorder: &Recorder<'_>, asked: &Asked) -> Result<Call, Error> {
+    if let Asked::Adapter { tool, input } = asked {
+        return Ok(Call::DtaRun { tool: tool.clone(), input: input.clone() });
+    }
+    let first = Position::nth(1);
+    let record = recorder.past.as_ref().and_then(|past| {
+        let made = ["call", "intent"].iter().find_map(|kind| past.last(first.as_str(), kind))?;
+        Some(past.call_of(made))
+    });
+    record.unwrap_or_else(|| {
+        Err(Error::new(Code::NotFound, "the run died before it had begun to change anything")
+            .hint("run the command again"))
+    })
+}
+
+fn stale_reads_of(run: &Terms<'_>, recorder: &Recorder<'_>, recorded: &Policy) -> Result<Vec<StaleRead>, Error> {
+    let Some(past) = &recorder.past else { return Ok(Vec::new()) };
+    let (context, folder, rules) = (run.context, &recorder.folder, run.rules.as_ref());
+    Reading { context, folder, past, policy: recorded, rules }.stale()
+}
+
+fn taken_back() -> Error {
+    let message = "the run had failed or was rejected, and its changes were taken back when its process died";
+    Error::new(Code::InvalidInput, message).hint("start it again")
 }
 
 /// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
@@ -387,7 +391,8 @@ pub fn resume_call(
 ) -> Result<Finished, Error> {
     let started = Started::load(&context.runs.open(run)?)?;
     let mut host = Host::resume(context, run, &context.policy, resumption, sink)?;
-    let outcome = host.only_call(&started.asked).and_then(|call| host.perform(&Position::nth(1), call, sink));
+    let outcome =
+        only_call(&host.recorder, &started.asked).and_then(|call| host.perform(&Position::nth(1), call, sink));
     host.finish(outcome, sink)
 }
 
@@ -402,7 +407,8 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
         Err(_) if ended => Ok(()),
         Err(error) => Err(error),
         Ok(_) => {
-            host.claim_changed().and_then(|()| host.note_resumed(&recorded, &[], Some(("rejected", ruling)), sink))
+            let claimed = host.ledger.claim_changed(&host.run, host.recorder.past.as_ref());
+            claimed.and_then(|()| host.note_resumed(&recorded, &[], Some(("rejected", ruling)), sink))
         }
     };
     if let Err(error) = begun {

@@ -15,6 +15,7 @@ use crate::{
             commit::Transacted,
             restored::{Restored, pre_image, refusal, restore_targets},
         },
+        terms::Terms,
     },
     record::{self, Finding, Record, RunFolder},
 };
@@ -80,7 +81,7 @@ impl Host<'_> {
         check_contents(folder)?;
         let standing = standing_transactions(&moves(folder)?)?;
         let restored = restore_targets(folder, &standing, keep_later)?;
-        self.check_permitted(&restored)?;
+        self.run.check_permitted(&restored)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
         if prefixes.is_empty() {
             return Ok(());
@@ -102,11 +103,11 @@ impl Host<'_> {
     }
 }
 
-impl Host<'_> {
+impl Terms<'_> {
     /// Files that programs run by themselves are brought back only where the policy of now lets a run write them: a record from
     /// elsewhere could name any.
     fn check_permitted(&self, restored: &Restored) -> Result<(), Error> {
-        let permitted = &self.run.policy.settings().paths.allow_protected;
+        let permitted = &self.policy.settings().paths.allow_protected;
         let refused = |path: &&RepoPath| Some(((*path).clone(), protected::write_refusal_unless(path, permitted)?));
         let Some((path, reason)) = restored.paths().iter().find_map(|path| refused(&path)) else { return Ok(()) };
         Err(Error::new(Code::ProtectedPath, format!("`{path}` is protected: {reason}"))

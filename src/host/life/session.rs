@@ -110,7 +110,7 @@ impl Host<'_> {
                 "changes are made at once here, so that there is nothing to apply",
             ));
         }
-        self.verify_commitments(sink)?;
+        self.pledges().verify_commitments(sink)?;
         let preview = self.draft.all_previewed(&self.run, &self.tally.violations)?;
         Plan::of_preview(self.run.context, self.recorder.folder.id(), &preview, self.confirmations.would_ask())
     }

@@ -20,17 +20,12 @@ use crate::{
     host::{
         Context, Event, Flags, Host, Sink,
         budget::{Budget, Deadline},
-        call::llm::Models,
         change::{
-            confirmations::Confirmations,
             ledger::Ledger,
-            preview::Draft,
             proof::{self, PLACE},
         },
         recorder::Recorder,
-        tally::Tally,
         terms::Terms,
-        turn::Turn,
     },
     record::{Chain, FileRef, Keeper, Note},
     service::{
@@ -204,22 +199,6 @@ impl Request {
 }
 
 impl<'a> Host<'a> {
-    /// A run of these parts that has not done anything yet.
-    pub(in crate::host) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
-        Host {
-            draft: Draft::new(run.context),
-            run,
-            recorder,
-            ledger,
-            confirmations: Confirmations::default(),
-            proposals: BTreeMap::new(),
-            commitments: Vec::new(),
-            models: Models::default(),
-            turn: Turn::default(),
-            tally: Tally::start(),
-        }
-    }
-
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
     pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
         context.runs.prepare()?;

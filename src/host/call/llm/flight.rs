@@ -10,11 +10,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::Models;
+use super::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
     host::{
-        Event, Host, Position, Sink,
+        Event, Position,
         budget::{Demand, Rate},
         call::llm::provider::Provider,
     },
@@ -293,9 +293,9 @@ fn cost(prices: LlmPrices, [input, cached, output]: [u64; 3]) -> u64 {
     u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-impl Host<'_> {
+impl Requests<'_, '_> {
     /// Waits for the next events of a request and takes them in.
-    pub(super) fn advance(&mut self, flight: &mut Flight, sink: &mut dyn Sink) -> Result<Vec<Value>, Error> {
+    pub(super) fn advance(&mut self, flight: &mut Flight) -> Result<Vec<Value>, Error> {
         let Some((_, stream)) = &mut flight.going else { return Ok(Vec::new()) };
         let events = loop {
             self.run.check_cancelled()?;
@@ -319,7 +319,7 @@ impl Host<'_> {
         let told = flight.take(events);
         if let Some(end) = &flight.end {
             let label = flight.reply.as_ref().and_then(|reply| reply["label"].as_str()).map(str::to_owned);
-            sink.event(Event::ModelAnswered {
+            self.sink.event(Event::ModelAnswered {
                 provider: flight.provider().to_owned(),
                 model: flight.request.model().to_owned(),
                 usage: end.as_ref().map(|reply| reply.usage).unwrap_or_default(),

@@ -37,8 +37,11 @@ use crate::{
         hash::Sha256,
     },
     host::{
-        Event, Host, Position, Sink,
+        Event, Position, Sink,
         budget::{Demand, Spent},
+        recorder::Recorder,
+        terms::Terms,
+        turn::Turn,
     },
     record::Note,
     service::{
@@ -60,15 +63,20 @@ pub(in crate::host) struct Models {
     streams: Streams,
 }
 
-impl Host<'_> {
+/// Requests to language models, with the parts of the run that they use.
+pub(in crate::host) struct Requests<'m, 'a> {
+    pub(in crate::host) run: &'m Terms<'a>,
+    pub(in crate::host) recorder: &'m mut Recorder<'a>,
+    pub(in crate::host) models: &'m mut Models,
+    pub(in crate::host) turn: &'m mut Turn,
+    pub(in crate::host) sink: &'m mut dyn Sink,
+}
+
+impl Requests<'_, '_> {
     /// What a provider can do.
-    pub(in crate::host) fn llm_capabilities(
-        &mut self,
-        asked: Option<&str>,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
+    pub(in crate::host) fn llm_capabilities(&mut self, asked: Option<&str>) -> Result<Value, Error> {
         let provider = self.provider(asked)?;
-        self.trust_server(&provider, sink)?;
+        self.trust_server(&provider)?;
         let known = self.known(&provider, asked)?;
         Ok(json!({
             "provider": provider.name, "dialect": provider.settings.dialect,
@@ -81,10 +89,9 @@ impl Host<'_> {
         &mut self,
         provider: Option<&str>,
         model: Option<&str>,
-        sink: &mut dyn Sink,
     ) -> Result<Option<u64>, Error> {
         let ready = self.provider(provider)?;
-        self.trust_server(&ready, sink)?;
+        self.trust_server(&ready)?;
         let known = self.known(&ready, provider)?;
         let named = model.or(ready.settings.model.as_deref());
         let model = match named {
@@ -100,11 +107,10 @@ impl Host<'_> {
         position: &Position,
         call: &Call,
         ask: &Ask,
-        sink: &mut dyn Sink,
     ) -> Result<Value, Error> {
-        let mut flight = self.send(position, call, ask, sink)?;
+        let mut flight = self.send(position, call, ask)?;
         let ended = loop {
-            match self.advance(&mut flight, sink) {
+            match self.advance(&mut flight) {
                 Ok(_) if flight.has_ended() => break Ok(()),
                 Ok(_) => {}
                 Err(error) => break Err(error),
@@ -140,9 +146,9 @@ impl Host<'_> {
     }
 
     /// Sees that the policy is trusted before a server that needs it is sent something, and asks if it is not yet.
-    fn trust_server(&mut self, provider: &Provider, sink: &mut dyn Sink) -> Result<(), Error> {
+    fn trust_server(&mut self, provider: &Provider) -> Result<(), Error> {
         match provider.is_guarded_server(&self.run.context.options.orchestrators) {
-            true => self.run.trusted(sink),
+            true => self.run.trusted(self.sink),
             false => Ok(()),
         }
     }
@@ -179,13 +185,13 @@ impl Host<'_> {
     }
 
     /// Checks a request, reserves what it may take, records it and sends it.
-    fn send(&mut self, position: &Position, call: &Call, ask: &Ask, sink: &mut dyn Sink) -> Result<Flight, Error> {
+    fn send(&mut self, position: &Position, call: &Call, ask: &Ask) -> Result<Flight, Error> {
         let asked = ask.provider.as_deref();
         let lost = self.take_in_lost(position);
         // It counts, whatever comes of the request this time.
         self.turn.reserved.demand = lost;
         let provider = self.provider(asked)?;
-        self.trust_server(&provider, sink)?;
+        self.trust_server(&provider)?;
         let known = self.known(&provider, asked)?;
         let tape = self.tape(&provider, asked);
         let (mode, cassettes) = tape.map(|(tape, cassettes)| (tape.mode, Arc::clone(cassettes))).unzip();
@@ -196,7 +202,7 @@ impl Host<'_> {
         let key = self.next_key(position, &request);
         let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
         if !is_recorded && provider.starts_program(&self.run.context.options.orchestrators) {
-            self.run.trusted(sink)?;
+            self.run.trusted(self.sink)?;
         }
         let name = provider.name.clone();
         let rate = self.run.budget.rate(&format!("llm.providers.{name}.rate_per_min"), provider.settings.rate_per_min);
@@ -214,12 +220,12 @@ impl Host<'_> {
             self.run.budget.settle(flight.reserved, Demand::default());
             return Err(error);
         }
-        sink.event(Event::ModelAsked { provider: name, model: flight.request.model().to_owned() });
+        self.sink.event(Event::ModelAsked { provider: name, model: flight.request.model().to_owned() });
         Ok(flight)
     }
 
     /// Counts what a request took that is made again.
-    fn take_in_lost(&self, position: &Position) -> Demand {
+    pub(super) fn take_in_lost(&self, position: &Position) -> Demand {
         let lost = self.recorder.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
         self.run.budget.take_in(Spent { demand: lost, ..Spent::default() }, 0);
         lost

@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host, Position},
+    host::{Context, Host, Position, life::history::Past},
     record::{Note, Record},
     service::{
         gate::secrets,
@@ -59,24 +60,27 @@ impl Host<'_> {
         self.models.tape = Some((tape, Arc::new(cassettes)));
         Ok(())
     }
+}
 
+impl Models {
     /// What was recorded; none if nothing was to be.
     pub(in crate::host) fn recorded_replies(&self) -> Result<Option<Tape>, Error> {
-        let Some((tape, cassettes)) = &self.models.tape else { return Ok(None) };
+        let Some((tape, cassettes)) = &self.tape else { return Ok(None) };
         let files = cassettes.recorded()?;
         Ok((!files.is_empty()).then(|| Tape { files, ..tape.clone() }))
     }
 
     /// Counts the requests that former sessions of the run made, so that a repeated one is known as that.
-    pub(in crate::host) fn count_requests(&mut self) {
-        let Some(past) = &self.recorder.past else { return };
+    pub(in crate::host) fn count_requests(&mut self, past: &Past) {
         let sent = past.records().iter().filter(|record| record.kind == "llm_sent");
         let keys: Vec<Key> = sent.filter_map(key_of).collect();
         for key in keys {
-            self.models.count(&key);
+            self.count(&key);
         }
     }
+}
 
+impl Requests<'_, '_> {
     /// The key of a request that is made now. One that is made again keeps the key that it had.
     pub(super) fn next_key(&self, position: &Position, request: &LlmRequest) -> Key {
         let sent = self.recorder.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));

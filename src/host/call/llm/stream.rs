@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::flight::Flight;
+use super::{Requests, flight::Flight};
 use crate::{
     base::{
         call::Call,
@@ -17,6 +17,7 @@ use crate::{
         Host, Position, Sink,
         budget::{Cost, Demand},
         life::history::{WAITING, check_same},
+        recorder::Recorder,
         reply::{Answered, recorded_form},
     },
     record::Note,
@@ -125,12 +126,12 @@ impl Host<'_> {
             let told = Told::of(&answer?)?;
             return Ok(self.models.streams.add(Open::Told(told)));
         }
-        self.note_seen()?;
+        self.requests(sink).note_seen()?;
         let watch = Stopwatch::start();
         let verdict = self.run.judge_call(&call);
         self.turn.reserved = Cost::default();
-        if let Some(told) = self.broken_off(position, &call)? {
-            let cost = Cost { demand: self.take_in_lost(position), ..Cost::default() };
+        if let Some(told) = broken_off(&self.recorder, position, &call)? {
+            let cost = Cost { demand: self.requests(sink).take_in_lost(position), ..Cost::default() };
             let result = self.run.budget.reserve_call().map(|()| told.value());
             let form = self.recorder.recorded(&call)?;
             let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
@@ -183,12 +184,12 @@ impl Host<'_> {
             return Err(Error::new(Code::InvalidInput, format!("more than {MOST_OPEN} streams are open"))
                 .hint("read streams to their end, or leave them, before others are begun"));
         }
-        self.send(position, call, ask, sink)
+        self.requests(sink).send(position, call, ask)
     }
 
     /// All events of a stream that are there, at most 256 and at least one unless it has ended: they are waited for.
     pub fn next_events(&mut self, stream: u64, sink: &mut dyn Sink) -> Result<Value, Error> {
-        self.record_left()?;
+        self.requests(sink).record_left()?;
         let mut live = match self.models.streams.find(stream)? {
             Open::Told(told) => return told.next_events(),
             // The door is needed while they are waited for.
@@ -198,7 +199,7 @@ impl Host<'_> {
             },
         };
         let came = match live.waiting.is_empty() && !live.flight.has_ended() {
-            true => self.advance(&mut live.flight, sink),
+            true => self.requests(sink).advance(&mut live.flight),
             false => Ok(Vec::new()),
         };
         let told = came.map(|came| {
@@ -212,18 +213,20 @@ impl Host<'_> {
     }
 
     /// Ends a stream of which that many events were seen, and records it.
-    pub fn close_stream(&mut self, stream: u64, taken: u64, _sink: &mut dyn Sink) -> Result<(), Error> {
+    pub fn close_stream(&mut self, stream: u64, taken: u64, sink: &mut dyn Sink) -> Result<(), Error> {
         match self.models.streams.open.remove(&stream) {
             Some(Open::Live(live)) => {
-                self.leave(live, usize::try_from(taken).unwrap_or(usize::MAX));
+                self.requests(sink).leave(live, usize::try_from(taken).unwrap_or(usize::MAX));
                 // A run that waits comes back to this call, and is told what was seen of it.
-                if self.turn.waits { Ok(()) } else { self.record_left() }
+                if self.turn.waits { Ok(()) } else { self.requests(sink).record_left() }
             }
             Some(Open::Told(_)) => Ok(()),
             None => Err(no_such_stream()),
         }
     }
+}
 
+impl Requests<'_, '_> {
     fn leave(&mut self, mut live: Box<Live>, taken: usize) {
         let demand = self.land(&mut live.flight);
         self.models.streams.left.push(Left { live, taken, demand });
@@ -259,26 +262,6 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
-    fn broken_off(&self, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
-        let Some(past) = &self.recorder.past else { return Ok(None) };
-        let Some(intent) = past.in_flight(position) else { return Ok(None) };
-        check_same(intent, position, &recorded_form(call, self.run.rules.secrets())?)?;
-        let mut told: Option<Transcript> = None;
-        let seen = past.all(position.as_str(), "llm_seen").filter(|record| record.seq > intent.seq);
-        for record in seen {
-            let part = Transcript::of(&past.pack().value(&record.data["events"])?)?;
-            match &mut told {
-                Some(told) => told.append(part),
-                None => told = Some(part),
-            }
-        }
-        Ok(told.map(|mut told| {
-            told.fail(&crate::service::llm::broken_off());
-            told
-        }))
-    }
-
     /// Ends the streams that are still open when the run ends.
     pub(in crate::host) fn close_streams(&mut self) -> Result<(), Error> {
         let open = std::mem::take(&mut self.models.streams.open);
@@ -290,4 +273,24 @@ impl Host<'_> {
         }
         self.record_left()
     }
+}
+
+/// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
+fn broken_off(recorder: &Recorder<'_>, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
+    let Some(past) = &recorder.past else { return Ok(None) };
+    let Some(intent) = past.in_flight(position) else { return Ok(None) };
+    check_same(intent, position, &recorded_form(call, recorder.rules.secrets())?)?;
+    let mut told: Option<Transcript> = None;
+    let seen = past.all(position.as_str(), "llm_seen").filter(|record| record.seq > intent.seq);
+    for record in seen {
+        let part = Transcript::of(&past.pack().value(&record.data["events"])?)?;
+        match &mut told {
+            Some(told) => told.append(part),
+            None => told = Some(part),
+        }
+    }
+    Ok(told.map(|mut told| {
+        told.fail(&crate::service::llm::broken_off());
+        told
+    }))
 }

@@ -1,0 +1,85 @@
+//! The wiring of a run: which parts it consists of, and which of them each purpose borrows.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Host, Position, Sink,
+    call::{
+        adapter::Adapters,
+        files::Files,
+        llm::{Models, Requests},
+    },
+    change::{Pipeline, confirm::Asking, confirmations::Confirmations, ledger::Ledger, preview::Draft},
+    commitment::Pledges,
+    evaluator::Ending,
+    recorder::Recorder,
+    tally::Tally,
+    terms::Terms,
+    turn::Turn,
+};
+
+impl<'a> Host<'a> {
+    /// A run of these parts that has not done anything yet.
+    pub(super) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
+        Host {
+            draft: Draft::new(run.context),
+            run,
+            recorder,
+            ledger,
+            confirmations: Confirmations::default(),
+            proposals: BTreeMap::new(),
+            commitments: Vec::new(),
+            models: Models::default(),
+            turn: Turn::default(),
+            tally: Tally::start(),
+        }
+    }
+
+    /// The questions of the call at this position.
+    pub(super) fn asking<'q>(&'q mut self, position: &'q Position, sink: &'q mut dyn Sink) -> Asking<'q, 'a> {
+        let Host { run, recorder, ledger, confirmations, .. } = self;
+        Asking { run, recorder, ledger, confirmations, position, sink }
+    }
+
+    /// The pipeline for the change of a call.
+    pub(super) fn pipeline<'p>(&'p mut self, position: &'p Position, sink: &'p mut dyn Sink) -> Pipeline<'p, 'a> {
+        let Host { run, recorder, ledger, draft, confirmations, turn, tally, .. } = self;
+        Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink }
+    }
+
+    /// The adapters of the call at this position.
+    pub(super) fn adapters<'s>(&'s mut self, position: &'s Position, sink: &'s mut dyn Sink) -> Adapters<'s, 'a> {
+        let Host { run, recorder, ledger, draft, confirmations, turn, tally, proposals, .. } = self;
+        let pipeline = Pipeline { run, recorder, ledger, draft, confirmations, turn, tally, position, sink };
+        Adapters { pipeline, proposals }
+    }
+
+    /// Requests to language models.
+    pub(super) fn requests<'m>(&'m mut self, sink: &'m mut dyn Sink) -> Requests<'m, 'a> {
+        let Host { run, recorder, models, turn, .. } = self;
+        Requests { run, recorder, models, turn, sink }
+    }
+
+    /// The commitments of the run.
+    pub(super) fn pledges(&mut self) -> Pledges<'_, 'a> {
+        let Host { run, recorder, ledger, draft, commitments, .. } = self;
+        Pledges { run, recorder, ledger, draft, commitments }
+    }
+
+    /// What evaluators look at.
+    pub(super) fn ending(&self) -> Ending<'_, 'a> {
+        let Host { run, recorder, ledger, draft, tally, .. } = self;
+        Ending { run, recorder, ledger, draft, tally }
+    }
+
+    /// What a script sees of the tree.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files {
+            context: self.run.context,
+            policy: &self.run.policy,
+            overlay: &self.draft.overlay,
+            most: self.run.policy.settings().script.limits.reply_bytes,
+            stop: Some(self.run.deadline.stop()),
+        }
+    }
+}
