@@ -381,7 +381,7 @@ fn a_key_is_sent_to_no_server_before_somebody_trusted_the_policy() {
     let nrv = |arguments: &[&str]| place.with(arguments, &[(SECRET, "a-key-of-mine")]);
     nrv(&["check", "w.rhai"]).exits(0);
     let doctor = nrv(&["doctor"]);
-    assert!(doctor.stdout.contains("trust: not trusted yet: `nrv.toml` sends requests, and nobody"), "{doctor:?}");
+    assert!(doctor.stdout.contains("trust: not trusted yet: `nrv.toml` sends requests, and no person"), "{doctor:?}");
     for arguments in [
         &["run", "w.rhai"][..],
         &["run", "w.rhai", "--yes"],

@@ -85,9 +85,7 @@ impl Sink for Terminal<'_> {
                 let text = table::adapter(&output, &after);
                 self.out.data(&text);
             }
-            Event::Applied { files, written } => {
-                tracing::info!("applied {}, written: {written}", counted(files, "file"))
-            }
+            Event::Applied { files, written } => tracing::info!("applied {}, written: {written}", of_files(files)),
             Event::Warning { result } => {
                 self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
             }
@@ -116,10 +114,8 @@ impl Sink for Terminal<'_> {
                 self.meter.begin(&tool, Work::Discover, 0);
             }
             Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
-            Event::DtaProposed { tool, files, .. } => {
-                tracing::info!("{tool} proposes to change {}", counted(files, "file"))
-            }
-            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {}", counted(files, "file")),
+            Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {}", of_files(files)),
+            Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {}", of_files(files)),
         }
     }
 
@@ -145,6 +141,10 @@ impl Sink for Terminal<'_> {
         }
         self.question(question)
     }
+}
+
+fn of_files(n: usize) -> String {
+    counted(n, "file")
 }
 
 /// Bytes as lines for a person: each is marked, and bytes that are no UTF-8 or could deceive a reader are escaped.
