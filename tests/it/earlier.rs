@@ -141,5 +141,5 @@ fn a_plan_is_applied_under_a_policy_that_nobody_changed() {
     site.nrv(&["rollback", "last"]).exits(0);
     site.write("nrv.toml", "[budget]\nfiles = 7\n");
     site.commit();
-    apply().says("The policy is not that of the plan");
+    apply().says("The policy differs from that of the plan");
 }

@@ -241,7 +241,7 @@ fn the_policy_of_now_decides_over_a_plan_of_then() {
     let site = site.policy("[paths]\nwrite = [\"docs/**\"]\n");
     let before = site.tree();
     let ran = site.nrv(&["apply", "plan.json", "--yes"]).exits(3);
-    assert!(ran.stderr.contains("The policy is not that of the plan") && ran.stderr.contains("paths.write"));
+    assert!(ran.stderr.contains("The policy differs from that of the plan") && ran.stderr.contains("paths.write"));
     assert!(site.tree() == before);
     let site = site.policy("[confirm]\nauto = [\"apply\"]\n");
     site.nrv(&["apply", "plan.json"]).exits(0).says("Confirmed by policy");
