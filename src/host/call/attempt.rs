@@ -12,6 +12,7 @@ use crate::{
         change::Content,
         error::{Code, Error},
         path::RepoPath,
+        text::counted,
     },
     host::{
         Context, Event, Position, Sink,
@@ -132,7 +133,7 @@ impl Ledger<'_> {
             self.attempts.kept += 1;
         } else {
             self.attempts.undone += 1;
-            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            let files = counted(files, "file");
             sink.event(Event::Notice { text: format!("The attempt at {} was undone: {files}.", attempt.position) });
             draft.propose_again(attempt.before);
         }

@@ -3,7 +3,7 @@
 use anstream::adapter::strip_str;
 
 use crate::{
-    base::text::shortened,
+    base::text::{counted, shortened},
     service::gate::secrets,
     system::process::sandbox::{Ended, Stream},
 };
@@ -33,7 +33,7 @@ fn part(name: &str, stream: &Stream, rules: &secrets::Rules) -> Option<String> {
     }
     let from = lines.len().saturating_sub(LINES);
     let head = if from > 0 || stream.tail.is_some() {
-        format!("{name}, its last {} lines:", lines.len() - from)
+        format!("{name}, its last {}:", counted(lines.len() - from, "line"))
     } else {
         format!("{name}:")
     };

@@ -8,6 +8,7 @@ use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        text::counted,
     },
     host::{
         Commitment, Host, Preview, Sink, Tape,
@@ -134,7 +135,7 @@ fn is_zero(n: &usize) -> bool {
 impl Finished {
     /// What a person wants to know, in one sentence.
     pub fn sentence(&self) -> String {
-        let files = |n: usize| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+        let files = |n: usize| counted(n, "file");
         if self.error.as_ref().is_some_and(|error| error.details().contains_key("undo_error")) {
             return "The run failed, and its changes could not all be undone.".to_owned();
         }
@@ -148,8 +149,7 @@ impl Finished {
             ) => "The dry run did not come to its end; nothing was written.".to_owned(),
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
-                let lines =
-                    if self.diff_lines == 1 { "1 line".to_owned() } else { format!("{} lines", self.diff_lines) };
+                let lines = counted(self.diff_lines, "line");
                 format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
             }
             (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),

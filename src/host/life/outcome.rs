@@ -226,7 +226,7 @@ pub fn summary(record: &Record) -> String {
     let mut words: Vec<String> =
         known.iter().filter_map(|value| value.as_str()).map(crate::base::text::escape).collect();
     words.extend(model(record));
-    words.extend(data["entries"].as_array().map(|entries| format!("{} files", entries.len())));
+    words.extend(data["entries"].as_array().map(|entries| crate::base::text::counted(entries.len(), "file")));
     words.extend(data["error"]["message"].as_str().map(crate::base::text::escape));
     words.extend(data["state"].as_str().map(str::to_owned));
     if record.kind == "input" {

@@ -10,6 +10,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
+        text::counted,
     },
     host::{
         Context, State,
@@ -265,19 +266,20 @@ impl Recovery {
     fn outcome(&self) -> String {
         let Recovery { run, files, set_aside, .. } = self;
         if *set_aside > 0 {
-            let files = if *set_aside == 1 { "1 file".to_owned() } else { format!("{set_aside} files") };
+            let files = counted(*set_aside, "file");
             return format!(
                 "Run {run} had died inside an attempt, whose changes ({files}) are set aside; `nrv resume {run}` goes on."
             );
         }
+        let files = counted(*files, "file");
         match (self.undone, self.finished, self.standing) {
             (0, 0, 0) => format!("Run {run} had died between its changes; its record is closed."),
             (_, _, n) if n > 0 => format!(
-                "Run {run} had died while it was undone; its change of {files} files stands. `nrv rollback {run}` undoes it."
+                "Run {run} had died while it was undone; its change of {files} stands. `nrv rollback {run}` undoes it."
             ),
-            (_, 0, _) => format!("Run {run} had died; its change of {files} files was undone."),
-            (0, ..) => format!("Run {run} had died; its change of {files} files was finished."),
-            _ => format!("Run {run} had died; its changes of {files} files were undone or finished."),
+            (_, 0, _) => format!("Run {run} had died; its change of {files} was undone."),
+            (0, ..) => format!("Run {run} had died; its change of {files} was finished."),
+            _ => format!("Run {run} had died; its changes of {files} were undone or finished."),
         }
     }
 }
