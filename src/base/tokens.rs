@@ -1,8 +1,8 @@
-//! Words, signs and literals of a Rhai text that may be incomplete: for completion, for colours, and to see where a statement ends.
+//! The tokens of a Rhai text that may be incomplete: for completion, for colours, and to find the end of a statement.
 //!
-//! It parses nothing: the engine's parser does, and tells nothing of a text that it refuses.
+//! It does not parse: the engine's parser does, but reports nothing about a text that it refuses.
 
-/// The words of the language.
+/// The keywords of the language.
 pub const KEYWORDS: &[&str] = &[
     "as", "break", "catch", "const", "continue", "do", "else", "export", "false", "fn", "for", "if", "import", "in",
     "let", "loop", "private", "return", "switch", "this", "throw", "true", "try", "until", "while",
@@ -11,7 +11,7 @@ pub const KEYWORDS: &[&str] = &[
 /// A word, a sign or a literal, by its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its first byte.
     pub from: usize,
@@ -19,16 +19,16 @@ pub struct Token {
     pub to: usize,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A name or a word of the language.
+    /// A name or a keyword.
     Word,
     /// A sign of one character, or `#{`, `${`, `::`.
     Sign,
     /// A number.
     Number,
-    /// A character or a string; of one with code in it each part of the text.
+    /// A character or a string; a string with code in it has a token for each part of the text.
     Text,
     /// A doc comment of a function.
     Doc,
@@ -36,7 +36,7 @@ pub enum Kind {
     Comment,
 }
 
-/// A text in its parts.
+/// The tokens and comments of a text.
 #[derive(Debug)]
 pub struct Scan<'a> {
     text: &'a str,
@@ -51,7 +51,7 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Takes a text apart.
+    /// Scans a text.
     pub fn of(text: &'a str) -> Self {
         let scan = Scan { text, tokens: Vec::new(), comments: Vec::new(), in_string: false, in_comment: false };
         let mut scanner = Scanner { scan, at: 0, braces: Vec::new() };
@@ -66,7 +66,7 @@ impl<'a> Scan<'a> {
         all
     }
 
-    /// Where the content of the string begins in which the text ends; none if it ends elsewhere, or in a raw string.
+    /// The first byte of the unfinished string's content at the text's end; none without one, or in a raw string.
     pub fn open_string(&self) -> Option<usize> {
         let last = self.tokens.last().filter(|_| self.in_string)?;
         self.text[last.from..].starts_with(['"', '`']).then_some(last.from + 1)
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
         open
     }
 
-    /// The token that closes what this one opens.
+    /// The token that closes the bracket opened by this one.
     pub fn closing(&self, opener: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for at in opener..self.tokens.len() {
