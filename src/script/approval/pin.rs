@@ -156,19 +156,7 @@ fn verb(permission: &str) -> &str {
 }
 
 fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
-    let BudgetCeiling { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, cost, record } = budget;
-    let all = [
-        ("bytes", bytes),
-        ("calls", calls),
-        ("cost", cost),
-        ("diff_lines", diff_lines),
-        ("exec_s", exec_s),
-        ("files", files),
-        ("record", record),
-        ("tokens", tokens),
-        ("wall_s", wall_s),
-    ];
-    all.into_iter().filter_map(|(name, most)| Some((name.to_owned(), most?))).collect()
+    budget.limits().filter_map(|(name, most)| Some((name.to_owned(), most?))).collect()
 }
 
 #[cfg(test)]

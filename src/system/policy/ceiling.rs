@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{
     Origin, Permissions, Policy,
-    form::{Form, Wrong},
+    form::Wrong,
     glob::PathSet,
     key,
     network::HostSet,
-    settings::{Budget, OnFailure},
+    settings::{BudgetCeiling, OnFailure},
+    table::Form,
 };
 use crate::base::error::{self, Code, Error};
 
@@ -38,30 +39,6 @@ pub struct Ceiling {
     pub on_failure: Option<OnFailure>,
 }
 
-/// Budgets of a header; none: the policy's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BudgetCeiling {
-    /// Host calls.
-    pub calls: Option<u64>,
-    /// Changed files.
-    pub files: Option<u64>,
-    /// Changed lines.
-    pub diff_lines: Option<u64>,
-    /// Bytes of post-images.
-    pub bytes: Option<u64>,
-    /// Seconds from start to end.
-    pub wall_s: Option<u64>,
-    /// Seconds that programs run.
-    pub exec_s: Option<u64>,
-    /// Tokens of language models.
-    pub tokens: Option<u64>,
-    /// Money, in millionths.
-    pub cost: Option<u64>,
-    /// Bytes that the record takes.
-    pub record: Option<u64>,
-}
-
 impl Ceiling {
     /// Takes `permissions`, `budget` and `on_failure` from a `WORKFLOW`; other keys are not looked at.
     ///
@@ -84,10 +61,7 @@ impl Ceiling {
         for (name, value) in table(header, "budget")? {
             let place = format!("budget.{name}");
             let Some(key) = key::find(&place) else { return Err(unknown(&place, name, key::children("budget"))) };
-            let limit = read(key.form, value, &place)?.as_u64();
-            if let Some((_, target)) = ceiling.budget.fields().into_iter().find(|(field, _)| field == name) {
-                *target = limit;
-            }
+            ceiling.budget.set(name, read(key.form, value, &place)?.as_u64());
         }
         ceiling.on_failure = match header.get("on_failure") {
             None => None,
@@ -97,22 +71,6 @@ impl Ceiling {
             },
         };
         Ok(ceiling)
-    }
-}
-
-impl BudgetCeiling {
-    fn fields(&mut self) -> [(&'static str, &mut Option<u64>); 9] {
-        [
-            ("calls", &mut self.calls),
-            ("files", &mut self.files),
-            ("diff_lines", &mut self.diff_lines),
-            ("bytes", &mut self.bytes),
-            ("wall_s", &mut self.wall_s),
-            ("exec_s", &mut self.exec_s),
-            ("tokens", &mut self.tokens),
-            ("record", &mut self.record),
-            ("cost", &mut self.cost),
-        ]
     }
 }
 
@@ -142,16 +100,8 @@ impl Policy {
             network: ceiling.network.clone(),
         });
         policy.headers.push(ceiling.clone());
-        let mut limits = ceiling.budget;
-        for ((name, limit), budget) in limits.fields().into_iter().zip(budgets(&mut policy.settings.budget)) {
-            if let Some(limit) = limit.filter(|limit| *limit < *budget) {
-                *budget = limit;
-                policy.origins.insert(format!("budget.{name}"), Origin::Header);
-            }
-        }
-        if let Some(cost) = limits.cost.filter(|cost| policy.settings.budget.cost.is_none_or(|budget| *cost < budget)) {
-            policy.settings.budget.cost = Some(cost);
-            policy.origins.insert("budget.cost".to_owned(), Origin::Header);
+        for key in ceiling.budget.tighten(&mut policy.settings.budget) {
+            policy.origins.insert(format!("budget.{key}"), Origin::Header);
         }
         if let Some(on_failure) = ceiling.on_failure {
             let differs = on_failure != policy.settings.run.on_failure;
@@ -173,12 +123,6 @@ impl Policy {
         policy.sha256 = super::hash(&policy.settings, &policy.permissions())?;
         Ok(policy)
     }
-}
-
-/// In the order of [`BudgetCeiling::fields`], without the last, which may be without a limit.
-fn budgets(budget: &mut Budget) -> [&mut u64; 8] {
-    let Budget { calls, files, diff_lines, bytes, wall_s, exec_s, tokens, record, cost: _ } = budget;
-    [calls, files, diff_lines, bytes, wall_s, exec_s, tokens, record]
 }
 
 fn table<'a>(header: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Error> {
@@ -311,28 +255,5 @@ mod tests {
         let keeper = Policy::parse("[run]\nkeep_flag = false\non_failure = 'keep'", FILE).unwrap();
         assert_eq!(keeper.tightened(&keep).unwrap().settings().run.on_failure, OnFailure::Keep);
         assert_eq!(keeper.tightened(&undo).unwrap().settings().run.on_failure, OnFailure::Undo);
-    }
-
-    #[test]
-    fn every_budget_has_a_ceiling() {
-        let mut ceiling = BudgetCeiling::default();
-        let mut fields: Vec<&str> = ceiling.fields().iter().map(|(name, _)| *name).collect();
-        fields.sort_unstable();
-        assert_eq!(fields, key::children("budget").collect::<Vec<_>>());
-        let mut budget = Budget {
-            calls: 1,
-            files: 2,
-            diff_lines: 3,
-            bytes: 4,
-            wall_s: 5,
-            exec_s: 6,
-            tokens: 7,
-            cost: Some(8),
-            record: 9,
-        };
-        let json = serde_json::to_value(&budget).unwrap();
-        for ((name, _), value) in ceiling.fields().iter().zip(budgets(&mut budget)) {
-            assert_eq!(json[*name], *value, "{name}");
-        }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Exec, Sandbox, Settings,
     exec::quoted,
     provider::{COMMAND, LlmProvider},
-    settings::AllowedCommand,
+    rules::AllowedCommand,
 };
 use crate::base::{error::Error, hash::Sha256, json};
 

@@ -4,7 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{DependencyRule, glob, network};
+use super::{
+    DependencyRule, glob, network,
+    table::{Column, Form},
+};
 use crate::base::{
     error,
     path::{RepoPath, bound, protected},
@@ -31,65 +34,6 @@ const PERIODS: &[(&str, u64)] = &[("d", 86_400), ("h", 3600), ("m", 60), ("s", 1
 
 /// The longest duration in seconds, ten years.
 const LONGEST: u64 = 3650 * 86_400;
-
-/// The form of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `true` or `false`.
-    Flag,
-    /// A whole number, at least this.
-    Count(u64),
-    /// A whole number, at most this.
-    UpTo(u64),
-    /// Bytes, as a number or as text with a unit.
-    Size,
-    /// A time, as text with a unit; seconds in the settings.
-    Duration,
-    /// A list of globs, of which some may exclude.
-    Globs,
-    /// A list of globs, none of which excludes.
-    Denied,
-    /// A list of exact paths of files in the workspace.
-    Files,
-    /// A list of names.
-    Names,
-    /// A list of hosts.
-    Hosts,
-    /// A list of folders and files outside of the workspace.
-    Folders,
-    /// A file outside of the workspace. A wrong one is not shown.
-    Path,
-    /// Where a server is. A wrong one is not shown.
-    Url,
-    /// A table with exactly one of these keys.
-    OneOf(&'static [&'static str]),
-    /// A list of rules on dependencies.
-    Dependencies,
-    /// A list of some of these words.
-    Some(&'static [&'static str]),
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// A list of words, of which each may be a list of alternatives.
-    Words,
-    /// Text that is not empty.
-    Text,
-    /// A number that is not negative.
-    Number,
-    /// An amount that is not negative, in settings as millionths.
-    Millionths,
-    /// Rules: tables with these columns.
-    Rows(&'static [Column]),
-}
-
-/// A key of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) form: Form,
-    pub(super) required: bool,
-    /// What it is for, a sentence.
-    pub(super) doc: &'static str,
-}
 
 /// An amount in millionths, if it is one.
 fn millionths(amount: f64) -> Option<u64> {

@@ -12,33 +12,37 @@ mod glob;
 mod hidden;
 mod key;
 mod llm;
+mod merge;
 mod network;
 mod parse;
 mod provider;
 mod recorded;
 mod refusal;
+mod rules;
 mod settings;
 mod strictest;
+mod table;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 pub use self::{
-    ceiling::{BudgetCeiling, Ceiling},
+    ceiling::Ceiling,
     dependency::DependencyRule,
     describe::json_schema,
     entrusted::Entrusted,
     exec::Allowance,
     hidden::Hidden,
-    key::{ASSERTIONS, EVALUATORS},
     provider::{Cassettes, DIALECTS, HEURISTIC, Llm, LlmPrices, LlmProvider, LlmTimeouts},
     recorded::{RULES, Recorded},
     refusal::Refusal,
+    rules::{
+        ASSERTIONS, AllowedCommand, AllowedSecret, CommandException, CommandRule, Commitment, Objection, SecretRule,
+    },
     settings::{
-        Adapter, Adapters, AllowedCommand, AllowedSecret, Budget, Calls, Ci, CommandException, CommandRule, Commitment,
-        Confirm, ConfirmMode, Destructive, DiffSize, Evaluators, Exec, Gates, Net, Objection, OnFailure, Paths, Run,
-        Sandbox, Script, SecretRule, Secrets, Settings, Tools,
+        Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, Destructive, DiffSize, EVALUATORS,
+        Evaluators, Exec, Gates, Net, OnFailure, Paths, Retention, Run, Sandbox, Script, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, network::HostSet};
@@ -51,10 +55,6 @@ use crate::base::{
 
 /// The name of the policy's file, in the workspace's root.
 pub const FILE: &str = "nrv.toml";
-
-/// Keys that came after records were made which name the hash of a policy: their table as a JSON pointer, and their name.
-const LATER: &[(&str, &str)] =
-    &[("/budget", "record"), ("/exec", "disk"), ("/gates/destructive", "allow"), ("/script/limits", "reply_bytes")];
 
 /// Settings with their compiled globs, and where each setting comes from.
 ///
@@ -360,12 +360,14 @@ fn refused(file: &str, line: Option<&usize>, key: &str, why: &str) -> Error {
 
 fn hash(settings: &Settings, ceilings: &[[&[String]; 5]]) -> Result<Sha256, Error> {
     let (mut settings, defaults) = (json!(settings), json!(Settings::default()));
-    for (table, key) in LATER {
+    for key in key::later() {
         // Without its default the policies of older records keep the hash that stands there.
-        if let Some(Value::Object(found)) = settings.pointer_mut(table)
-            && found.get(*key) == defaults.pointer(table).and_then(|table| table.get(*key))
+        let pointer = format!("/{}", key.path.replace('.', "/"));
+        let Some((table, name)) = pointer.rsplit_once('/') else { continue };
+        if settings.pointer(&pointer) == defaults.pointer(&pointer)
+            && let Some(Value::Object(found)) = settings.pointer_mut(table)
         {
-            found.remove(*key);
+            found.remove(name);
         }
     }
     if let Some(Value::Object(providers)) = settings.pointer_mut("/llm/providers") {
@@ -412,9 +414,13 @@ mod tests {
     #[test]
     fn a_key_that_came_later_leaves_the_hash_of_older_policies_alone() {
         let mut settings = json!(Settings::default());
-        for (table, key) in LATER {
+        let later = ["budget.record", "exec.disk", "gates.destructive.allow", "script.limits.reply_bytes"];
+        assert!(later.iter().all(|path| key::later().any(|key| key.path == *path)));
+        for key in key::later() {
+            let pointer = format!("/{}", key.path.replace('.', "/"));
+            let (table, name) = pointer.rsplit_once('/').unwrap();
             let table = settings.pointer_mut(table).and_then(Value::as_object_mut).unwrap();
-            assert!(table.remove(*key).is_some(), "{key}");
+            assert!(table.remove(name).is_some(), "{pointer}");
         }
         let without = json::sha256(&json!({"settings": settings, "ceilings": []})).unwrap();
         assert_eq!(Policy::default().sha256(), without);

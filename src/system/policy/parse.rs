@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 use toml_edit::{Document, Item, TableLike};
 
 use super::{
-    form::{self, Form, Wrong},
-    key::{self, Key},
+    form::{self, Wrong},
+    key,
     settings::Settings,
+    table::{Form, Key},
 };
 use crate::base::error::{self, Code, Error};
 
@@ -235,7 +236,7 @@ fn plain_table(table: &dyn TableLike) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::settings::{Objection, Sandbox},
+        super::{Objection, Sandbox},
         *,
     };
 

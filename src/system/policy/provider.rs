@@ -1,8 +1,13 @@
-//! What `nrv.toml` can say of language models: `[llm]` and its providers, as plain data with the built-in defaults.
+//! `[llm]` and its providers, a row a key; [`table!`] says how a row reads.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use super::{
+    merge::{largest, last, latest, limit, smallest},
+    table::{Form, table},
+};
 
 /// How a provider can be spoken to: a server's dialect, a program, or the table of patterns.
 pub const DIALECTS: &[&str] = &["anthropic", COMMAND, HEURISTIC, "ollama", "openai_chat", "openai_responses"];
@@ -13,16 +18,19 @@ pub(super) const COMMAND: &str = "command";
 /// The dialect of the table of patterns, and the provider that is there without being configured.
 pub const HEURISTIC: &str = "heuristic";
 
-/// Who answers requests to language models.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Llm {
-    /// The provider of requests that name none; none: the only one there is, and without any the table of patterns.
-    pub default: Option<String>,
-    /// What is done with recorded replies; none: they answer where no provider is configured, and are not used otherwise.
-    pub cassettes: Option<Cassettes>,
-    /// The providers, by name.
-    pub providers: BTreeMap<String, LlmProvider>,
+/// What is done with recorded replies.
+pub(super) const CASSETTES: Form = Form::Word(&["off", "record", "auto", "replay"]);
+
+table! {
+    Llm at "llm", "Who answers requests to language models. Without a provider no request leaves the machine." {
+        default: Option<String> = None, last,
+            "The provider of requests that name none, or \"heuristic\"; without it the only provider, and of none or several `heuristic`.",
+            Form::Text;
+        cassettes: Option<Cassettes> = None, latest,
+            "What is done with recorded replies: nothing, what is replied is recorded, they answer what they have, or they alone answer; without it, they alone answer where no provider is configured.",
+            CASSETTES;
+        providers: BTreeMap<String, LlmProvider> = BTreeMap::new(), providers, "The providers, by name.";
+    }
 }
 
 /// What is done with recorded replies.
@@ -39,85 +47,86 @@ pub enum Cassettes {
     Replay,
 }
 
-/// One provider of language models.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LlmProvider {
-    /// How it is spoken to: a dialect of a server, `command`, or `heuristic`.
-    pub dialect: String,
-    /// Where the server is.
-    pub base_url: Option<String>,
-    /// The program and its arguments, of a `command`.
-    pub program: Vec<String>,
-    /// The model of requests that name none.
-    pub model: Option<String>,
-    /// The variable of the environment that holds the key.
-    pub api_key_env: Option<String>,
-    /// The file outside of the workspace that holds the key; `~` is the home.
-    pub api_key_file: Option<String>,
-    /// Whether replies come in pieces.
-    pub stream: bool,
-    /// How long requests may take.
-    pub timeouts: LlmTimeouts,
-    /// What tokens cost; none: nothing.
-    pub prices: Option<LlmPrices>,
-    /// How many requests a run may make in a minute; none: any number.
-    pub rate_per_min: Option<u64>,
-    /// Tokens that `model` takes and gives together, if its server does not say.
-    pub context_tokens: Option<u64>,
-    /// Tokens that `model` gives at most, if its server does not say.
-    pub max_output_tokens: Option<u64>,
-    /// Whether `model` calls tools, if its server does not say.
-    pub tools: Option<bool>,
-    /// Whether the server makes replies of `model` fit a schema, if it does not say.
-    pub structured_output: Option<bool>,
-}
-
-impl Default for LlmProvider {
-    fn default() -> Self {
-        LlmProvider {
-            dialect: String::new(),
-            base_url: None,
-            program: Vec::new(),
-            model: None,
-            api_key_env: None,
-            api_key_file: None,
-            stream: true,
-            timeouts: LlmTimeouts::default(),
-            prices: None,
-            rate_per_min: None,
-            context_tokens: None,
-            max_output_tokens: None,
-            tools: None,
-            structured_output: None,
-        }
+// A provider of two policies is one of both if those of its keys that are merged by `last` agree.
+table! {
+    LlmProvider at "llm.providers.*", "One provider: a server, a program, or the table of patterns." {
+        dialect: String = String::new(), last,
+            "How it is spoken to: a server's dialect, \"command\" for a program, or \"heuristic\" for the table of patterns. It has to be given.",
+            Form::Word(DIALECTS);
+        base_url: Option<String> = None, last,
+            "Where the server is, such as \"http://127.0.0.1:8080/v1\"; without user, password and query.", Form::Url;
+        program: Vec<String> = Vec::new(), last,
+            "The program and its arguments, of the dialect \"command\": an absolute path, or a name of the `PATH`.",
+            Form::Names;
+        model: Option<String> = None, last,
+            "The model of requests that name none; without it, the only one that the provider has.", Form::Text;
+        api_key_env: Option<String> = None, last,
+            "The name of the variable of nrv's environment that holds the key; never the key itself.", Form::Text;
+        api_key_file: Option<String> = None, last,
+            "The file outside of the workspace that holds the key; `~/` is the home.", Form::Path;
+        stream: bool = true, last, "Whether replies come in pieces.", Form::Flag;
+        timeouts: LlmTimeouts = LlmTimeouts::default(), LlmTimeouts::strictest, "How long one try of a request may take.";
+        prices: Option<LlmPrices> = None, dearer, "What tokens cost, in the unit of `budget.cost`; without it, nothing.";
+        rate_per_min: Option<u64> = None, limit,
+            "How many requests a run may make in any minute; without it, as many as it likes.", Form::Count(0);
+        context_tokens: Option<u64> = None, limit,
+            "Tokens that `model` takes and gives together, if its server does not say.", Form::Count(1);
+        max_output_tokens: Option<u64> = None, limit,
+            "Tokens that `model` gives at most, if its server does not say.", Form::Count(1);
+        tools: Option<bool> = None, last, "Whether `model` calls tools, if its server does not say.", Form::Flag;
+        structured_output: Option<bool> = None, last,
+            "Whether the server makes replies of `model` fit a schema, if it does not say.", Form::Flag;
     }
 }
 
-/// How long one try of a request may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LlmTimeouts {
-    /// Milliseconds in which nothing comes.
-    pub read_ms: u64,
-    /// Milliseconds of all of it.
-    pub total_ms: u64,
-}
-
-impl Default for LlmTimeouts {
-    fn default() -> Self {
-        LlmTimeouts { read_ms: 120_000, total_ms: 600_000 }
+table! {
+    #[derive(Copy, Eq)]
+    LlmTimeouts at "llm.providers.*.timeouts", "How long one try of a request may take." {
+        read_ms: u64 = 120_000, smallest,
+            "How long nothing may come of one try of a request, in milliseconds.", Form::Count(1);
+        total_ms: u64 = 600_000, smallest,
+            "How long one try of a request may take in all, in milliseconds; a request may ask for less.", Form::Count(1);
     }
 }
 
-/// What a million tokens cost, in millionths of the unit of `budget.cost`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LlmPrices {
-    /// Of the request.
-    pub input: u64,
-    /// Of the request, those that the server had in a cache; none: as `input`.
-    pub cached: Option<u64>,
-    /// Of the reply.
-    pub output: u64,
+table! {
+    #[derive(Copy, Eq)]
+    LlmPrices at "llm.providers.*.prices", "What tokens cost, in the unit of `budget.cost`; without it, nothing." {
+        input: u64 = 0, largest, "Money for a million tokens of requests, such as 3.0.", Form::Millionths;
+        cached: Option<u64> = None, last,
+            "Money for a million tokens of requests that the server had in a cache; without it, as `input`.",
+            Form::Millionths;
+        output: u64 = 0, largest, "Money for a million tokens of replies, such as 15.0.", Form::Millionths;
+    }
+}
+
+/// The providers of both, and which of them requests go to that name none.
+pub(super) fn llm(one: &Llm, other: &Llm) -> Llm {
+    let merged = Llm::strictest(one, other);
+    // A run goes on with the provider that it began with. If none is left, a request that names none finds none.
+    let defaults = || [&one.default, &other.default].into_iter().flatten();
+    let there = |name: &&String| merged.providers.contains_key(*name) || *name == HEURISTIC;
+    let default = defaults().find(there).or(defaults().next()).cloned();
+    Llm { default, ..merged }
+}
+
+/// The providers that both have: a run sends nothing to where one of its policies would not have sent it.
+fn providers(
+    one: &BTreeMap<String, LlmProvider>,
+    other: &BTreeMap<String, LlmProvider>,
+) -> BTreeMap<String, LlmProvider> {
+    let both = |(name, other): (&String, &LlmProvider)| {
+        let one = one.get(name)?;
+        let merged = LlmProvider::strictest(one, other);
+        // Two different ones keep what the last of them says.
+        (merged == LlmProvider::strictest(other, one)).then(|| (name.clone(), merged))
+    };
+    other.iter().filter_map(both).collect()
+}
+
+/// The larger prices.
+fn dearer(one: &Option<LlmPrices>, other: &Option<LlmPrices>) -> Option<LlmPrices> {
+    let (Some(one), Some(other)) = (one, other) else { return one.or(*other) };
+    let cached = |prices: &LlmPrices| prices.cached.unwrap_or(prices.input);
+    Some(LlmPrices { cached: Some(cached(one).max(cached(other))), ..LlmPrices::strictest(one, other) })
 }

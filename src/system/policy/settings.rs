@@ -1,276 +1,331 @@
-//! What `nrv.toml` can say, as plain data with the built-in defaults. The shape is that of the file.
+//! The tables of `nrv.toml`, a row a key. The shape is that of the file; [`table!`] says how a row reads.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::provider::{Cassettes, Llm};
+use super::{
+    merge::{both_allow, common, common_globs, either, first, largest, last, limit, own, smallest},
+    provider::{CASSETTES, Cassettes, Llm, llm},
+    rules::{
+        AllowedCommand, AllowedSecret, CommandException, CommandRule, Commitment, OBJECTIONS, Objection, SecretRule,
+        secret_rules,
+    },
+    table::{Form, table},
+};
 use crate::base::frame::Limits;
 
-/// Every setting of the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
-    /// `[paths]`.
-    pub paths: Paths,
-    /// `[adapters]` and `[adapters.NAME]`.
-    pub adapters: Adapters,
-    /// `[gates.*]`.
-    pub gates: Gates,
-    /// `[confirm]`.
-    pub confirm: Confirm,
-    /// `[budget]`.
-    pub budget: Budget,
-    /// `[evaluators]`.
-    #[serde(default)]
-    pub evaluators: Evaluators,
-    /// `[calls]`.
-    pub calls: Calls,
-    /// `[ci]`.
-    #[serde(default)]
-    pub ci: Ci,
-    /// `[[commitments]]`.
-    #[serde(default)]
-    pub commitments: Vec<Commitment>,
-    /// `[exec]` and `[[exec.allow]]`.
-    #[serde(default)]
-    pub exec: Exec,
-    /// `[llm]` and `[llm.providers.NAME]`.
-    #[serde(default)]
-    pub llm: Llm,
-    /// `[net]`.
-    pub net: Net,
-    /// `[script.*]`.
-    pub script: Script,
-    /// `[retention]`.
-    pub retention: Retention,
-    /// `[run]`.
-    pub run: Run,
-}
-
-/// What may be written and read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Paths {
-    /// Globs of what may be written; `!` excludes.
-    pub write: Vec<String>,
-    /// Globs of what may not be written, whatever `write` says.
-    pub deny: Vec<String>,
-    /// Globs of what scripts may not read.
-    pub read_deny: Vec<String>,
-    /// Protected files that runs may write, each by its exact path.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allow_protected: Vec<String>,
-}
-
-impl Default for Paths {
-    fn default() -> Self {
-        let own = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        Paths {
-            write: own(&["**"]),
-            deny: Vec::new(),
-            read_deny: own(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]),
-            allow_protected: Vec::new(),
-        }
+table! {
+    Settings at "", "Every setting of the policy." {
+        paths: Paths = Paths::default(), Paths::strictest, "`[paths]`.";
+        adapters: Adapters = Adapters::default(), Adapters::strictest, "`[adapters]` and `[adapters.NAME]`.";
+        gates: Gates = Gates::default(), Gates::strictest, "`[gates.*]`.";
+        confirm: Confirm = Confirm::default(), Confirm::strictest, "`[confirm]`.";
+        budget: Budget = Budget::default(), Budget::strictest, "`[budget]`.";
+        evaluators: Evaluators = Evaluators::default(), Evaluators::strictest, "`[evaluators]`.";
+        calls: Calls = Calls::default(), Calls::strictest, "`[calls]`.";
+        ci: Ci = Ci::default(), Ci::strictest, "`[ci]`.";
+        commitments: Vec<Commitment> = Vec::new(), either,
+            "What every run must meet when it ends, beside what it commits itself to; else it is not done.",
+            Form::Rows(Commitment::COLUMNS);
+        exec: Exec = Exec::default(), Exec::strictest, "`[exec]` and `[[exec.allow]]`.";
+        llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
+        net: Net = Net::default(), Net::strictest, "`[net]`.";
+        script: Script = Script::default(), Script::strictest, "`[script.*]`.";
+        retention: Retention = Retention::default(), last, "`[retention]`.";
+        run: Run = Run::default(), Run::strictest, "`[run]`.";
     }
 }
 
-/// Which adapters may be used, and how.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Adapters {
-    /// Names of approved adapters; none: all that exist.
-    pub approved: Option<Vec<String>>,
-    /// True if files in an approved adapter's domain are changed by that adapter alone.
-    pub strict_tools: bool,
-    /// Settings of single adapters, by name.
-    #[serde(flatten)]
-    pub named: BTreeMap<String, Adapter>,
-}
-
-/// Settings of one adapter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Adapter {
-    /// Globs of what it may write; none: all that `[paths]` allows.
-    pub paths: Option<Vec<String>>,
-    /// How many files it may take at once.
-    pub max_files: u64,
-    /// How long one call may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// How many of its new links are tried over HTTP at most.
-    pub http_samples: u64,
-    /// How often it may be started in a minute; none: as often as one likes.
-    pub rate_per_min: Option<u64>,
-}
-
-impl Default for Adapter {
-    fn default() -> Self {
-        Adapter { paths: None, max_files: 5000, timeout_ms: 300_000, http_samples: 0, rate_per_min: None }
+// Globs are asked of both policies.
+table! {
+    Paths at "paths", "What may be written and read. Protected paths, such as `.git`, are never writable." {
+        write: Vec<String> = texts(&["**"]), first, "Globs of what may be written; `!` excludes.", Form::Globs;
+        deny: Vec<String> = Vec::new(), first, "Globs of what may not be written, whatever `write` says.", Form::Denied;
+        read_deny: Vec<String> = texts(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]), first,
+            "Globs of what scripts may not read; a glob without `/` means that name in any folder.", Form::Denied;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        allow_protected: Vec<String> = Vec::new(), common,
+            "Protected files that runs may write, each by its exact path; not `.git`, `.runs`, `.nrv`, `nrv.toml` and `nrv.lock`.",
+            Form::Files;
     }
 }
 
-/// Settings of the gates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gates {
-    /// `[gates.destructive]`.
-    pub destructive: Destructive,
-    /// `[gates.diff_size]`.
-    pub diff_size: DiffSize,
-    /// `[gates.secrets]`.
-    pub secrets: Secrets,
-    /// `[gates.tools]`.
-    pub tools: Tools,
-}
-
-/// What a gate says where a rule objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Objection {
-    /// Go on and tell.
-    Warn,
-    /// Go on when it was confirmed.
-    #[default]
-    RequireConfirmation,
-    /// Stop.
-    Block,
-}
-
-/// How commands are judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Destructive {
-    /// True if they are judged at all.
-    pub enabled: bool,
-    /// What follows from a rule that neither blocks nor only warns.
-    pub decision: Objection,
-    /// Commands for which a rule does not hold.
-    pub allow: Vec<CommandException>,
-    /// Rules beside the built-in ones.
-    pub rule: Vec<CommandRule>,
-}
-
-impl Default for Destructive {
-    fn default() -> Self {
-        Destructive { enabled: true, decision: Objection::RequireConfirmation, allow: Vec::new(), rule: Vec::new() }
+table! {
+    Adapters at "adapters", "Which adapters may be used." {
+        approved: Option<Vec<String>> = None, both_allow,
+            "Names of the adapters that may be used; without it, all that exist.", Form::Names;
+        strict_tools: bool = false, largest,
+            "Whether files in an approved adapter's domain are changed by that adapter alone.", Form::Flag;
+        #[serde(flatten)]
+        named: BTreeMap<String, Adapter> = BTreeMap::new(), adapters, "Settings of single adapters, by name.";
     }
 }
 
-/// A command for which a rule does not hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CommandException {
-    /// The rule.
-    pub rule: String,
-    /// All words of the command, of each the alternatives.
-    pub command: Vec<Vec<String>>,
-    /// The words that it begins with, of each the alternatives.
-    pub prefix: Vec<Vec<String>>,
-    /// Words that must all occur.
-    pub tokens: Vec<String>,
-    /// Why.
-    pub reason: String,
-    /// Commands for which it must hold.
-    #[serde(rename = "match")]
-    pub matches: Vec<String>,
-    /// Commands for which it must not hold.
-    pub not_match: Vec<String>,
-}
-
-/// A rule on commands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CommandRule {
-    /// Its name.
-    pub id: String,
-    /// The program and the words that follow it, of each the alternatives.
-    pub prefix: Vec<Vec<String>>,
-    /// Words that must all occur.
-    pub tokens: Vec<String>,
-    /// What follows.
-    pub decision: Objection,
-    /// Why.
-    pub reason: String,
-    /// Commands that it must catch.
-    #[serde(rename = "match")]
-    pub matches: Vec<String>,
-    /// Commands that it must not catch.
-    pub not_match: Vec<String>,
-}
-
-/// How secrets are searched for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Secrets {
-    /// True if they are searched for at all.
-    pub enabled: bool,
-    /// What follows from one.
-    pub decision: Objection,
-    /// Findings that are no secrets.
-    pub allow: Vec<AllowedSecret>,
-    /// Rules beside the built-in ones.
-    pub rule: Vec<SecretRule>,
-}
-
-impl Default for Secrets {
-    fn default() -> Self {
-        Secrets { enabled: true, decision: Objection::RequireConfirmation, allow: Vec::new(), rule: Vec::new() }
+table! {
+    Adapter at "adapters.*", "Settings of one adapter, by its name." {
+        paths: Option<Vec<String>> = None, first,
+            "Globs of what the adapter may write; without it, all that `[paths]` allows.", Form::Globs;
+        max_files: u64 = 5000, smallest, "How many files the adapter may take at once.", Form::Count(1);
+        timeout_ms: u64 = 300_000, smallest,
+            "How long one call of the adapter may take, in milliseconds.", Form::Count(1);
+        http_samples: u64 = 0, smallest,
+            "How many of its new links are tried over HTTP; params may ask for fewer, and only hosts of `[net]` are asked.",
+            Form::UpTo(1000);
+        rate_per_min: Option<u64> = None, limit,
+            "How often a run may start the adapter in any minute; without it, as often as it likes.", Form::Count(0);
     }
 }
 
-/// Findings that are no secrets: those of a rule, in some files or of one hash.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AllowedSecret {
-    /// The rule.
-    pub rule: String,
-    /// A glob of files.
-    pub path: Option<String>,
-    /// The first digits of the secret's hash.
-    pub hash: Option<String>,
-}
-
-/// A rule on secrets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SecretRule {
-    /// Its name.
-    pub id: String,
-    /// What a secret looks like.
-    pub regex: String,
-    /// Words of which one must stand near.
-    pub keywords: Vec<String>,
-    /// Bits per byte that the secret must have at least.
-    pub entropy: Option<f64>,
-    /// Texts in which it must find one.
-    #[serde(rename = "match")]
-    pub matches: Vec<String>,
-    /// Texts in which it must find none.
-    pub not_match: Vec<String>,
-}
-
-/// Which tools may be used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tools {
-    /// True if only those of the list may.
-    pub enabled: bool,
-    /// Names; `prefix*` stands for all that begin so.
-    pub allowed: Vec<String>,
-}
-
-/// How many changed lines are too many; a limit of N admits exactly N.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DiffSize {
-    /// Warns about a file whose change has more lines.
-    pub warn_lines: u64,
-    /// Blocks a file whose change has more lines.
-    pub block_lines: Option<u64>,
-    /// Warns of the change with which the run has changed more lines.
-    pub run_warn_lines: u64,
-    /// Blocks when the run would have changed more lines.
-    pub run_block_lines: Option<u64>,
-}
-
-impl Default for DiffSize {
-    fn default() -> Self {
-        DiffSize { warn_lines: 300, block_lines: None, run_warn_lines: 3000, run_block_lines: None }
+table! {
+    Gates at "gates", "Settings of the gates." {
+        destructive: Destructive = Destructive::default(), Destructive::strictest, "`[gates.destructive]`.";
+        diff_size: DiffSize = DiffSize::default(), DiffSize::strictest, "`[gates.diff_size]`.";
+        secrets: Secrets = Secrets::default(), Secrets::strictest, "`[gates.secrets]`.";
+        tools: Tools = Tools::default(), Tools::strictest, "`[gates.tools]`.";
     }
+}
+
+// Each policy judges by its own rules.
+table! {
+    Destructive at "gates.destructive", "Commands that destroy what can't be brought back." {
+        enabled: bool = true, largest, "Whether commands are judged.", Form::Flag;
+        decision: Objection = Objection::RequireConfirmation, largest,
+            "What follows from a destructive command, unless its rule blocks or only warns.", OBJECTIONS;
+        allow: Vec<CommandException> = Vec::new(), own,
+            "Commands for which a rule does not hold: by rule and command.", Form::Rows(CommandException::COLUMNS), later;
+        rule: Vec<CommandRule> = Vec::new(), own,
+            "Rules of your own on commands, beside the built-in ones.", Form::Rows(CommandRule::COLUMNS);
+    }
+}
+
+table! {
+    DiffSize at "gates.diff_size", "How many changed lines are too many. A limit of N admits exactly N." {
+        warn_lines: u64 = 300, smallest, "Warns about a file whose change has more lines.", Form::Count(0);
+        block_lines: Option<u64> = None, limit,
+            "Blocks a file whose change has more lines; without it, none is.", Form::Count(0);
+        run_warn_lines: u64 = 3000, smallest,
+            "Warns of the change with which the run has changed more lines.", Form::Count(0);
+        run_block_lines: Option<u64> = None, limit,
+            "Blocks a change with which the run would have changed more lines; without it, none is.", Form::Count(0);
+    }
+}
+
+table! {
+    Secrets at "gates.secrets", "Keys, tokens and passwords in what is written, called or run." {
+        enabled: bool = true, largest, "Whether secrets are searched for.", Form::Flag;
+        decision: Objection = Objection::RequireConfirmation, largest,
+            "What follows from a secret in a change, a command or the params of a tool.", OBJECTIONS;
+        allow: Vec<AllowedSecret> = Vec::new(), common,
+            "Findings that are no secrets: by rule, and by path or hash.", Form::Rows(AllowedSecret::COLUMNS);
+        rule: Vec<SecretRule> = Vec::new(), secret_rules,
+            "Rules of your own on secrets, beside the built-in ones.", Form::Rows(SecretRule::COLUMNS);
+    }
+}
+
+table! {
+    Tools at "gates.tools",
+    "Which tools may be used: `apply`, `exec`, `llm`, adapters, calls of a program, and what other programs ask about." {
+        enabled: bool = false, largest,
+            "Whether only tools of the list may be used; with an empty list, none may.", Form::Flag;
+        allowed: Vec<String> = Vec::new(), common,
+            "Names of the tools that may be used; `prefix*` stands for all that begin so.", Form::Names;
+    }
+}
+
+table! {
+    Confirm at "confirm", "How confirmations are answered." {
+        mode: ConfirmMode = ConfirmMode::Ask, largest,
+            "Who answers confirmations: a person, only `auto`, or nobody (then what needs one is blocked).", MODES;
+        yes_flag: bool = true, smallest, "Whether `--yes` may answer confirmations.", Form::Flag;
+        auto: Vec<String> = Vec::new(), common,
+            "Labels or kinds of calls that are granted without asking anyone.", Form::Names;
+        expires: u64 = 7 * 86_400, smallest,
+            "How long a confirmation that was asked for may be given and used.", Form::Duration;
+        approvers: Option<Vec<String>> = None, both_allow,
+            "Names of `.nrv/allowed_signers` of which one must sign what is confirmed; without it, no signature is asked for.",
+            Form::Names;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        granted: Vec<String> = Vec::new(), common, "What the approval of the script grants, whatever the mode.";
+    }
+}
+
+table! {
+    Ci at "ci", "What is added where `CI` is set; it only tightens." {
+        locked: bool = true, largest,
+            "Whether only approved scripts run where `CI` is set, as with `--locked`.", Form::Flag;
+        confirm: ConfirmMode = ConfirmMode::Never, largest,
+            "Who answers confirmations where `CI` is set, if that is less than `confirm.mode` says; what `nrv.lock` grants a script stays granted.",
+            MODES;
+        cassettes: Cassettes = Cassettes::Replay, largest,
+            "What is done with recorded replies where `CI` is set: only \"replay\" adds anything, that they alone answer.",
+            CASSETTES;
+    }
+}
+
+table! {
+    Budget at "budget",
+    "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N.",
+    ceiling BudgetCeiling {
+        calls: u64 = 50_000, smallest, "Host calls that a run may make.", Form::Count(0);
+        files: u64 = 5000, smallest, "Files that a run may change.", Form::Count(0);
+        diff_lines: u64 = 50_000, smallest,
+            "Lines that a run may change in all, added and removed together.", Form::Count(0);
+        bytes: u64 = 256 << 20, smallest, "Bytes that a run may write in all.", Form::Size;
+        wall_s: u64 = 7200, smallest, "Seconds that a run may take from start to end.", Form::Count(0);
+        exec_s: u64 = 1800, smallest, "Seconds that programs which a run starts may take in all.", Form::Count(0);
+        tokens: u64 = 200_000, smallest, "Tokens of language models that a run may use.", Form::Count(0);
+        cost: Option<u64> = None, limit,
+            "Money that calls of a run may cost, such as 2.5; without it, no limit.", Form::Millionths;
+        record: u64 = 1 << 30, smallest,
+            "Bytes that a run's record may take, without pre-images; its end is always recorded.", Form::Size, later;
+    }
+}
+
+table! {
+    Evaluators at "evaluators", "What is asked of a run as a whole when it ends." {
+        fail: Option<Vec<String>> = None, fails,
+            "Evaluators whose failure fails the run: it is undone, and ends with 4. What others find is told and recorded. Without a list each of them fails the run, and what it changed is kept.",
+            Form::Some(EVALUATORS);
+        forbidden_commands: Vec<String> = Vec::new(), either,
+            "Beginnings of commands, such as \"git push\", that no run may have started; `sudo`, `sh -c` and their like are looked through.",
+            Form::Names;
+        forbidden_dependencies: Vec<String> = Vec::new(), either,
+            "Dependencies that no run may add to a manifest: names with `*`, and versions, as in \"openssl@<1\".",
+            Form::Dependencies;
+        max_rework: f64 = 0.3, smallest,
+            "The share of added lines that a run may change, remove or roll back again.", Form::Number;
+        max_violation_rate: Option<f64> = None, limit,
+            "Objections of gates per call that a run may have; without it, they are only counted.", Form::Number;
+    }
+}
+
+// Each policy allows commands by its own rules.
+table! {
+    Exec at "exec", "Which commands runs may start, and how. Without a rule in `exec.allow` they start none." {
+        sandbox: Sandbox = Sandbox::Auto, largest,
+            "How commands are confined: as far as the machine can, in full or not started, or not at all.",
+            Form::Word(&["auto", "require", "off"]);
+        network: bool = false, smallest, "Whether commands may use the network.", Form::Flag;
+        read: Vec<String> = Vec::new(), common,
+            "Folders and files outside of the workspace that commands may read beside those of the system, such as a toolchain's; `~` is the home.",
+            Form::Folders;
+        timeout_ms: u64 = 600_000, smallest,
+            "How long a command may take, in milliseconds; a call may ask for less.", Form::Count(1);
+        grace_ms: u64 = 2000, smallest,
+            "How long a command that has to end may take for that before it is killed, in milliseconds.", Form::Count(0);
+        env: Vec<String> = texts(&["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER"]),
+            common,
+            "Names of the variables that commands get of nrv's own environment; all others are kept from them.", Form::Names;
+        output: u64 = 10 << 20, smallest,
+            "Bytes of each stream of output that a reply has in full; of a longer one it has the head and the tail.",
+            Form::Size;
+        stored: u64 = 1 << 30, smallest, "Bytes of each stream of output that the record keeps.", Form::Size;
+        memory: Option<u64> = None, limit,
+            "Bytes of memory that all processes of a command may have together; without it, three quarters of the machine's.",
+            Form::Size;
+        file_size: Option<u64> = None, limit,
+            "Bytes that a file which a command writes may have; without it, no limit.", Form::Size;
+        processes: Option<u64> = Some(4096), limit,
+            "How many processes and threads a command may have at once.", Form::Count(1);
+        disk: Option<u64> = Some(20 << 30), limit,
+            "Bytes on the disk that a command may write, with scratch and what is temporary.", Form::Size, later;
+        scratch: Vec<String> = Vec::new(), common_globs,
+            "Globs of what commands write that is no part of the tree, such as `target/**`: it stays, and is not recorded; `!` excludes.",
+            Form::Globs;
+        allow: Vec<AllowedCommand> = Vec::new(), own,
+            "The commands that runs may start: those that begin so. Of several rules the first counts; without any, no command is started.",
+            Form::Rows(AllowedCommand::COLUMNS);
+    }
+}
+
+table! {
+    Calls at "calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none." {
+        approved: Option<Vec<String>> = None, both_allow,
+            "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.", Form::Names;
+    }
+}
+
+table! {
+    Net at "net", "What may be reached over the network: for samples of new links; scripts reach nothing." {
+        hosts: Vec<String> = Vec::new(), common,
+            "Hosts that may be asked whether links work: `example.com` on its scheme's own port, `example.com:8080`, or `*.example.com` for what is beneath it.",
+            Form::Hosts;
+    }
+}
+
+table! {
+    Retention at "retention", "How long the records of runs are kept. Only `nrv runs gc` removes any." {
+        days: u64 = 30, last,
+            "Days for which `nrv runs gc` keeps the record of a run, and with it the way back.", Form::Count(0);
+        size: u64 = 2_000_000_000, last,
+            "Bytes that the records of all runs may take; above it `nrv runs gc` removes the oldest.", Form::Size;
+    }
+}
+
+table! {
+    Script at "script", "Settings of scripts." {
+        limits: Limits = Limits::default(), Limits::strictest, "`[script.limits]`.";
+    }
+}
+
+// The struct is a frame's, which brings the limits to the script's process.
+table! {
+    of Limits at "script.limits", "What a script's process may use." {
+        operations: u64 = 50_000_000, smallest, "Operations of the script engine in all.", Form::Count(1);
+        memory: u64 = 1 << 30, smallest, "Memory of a script's process beyond what it starts with.", Form::Size;
+        cpu_s: u64 = 60, smallest, "Seconds of processor time of a script's process.", Form::Count(1);
+        call_depth: usize = 64, smallest, "Nested function calls of a script.", Form::Count(1);
+        string: Option<usize> = None, limit, "Bytes of a text; without it, only memory bounds it.", Form::Count(1);
+        array: Option<usize> = None, limit, "Items of an array; without it, only memory bounds it.", Form::Count(1);
+        map: Option<usize> = None, limit, "Entries of a map; without it, only memory bounds it.", Form::Count(1);
+        reply_bytes: u64 = Limits::reply_bytes(), smallest,
+            "Bytes that a call may send, and that its reply may have.", Form::Size, later;
+    }
+}
+
+table! {
+    Run at "run", "How runs begin and end." {
+        on_failure: OnFailure = OnFailure::Undo, undoing,
+            "What becomes of a run's changes when it fails.", Form::Word(&["undo", "keep"]);
+        allow_dirty: bool = false, smallest, "Whether a run may start on files with uncommitted changes.", Form::Flag;
+        keep_flag: bool = true, smallest,
+            "Whether `--keep` and a header's `on_failure: \"keep\"` may be used.", Form::Flag;
+        allow_dirty_flag: bool = true, smallest, "Whether `--allow-dirty` may be used.", Form::Flag;
+        lock_wait_ms: u64 = 30_000, smallest, "How long to wait for a lock, in milliseconds.", Form::Count(0);
+    }
+}
+
+/// Who may answer confirmations.
+const MODES: Form = Form::Word(&["ask", "policy", "never"]);
+
+/// The evaluators, as the host has them.
+pub const EVALUATORS: &[&str] =
+    &["diff-quality", "forbidden-command-scan", "forbidden-dependency-scan", "tests-pass", "violation-rate"];
+
+/// The settings of every adapter that either names.
+fn adapters(one: &BTreeMap<String, Adapter>, other: &BTreeMap<String, Adapter>) -> BTreeMap<String, Adapter> {
+    let of = |all: &BTreeMap<String, Adapter>, name: &str| all.get(name).cloned().unwrap_or_default();
+    let merged = |name: &String| (name.clone(), Adapter::strictest(&of(one, name), &of(other, name)));
+    one.keys().chain(other.keys()).map(merged).collect()
+}
+
+/// Without a list all evaluators fail the run, with one those fail it that it names, and then it is undone.
+fn fails(one: &Option<Vec<String>>, other: &Option<Vec<String>>) -> Option<Vec<String>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(either(one, other)),
+        (None, None) => None,
+        (None, Some(_)) | (Some(_), None) => Some(EVALUATORS.iter().map(|name| (*name).to_owned()).collect()),
+    }
+}
+
+/// A failed run is undone if either policy says so.
+fn undoing(one: &OnFailure, other: &OnFailure) -> OnFailure {
+    if [one, other].contains(&&OnFailure::Undo) { OnFailure::Undo } else { OnFailure::Keep }
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// Who answers when a confirmation is needed.
@@ -286,139 +341,6 @@ pub enum ConfirmMode {
     Never,
 }
 
-/// How confirmations are answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Confirm {
-    /// Who answers.
-    pub mode: ConfirmMode,
-    /// True if `--yes` may answer.
-    pub yes_flag: bool,
-    /// Labels or kinds of calls that are granted without asking.
-    pub auto: Vec<String>,
-    /// How many seconds after it was asked for a confirmation may be given and used.
-    pub expires: u64,
-    /// Of whom one must sign what is confirmed; none: no signature is asked for. If it is empty, nobody may.
-    pub approvers: Option<Vec<String>>,
-    /// What the approval of the script grants, whatever the mode; not a key of the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub granted: Vec<String>,
-}
-
-impl Default for Confirm {
-    fn default() -> Self {
-        Confirm {
-            mode: ConfirmMode::Ask,
-            yes_flag: true,
-            auto: Vec::new(),
-            expires: 7 * 86_400,
-            approvers: None,
-            granted: Vec::new(),
-        }
-    }
-}
-
-/// What is added where `CI` is set; it only tightens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ci {
-    /// True if only approved scripts run.
-    pub locked: bool,
-    /// Who answers confirmations at most.
-    pub confirm: ConfirmMode,
-    /// What is done with recorded replies.
-    pub cassettes: Cassettes,
-}
-
-impl Default for Ci {
-    fn default() -> Self {
-        Ci { locked: true, confirm: ConfirmMode::Never, cassettes: Cassettes::Replay }
-    }
-}
-
-/// What a run may spend; what is changed counts, not what is read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Budget {
-    /// Host calls.
-    pub calls: u64,
-    /// Changed files.
-    pub files: u64,
-    /// Changed lines, added and removed together.
-    pub diff_lines: u64,
-    /// Bytes of post-images.
-    pub bytes: u64,
-    /// Seconds from start to end, without the time that people take.
-    pub wall_s: u64,
-    /// Seconds that programs run.
-    pub exec_s: u64,
-    /// Tokens of language models.
-    pub tokens: u64,
-    /// Money, in millionths; none: no limit.
-    pub cost: Option<u64>,
-    /// Bytes that the record takes, without what files were before.
-    #[serde(default = "Budget::record")]
-    pub record: u64,
-}
-
-impl Budget {
-    /// The bytes of a record where nobody says otherwise.
-    const fn record() -> u64 {
-        1 << 30
-    }
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Budget {
-            calls: 50_000,
-            files: 5000,
-            diff_lines: 50_000,
-            bytes: 256 << 20,
-            wall_s: 7200,
-            exec_s: 1800,
-            tokens: 200_000,
-            cost: None,
-            record: Budget::record(),
-        }
-    }
-}
-
-/// What is asked of a run as a whole when it ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluators {
-    /// Evaluators whose failure fails the run, which is then undone; none: all of them fail it, and what it changed is kept.
-    pub fail: Option<Vec<String>>,
-    /// Beginnings of commands that no run may have started.
-    pub forbidden_commands: Vec<String>,
-    /// Dependencies that no run may add.
-    pub forbidden_dependencies: Vec<String>,
-    /// The share of added lines that may be changed, removed or rolled back again.
-    pub max_rework: f64,
-    /// Objections of gates per call; none: any number.
-    pub max_violation_rate: Option<f64>,
-}
-
-impl Default for Evaluators {
-    fn default() -> Self {
-        Evaluators {
-            fail: None,
-            forbidden_commands: Vec::new(),
-            forbidden_dependencies: Vec::new(),
-            max_rework: 0.3,
-            max_violation_rate: None,
-        }
-    }
-}
-
-/// What every run must meet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Commitment {
-    /// What holds, in words.
-    pub description: String,
-    /// How that is seen.
-    pub assertion: Value,
-    /// How long seeing it may take, in milliseconds.
-    pub timeout_ms: Option<u64>,
-}
-
 /// How commands are confined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -432,134 +354,6 @@ pub enum Sandbox {
     Require,
 }
 
-/// Which commands runs may start, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Exec {
-    /// How they are confined.
-    pub sandbox: Sandbox,
-    /// True if they may use the network.
-    pub network: bool,
-    /// Folders and files outside of the workspace that they may read; `~` is the home.
-    pub read: Vec<String>,
-    /// How long one may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// How long one that has to end may take for that before it is killed, in milliseconds.
-    pub grace_ms: u64,
-    /// Names of the variables of nrv's own environment that are passed on.
-    pub env: Vec<String>,
-    /// Bytes of each stream of output that a reply shows in full; of a longer one it has the head and the tail.
-    pub output: u64,
-    /// Bytes of each stream of output that the record keeps.
-    pub stored: u64,
-    /// Bytes of memory that all of its processes may have together; none: three quarters of the machine's.
-    pub memory: Option<u64>,
-    /// Bytes that a file which it writes may have; none: no limit.
-    pub file_size: Option<u64>,
-    /// How many processes it may have at once; none: no limit.
-    pub processes: Option<u64>,
-    /// Bytes on the disk of all that it writes; none: no limit.
-    pub disk: Option<u64>,
-    /// Globs of what commands write that is not part of the tree, such as `target/**`.
-    pub scratch: Vec<String>,
-    /// The commands that may be started; none of them: none may.
-    pub allow: Vec<AllowedCommand>,
-}
-
-impl Default for Exec {
-    fn default() -> Self {
-        let env = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER"];
-        Exec {
-            sandbox: Sandbox::Auto,
-            network: false,
-            read: Vec::new(),
-            timeout_ms: 600_000,
-            grace_ms: 2000,
-            env: env.map(str::to_owned).to_vec(),
-            output: 10 << 20,
-            stored: 1 << 30,
-            memory: None,
-            file_size: None,
-            processes: Some(4096),
-            disk: Some(20 << 30),
-            scratch: Vec::new(),
-            allow: Vec::new(),
-        }
-    }
-}
-
-/// Commands that may be started: those that begin so.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AllowedCommand {
-    /// The program and the words that follow it, of each the alternatives.
-    pub prefix: Vec<Vec<String>>,
-    /// Globs of what they may change at most; none: what the call says and the run may write.
-    pub writes: Option<Vec<String>>,
-    /// True if the program may be a file of the workspace.
-    pub from_workspace: bool,
-    /// Names of variables that calls may set of it although they steer what programs load and start.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub env: Vec<String>,
-    /// Commands that the rule must allow.
-    #[serde(rename = "match")]
-    pub matches: Vec<String>,
-    /// Commands that it must not allow.
-    pub not_match: Vec<String>,
-}
-
-/// Which calls of a program that embeds nrv may be made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Calls {
-    /// Names of approved calls; none: all that the program offers.
-    pub approved: Option<Vec<String>>,
-}
-
-/// What may be reached over the network.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Net {
-    /// Hosts that may be asked whether links work.
-    pub hosts: Vec<String>,
-}
-
-/// How long `nrv runs gc` keeps the records of runs; until then a run can be rolled back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Retention {
-    /// Days after which a run may go.
-    pub days: u64,
-    /// Bytes that the records of all runs may take; above it the oldest go.
-    pub size: u64,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Retention { days: 30, size: 2_000_000_000 }
-    }
-}
-
-/// What a script's process may use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Script {
-    /// `[script.limits]`.
-    pub limits: Limits,
-}
-
-impl Default for Script {
-    fn default() -> Self {
-        let limits = Limits {
-            operations: 50_000_000,
-            memory: 1 << 30,
-            cpu_s: 60,
-            call_depth: 64,
-            string: None,
-            array: None,
-            map: None,
-            reply_bytes: Limits::reply_bytes(),
-        };
-        Script { limits }
-    }
-}
-
 /// What becomes of a run's changes when it fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -569,31 +363,4 @@ pub enum OnFailure {
     Undo,
     /// They stay.
     Keep,
-}
-
-/// How runs begin and end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    /// What becomes of the changes when the run fails.
-    pub on_failure: OnFailure,
-    /// True if a run may start on files with uncommitted changes.
-    pub allow_dirty: bool,
-    /// True if `--keep` and a header's `on_failure: "keep"` may be used.
-    pub keep_flag: bool,
-    /// True if `--allow-dirty` may be used.
-    pub allow_dirty_flag: bool,
-    /// How long to wait for a lock, in milliseconds.
-    pub lock_wait_ms: u64,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Run {
-            on_failure: OnFailure::Undo,
-            allow_dirty: false,
-            keep_flag: true,
-            allow_dirty_flag: true,
-            lock_wait_ms: 30_000,
-        }
-    }
 }
