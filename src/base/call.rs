@@ -4,6 +4,7 @@
 //! service, a binding and a row of tests.
 
 mod ask;
+mod touches;
 mod violation;
 
 use std::{borrow::Cow, collections::BTreeMap};
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 pub use self::{
     ask::{Ask, Parts},
+    touches::{Asked, Made, Touches, Used},
     violation::{Severity, Violation},
 };
 use crate::base::{

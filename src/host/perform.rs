@@ -74,7 +74,7 @@ impl Host<'_> {
         self.tally.heed(verdict, sink)?;
         self.asking(position, sink).confirm_call(call, verdict)?;
         self.tally.tools.extend(used(call).map(str::to_owned));
-        if matches!(call, Call::DtaApply { .. } | Call::DtaRun { .. }) || call.applies() {
+        if call.touches().writes {
             self.recorder.note_intent(position, call)?;
         }
         self.serve(position, call, sink)

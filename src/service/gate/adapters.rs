@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Decision, Domain, Finding, Gate, Rules, Subject};
 use crate::{
     base::{
-        call::Call,
+        call::Used,
         diff::Stat,
         error::{self, Code},
         path::RepoPath,
@@ -35,61 +35,14 @@ impl Gate for Adapters {
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
             Subject::Call { call, adapters, .. } => {
-                let tool = tool(call)?;
-                let finding = judge(tool, adapters, policy).or_else(|| samples(tool, call, policy));
+                let used = call.touches().adapter?;
+                let finding = judge(used.name, adapters, policy).or_else(|| samples(used, policy));
                 Some(finding.into_iter().collect())
             }
             Subject::Changes { domains: [], .. } => None,
             Subject::Changes { files, domains, .. } => Some(strict(files, domains, policy)),
             Subject::Command { .. } | Subject::ToolUse { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
-    }
-}
-
-/// The adapter that a call uses.
-pub(super) fn tool(call: &Call) -> Option<&str> {
-    match call {
-        Call::DtaDescribe { tool }
-        | Call::DtaPropose { tool, .. }
-        | Call::DtaApply { tool, .. }
-        | Call::DtaRun { tool, .. } => Some(tool),
-        Call::FilesGlob { .. }
-        | Call::FilesRead { .. }
-        | Call::FilesExists { .. }
-        | Call::FilesStat { .. }
-        | Call::FilesSha256 { .. }
-        | Call::FilesGrep { .. }
-        | Call::ApplyDiff { .. }
-        | Call::ApplyPlan { .. }
-        | Call::ApplyCreate { .. }
-        | Call::ApplyRemove { .. }
-        | Call::ApplyRename { .. }
-        | Call::ApplyWrite { .. }
-        | Call::ApplyPatch { .. }
-        | Call::ApplyPlanned { .. }
-        | Call::DtaList {}
-        | Call::GateEvaluateCommand { .. }
-        | Call::GateEvaluateToolUse { .. }
-        | Call::GateEvaluateEdit { .. }
-        | Call::GateConfirm { .. }
-        | Call::GateRequire { .. }
-        | Call::UiStep { .. }
-        | Call::UiProgress { .. }
-        | Call::UiTable { .. }
-        | Call::UiShow { .. }
-        | Call::RunBudget {}
-        | Call::RunMetrics {}
-        | Call::RunMetric { .. }
-        | Call::RunViolation(_)
-        | Call::AttemptBegin {}
-        | Call::AttemptEnd { .. }
-        | Call::CommitAdd { .. }
-        | Call::ExecRun(_)
-        | Call::LlmCapabilities { .. }
-        | Call::LlmComplete(_)
-        | Call::LlmStream(_)
-        | Call::PromptCompose(_)
-        | Call::Custom { .. } => None,
     }
 }
 
@@ -126,9 +79,8 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
 }
 
 /// The reason that a call may not probe as many links over the network as its params or the policy say.
-fn samples(tool: &str, call: &Call, policy: &Policy) -> Option<Finding> {
-    let (Call::DtaPropose { input, .. } | Call::DtaRun { input, .. }) = call else { return None };
-    policy.samples(tool, input.get("params").unwrap_or(&Value::Null)).err().map(Finding::from)
+fn samples(used: Used<'_>, policy: &Policy) -> Option<Finding> {
+    policy.samples(used.name, used.input?.get("params").unwrap_or(&Value::Null)).err().map(Finding::from)
 }
 
 fn judge(tool: &str, existing: &[&str], policy: &Policy) -> Option<Finding> {
@@ -156,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     use super::{super::decide, *};
-    use crate::system::policy::FILE;
+    use crate::{base::call::Call, system::policy::FILE};
 
     const EXISTING: &[&str] = &["json_schema_migrator", "link_updater"];
 

@@ -2,10 +2,7 @@
 
 use super::{Decision, Finding, Gate, Offered, Rules, Subject};
 use crate::{
-    base::{
-        call::Call,
-        error::{self, Code},
-    },
+    base::error::{self, Code},
     system::policy::Policy,
 };
 
@@ -22,17 +19,8 @@ impl Gate for Calls {
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
-        match subject {
-            Subject::Call { call: Call::Custom { name, .. }, calls, .. } => {
-                Some(judge(name, calls, policy).into_iter().collect())
-            }
-            Subject::Call { .. }
-            | Subject::Changes { .. }
-            | Subject::Command { .. }
-            | Subject::ToolUse { .. }
-            | Subject::Text { .. }
-            | Subject::Edit { .. } => None,
-        }
+        let Subject::Call { call, calls, .. } = subject else { return None };
+        Some(judge(call.touches().custom?.name, calls, policy).into_iter().collect())
     }
 }
 
@@ -61,7 +49,10 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::system::policy::{Ceiling, FILE};
+    use crate::{
+        base::call::Call,
+        system::policy::{Ceiling, FILE},
+    };
 
     const OFFERED: &[Offered<'static>] = &[
         Offered { name: "tickets.create", needs_permission: true },

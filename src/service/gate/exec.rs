@@ -3,7 +3,7 @@
 //! It judges only calls of runs. Other questions about a command concern its destructiveness, not nrv's permission to start it.
 
 use super::{Finding, Gate, Rules, Subject};
-use crate::{base::call::Call, system::policy::Policy};
+use crate::system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Exec;
@@ -18,17 +18,8 @@ impl Gate for Exec {
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
-        match subject {
-            Subject::Call { call: Call::ExecRun(run), .. } => {
-                Some(policy.exec_rule(&run.argv()).err().map(Finding::from).into_iter().collect())
-            }
-            Subject::Call { .. }
-            | Subject::Changes { .. }
-            | Subject::Command { .. }
-            | Subject::ToolUse { .. }
-            | Subject::Text { .. }
-            | Subject::Edit { .. } => None,
-        }
+        let run = subject.call()?.touches().starts?;
+        Some(policy.exec_rule(&run.argv()).err().map(Finding::from).into_iter().collect())
     }
 }
 
@@ -39,7 +30,10 @@ mod tests {
         *,
     };
     use crate::{
-        base::{call::Run, error::Code},
+        base::{
+            call::{Call, Run},
+            error::Code,
+        },
         system::policy::FILE,
     };
 

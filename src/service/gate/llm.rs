@@ -3,7 +3,7 @@
 //! A request for a provider's capabilities counts as a request to it. The policy names the provider of a request without one.
 
 use super::{Finding, Gate, Rules, Subject};
-use crate::{base::call::Call, system::policy::Policy};
+use crate::system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Llm;
@@ -18,21 +18,9 @@ impl Gate for Llm {
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
-        let Subject::Call { call, .. } = subject else { return None };
-        let asked = provider(call)?.map(String::as_str);
-        let provider = policy.llm_provider(asked, std::iter::empty());
+        let asked = subject.call()?.touches().model?;
+        let provider = policy.llm_provider(asked.provider, std::iter::empty());
         Some(policy.llm_refusal(provider).map(Finding::from).into_iter().collect())
-    }
-}
-
-/// The provider that a call names, which may be none; none at all if it asks no model.
-fn provider(call: &Call) -> Option<Option<&String>> {
-    match call {
-        Call::LlmCapabilities { provider } => Some(provider.as_ref()),
-        Call::LlmComplete(ask) | Call::LlmStream(ask) => Some(ask.provider.as_ref()),
-        // A prompt for a model is compared with the model's capabilities.
-        Call::PromptCompose(parts) if parts.is_for_a_model() => Some(parts.provider.as_ref()),
-        _ => None,
     }
 }
 
@@ -43,7 +31,10 @@ mod tests {
         *,
     };
     use crate::{
-        base::{call::Ask, error::Code},
+        base::{
+            call::{Ask, Call},
+            error::Code,
+        },
         system::policy::{Ceiling, FILE},
     };
 

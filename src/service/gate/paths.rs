@@ -3,7 +3,6 @@
 use super::{Decision, Finding, Gate, Rules, Subject, destructive::is_in_store};
 use crate::{
     base::{
-        call::Call,
         error::{Code, Error},
         path::{RepoPath, protected},
         text::escape,
@@ -26,7 +25,7 @@ impl Gate for Paths {
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         match subject {
             Subject::Call { call, .. } => {
-                Some(reads(call)?.into_iter().filter_map(|path| judge_read(path, policy)).collect())
+                Some(call.touches().reads?.into_iter().filter_map(|path| judge_read(path, policy)).collect())
             }
             Subject::Changes { files, adapter, .. } => {
                 let refusal =
@@ -41,54 +40,6 @@ impl Gate for Paths {
                 Some(edits.chain(reads.filter_map(|path| judge_tool_read(path, policy))).collect())
             }
         }
-    }
-}
-
-/// The paths that a call reads. Calls with globs read the listing of `workspace`, which asks the policy file by file. A
-/// displayed value is a path only if it may be read.
-fn reads(call: &Call) -> Option<Vec<&str>> {
-    match call {
-        Call::FilesRead { path }
-        | Call::FilesExists { path }
-        | Call::FilesStat { path }
-        | Call::FilesSha256 { path } => Some(vec![path]),
-        Call::PromptCompose(parts) => Some(parts.paths().collect()),
-        Call::FilesGlob { .. }
-        | Call::FilesGrep { .. }
-        | Call::ApplyDiff { .. }
-        | Call::ApplyPlan { .. }
-        | Call::ApplyCreate { .. }
-        | Call::ApplyRemove { .. }
-        | Call::ApplyRename { .. }
-        | Call::ApplyWrite { .. }
-        | Call::ApplyPatch { .. }
-        | Call::ApplyPlanned { .. }
-        | Call::DtaList {}
-        | Call::DtaDescribe { .. }
-        | Call::DtaPropose { .. }
-        | Call::DtaApply { .. }
-        | Call::DtaRun { .. }
-        | Call::GateEvaluateCommand { .. }
-        | Call::GateEvaluateToolUse { .. }
-        | Call::GateEvaluateEdit { .. }
-        | Call::GateConfirm { .. }
-        | Call::GateRequire { .. }
-        | Call::UiStep { .. }
-        | Call::UiProgress { .. }
-        | Call::UiTable { .. }
-        | Call::UiShow { .. }
-        | Call::RunBudget {}
-        | Call::RunMetrics {}
-        | Call::RunMetric { .. }
-        | Call::RunViolation(_)
-        | Call::AttemptBegin {}
-        | Call::AttemptEnd { .. }
-        | Call::CommitAdd { .. }
-        | Call::ExecRun(_)
-        | Call::LlmCapabilities { .. }
-        | Call::LlmComplete(_)
-        | Call::LlmStream(_)
-        | Call::Custom { .. } => None,
     }
 }
 
@@ -157,6 +108,7 @@ mod tests {
     };
     use crate::{
         base::{
+            call::Call,
             diff::{Lines, Stat},
             error::Code,
         },

@@ -11,7 +11,7 @@ use super::{
     subject::Text,
 };
 use crate::{
-    base::{call::Call, error::Code, path::RepoPath, text::escape},
+    base::{error::Code, path::RepoPath, text::escape},
     system::policy::Policy,
 };
 
@@ -37,7 +37,7 @@ impl Gate for SecretTexts {
         }
         let mut usual = Decision::from(settings.decision);
         // A record keeps an adapter's input verbatim beside its effects, since the verifier needs it.
-        if matches!(subject, Subject::Call { call: Call::DtaPropose { .. } | Call::DtaRun { .. }, .. }) {
+        if subject.call().is_some_and(|call| call.touches().adapter.is_some_and(|used| used.input.is_some())) {
             usual = Decision::Block;
         }
         let texts = subject.texts()?;

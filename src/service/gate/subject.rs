@@ -9,7 +9,11 @@ use super::{
     destructive::{self, Start},
     prompt_text, tool_use,
 };
-use crate::base::{call::Call, diff::Stat, hash::Sha256};
+use crate::base::{
+    call::{Call, Touches},
+    diff::Stat,
+    hash::Sha256,
+};
 
 /// A subject of the gates.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -145,6 +149,14 @@ impl Words<'_> {
 }
 
 impl<'a> Subject<'a> {
+    /// The call, if it is one.
+    pub(super) fn call(&self) -> Option<&'a Call> {
+        match *self {
+            Subject::Call { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
     /// The tool, if the subject uses one.
     pub(super) fn tool(&self) -> Option<&'a str> {
         match *self {
@@ -162,9 +174,12 @@ impl<'a> Subject<'a> {
             }
             Subject::Command { command: destructive::Command::Line(line), .. } => Some(vec![Words::Line(line.into())]),
             Subject::ToolUse { name, params, .. } => Some(tool_use::commands(name, params)),
-            Subject::Call { call: Call::Custom { name, params }, .. } => Some(tool_use::commands(name, params)),
-            Subject::Call { call: Call::ExecRun(run), .. } => Some(vec![Words::Argv(Cow::Owned(run.argv()))]),
-            Subject::Call { .. } | Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
+            Subject::Call { call, .. } => {
+                let Touches { starts, custom, .. } = call.touches();
+                let run = starts.map(|run| vec![Words::Argv(Cow::Owned(run.argv()))]);
+                run.or_else(|| custom.map(|made| tool_use::commands(made.name, made.params)))
+            }
+            Subject::Changes { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }
     }
 
@@ -173,7 +188,10 @@ impl<'a> Subject<'a> {
         let (params, start) = match *self {
             Subject::Command { start, .. } => return vec![start],
             Subject::ToolUse { params, start, .. } => (params, start),
-            Subject::Call { call: Call::Custom { params, .. }, .. } => (params, Start::default()),
+            Subject::Call { call, .. } => match call.touches().custom {
+                Some(made) => (made.params, Start::default()),
+                None => return vec![Start::default()],
+            },
             _ => return vec![Start::default()],
         };
         let folders = tool_use::folders(params);
@@ -219,20 +237,24 @@ impl<'a> Subject<'a> {
             Subject::Text { text } => Some(vec![Cow::Borrowed(text)]),
             Subject::Edit { edit, .. } => owned(vec![Text::from(edit.clone())]),
             Subject::ToolUse { name, params, .. } => owned(tool_use::texts(name, params)),
-            Subject::Call { call: Call::Custom { name, params }, .. } => owned(tool_use::texts(name, params)),
-            Subject::Call { call: Call::ExecRun(run), .. } => {
-                let given = run.env.values().chain(&run.stdin).map(String::as_str);
-                let all = run.argv().join(" ");
-                let after = given.fold(all, |all, one| all + "\n" + one).into_bytes();
-                owned(vec![Text { after: after.into(), ..Text::default() }])
-            }
-            Subject::Call { call: Call::LlmComplete(ask) | Call::LlmStream(ask), .. } => owned(prompt_text::texts(ask)),
-            Subject::Call { call: Call::DtaPropose { tool, input } | Call::DtaRun { tool, input }, .. } => {
-                owned(tool_use::texts(tool, input))
-            }
-            Subject::Call { .. } => None,
+            Subject::Call { call, .. } => owned(texts_of(call)?),
         }
     }
+}
+
+/// The texts that a call gives away.
+fn texts_of<'a>(call: &'a Call) -> Option<Vec<Text<'a>>> {
+    let Touches { starts, adapter, model, custom, .. } = call.touches();
+    if let Some(run) = starts {
+        let given = run.env.values().chain(&run.stdin).map(String::as_str);
+        let after = given.fold(run.argv().join(" "), |all, one| all + "\n" + one).into_bytes();
+        return Some(vec![Text { after: after.into(), ..Text::default() }]);
+    }
+    if let Some(ask) = model.and_then(|asked| asked.sends) {
+        return Some(prompt_text::texts(ask));
+    }
+    let used = adapter.and_then(|used| Some((used.name, used.input?)));
+    used.or(custom.map(|made| (made.name, made.params))).map(|(name, params)| tool_use::texts(name, params))
 }
 
 fn hash<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
