@@ -18,7 +18,9 @@ use crate::repository;
 const FLOORS: &[&str] = &["base", "system", "record", "service", "host", "script", "face"];
 
 /// Plain data. Each may use those before it.
-const BASE: &[&str] = &["error", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "call", "frame"];
+const BASE: &[&str] = &[
+    "error", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "call", "frame", "verdict", "output",
+];
 
 /// The owners of one effect each. They know the base and these three, not each other.
 const SHARED: &[&str] = &["clock", "plain_file", "threads"];

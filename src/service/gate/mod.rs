@@ -34,6 +34,7 @@ pub use self::{
     rules::Rules,
     subject::{Domain, Edit, Offered, Subject, Text},
 };
+pub use crate::base::verdict::{Decision, GateResult};
 use crate::{
     base::{
         error::{Code, Error},
@@ -55,33 +56,6 @@ pub const GATES: &[&dyn Gate] = &[
     &secret_texts::SecretTexts,
     &tools::Tools,
 ];
-
-/// The decision of a gate, from the mildest to the strictest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decision {
-    /// Go on.
-    #[default]
-    Allow = 0,
-    /// Go on, with a warning.
-    Warn = 1,
-    /// Go on once a person or the policy has confirmed it.
-    RequireConfirmation = 2,
-    /// Stop.
-    Block = 3,
-}
-
-impl Decision {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Warn => "warn",
-            Decision::RequireConfirmation => "require-confirmation",
-            Decision::Block => "block",
-        }
-    }
-}
 
 impl From<Objection> for Decision {
     fn from(objection: Objection) -> Self {
@@ -144,26 +118,6 @@ impl From<Refusal> for Finding {
             place: None,
         }
     }
-}
-
-/// The result of one gate on a subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GateResult {
-    /// Its decision.
-    pub decision: Decision,
-    /// The gate.
-    pub gate_name: String,
-    /// The reason, a sentence without final period.
-    pub reason: String,
-    /// The rules that object, or would but for an exception, sorted.
-    pub triggered_rules: Vec<String>,
-    /// The next step; none if nothing objects.
-    pub remediation: Option<String>,
-    /// The hash of the policy.
-    pub config_sha256: Sha256,
-    /// The hash of the subject.
-    pub input_sha256: Sha256,
 }
 
 /// The verdict of all gates on a subject.
