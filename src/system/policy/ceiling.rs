@@ -162,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::system::policy::FILE;
+    use crate::system::policy::{Budget, FILE};
 
     #[test]
     fn a_header_is_read_with_the_forms_of_the_policy() {

@@ -32,7 +32,7 @@ table! {
         llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
         net: Net = Net::default(), Net::strictest, "`[net]`.";
         script: Script = Script::default(), Script::strictest, "`[script.*]`.";
-        retention: Retention = Retention::default(), last, "`[retention]`.";
+        retention: Retention = Retention::default(), Retention::strictest, "`[retention]`.";
         run: Run = Run::default(), Run::strictest, "`[run]`.";
     }
 }
