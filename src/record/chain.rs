@@ -6,10 +6,12 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::{RunFolder, line, pack::named};
+use super::{
+    RunFolder,
+    entry::{Draft, FileRef, Record, Wire},
+    event::Kind,
+    line,
+};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
@@ -18,9 +20,6 @@ use crate::base::{
 
 /// The chain's file in a run's folder.
 pub const EVENTS: &str = "events.jsonl";
-
-/// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.
-pub const EXACT: &str = "exact";
 
 /// How often a chain is tried to be held, and how long lies between: whoever only looks holds it for a moment.
 const LOOKS: u32 = 20;
@@ -31,64 +30,6 @@ const LONGEST_LINE: u64 = 256 << 20;
 
 /// What the first record has in `prev`.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// One event of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Record {
-    /// Counts from 1 without a gap.
-    pub seq: u64,
-    /// Where in the run: `3`, `7.b.2`; empty for the run itself.
-    pub position: String,
-    /// When, RFC 3339. No decision and no comparison looks at it.
-    pub at: String,
-    /// What happened, such as `call` or `dta_applied`.
-    pub kind: String,
-    /// What is to be known of it.
-    pub data: Value,
-    /// Files of the record that belong to it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileRef>,
-    /// Durations and process numbers, which differ from run to run.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub volatile: Value,
-    /// The hash of the record before, [`GENESIS`] for the first.
-    pub prev: String,
-    /// The hash of this record without this field.
-    pub hash: String,
-}
-
-/// A file of the record, by its path in the run's folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FileRef {
-    /// The path in the run's folder.
-    pub path: String,
-    /// Its hash when it was written.
-    pub sha256: Sha256,
-}
-
-/// An event that is to be recorded.
-#[derive(Clone, Debug, Default)]
-pub struct Note {
-    /// Where in the run.
-    pub position: String,
-    /// What happened.
-    pub kind: &'static str,
-    /// What is to be known of it.
-    pub data: Value,
-    /// Files of the record that belong to it.
-    pub files: Vec<FileRef>,
-    /// Durations and process numbers.
-    pub volatile: Value,
-}
-
-impl Record {
-    /// The hash that the record should have, if its data is as it stands in the chain.
-    pub fn computed_hash(&self) -> Result<Sha256, Error> {
-        line::write(self, &mut String::new())
-    }
-}
 
 /// The open chain of a run that is going on.
 #[derive(Debug)]
@@ -131,19 +72,19 @@ impl Chain {
     ///
     /// Numbers that canonical JSON can't write exactly stand as texts: no value keeps a run from its record.
     /// If it can't be written whole, nothing of it stays, so that the next record follows the last whole one.
-    pub fn append(&mut self, at: String, note: Note) -> Result<Record, Error> {
-        let mut record = Record {
+    pub fn append(&mut self, at: String, draft: Draft) -> Result<(), Error> {
+        let wire = Wire {
             seq: self.seq + 1,
-            position: note.position,
+            position: draft.position,
             at,
-            kind: note.kind.to_owned(),
-            data: json::as_recorded(note.data),
-            files: note.files,
-            volatile: json::as_recorded(note.volatile),
+            kind: draft.kind.as_str().to_owned(),
+            data: json::as_recorded(draft.data),
+            files: draft.files,
+            volatile: json::as_recorded(draft.volatile),
             prev: self.last.clone(),
             hash: String::new(),
         };
-        record.hash = line::write(&record, &mut self.line)?.to_string();
+        let hash = line::write(&wire, &mut self.line)?.to_string();
         self.line.push('\n');
         self.cut()?;
         // Until the line is there whole, nobody knows how much of it is.
@@ -155,9 +96,9 @@ impl Chain {
         }
         self.is_torn = false;
         self.length += self.line.len() as u64;
-        self.seq = record.seq;
-        self.last.clone_from(&record.hash);
-        Ok(record)
+        self.seq = wire.seq;
+        self.last = hash;
+        Ok(())
     }
 
     /// Waits until everything appended is on the disk.
@@ -199,15 +140,39 @@ impl RunFolder {
         }
     }
 
-    /// All records of the run, as far as whole lines go, with the [`EXACT`] data of those that name it; a line that is no record is
+    /// All records of the run, as far as whole lines go, with the exact data of those that name it; a line that is no record is
     /// `record_damaged`.
     pub fn records(&self) -> Result<Vec<Record>, Error> {
         self.records_with(&[""])
     }
 
-    /// Those records of the run whose lines hold one of some texts: a large record is not read as values for the sake of a few.
-    pub fn records_with(&self, texts: &[&str]) -> Result<Vec<Record>, Error> {
-        let finders: Vec<_> = texts.iter().map(|text| memchr::memmem::Finder::new(text.as_bytes())).collect();
+    /// All records of the run; `record_damaged` if there is an event that this release knows and can't read.
+    pub fn readable_records(&self) -> Result<Vec<Record>, Error> {
+        let records = self.records()?;
+        records.iter().try_for_each(Record::check)?;
+        Ok(records)
+    }
+
+    /// Those records of the run that are of some kinds: a large record is not read whole for the sake of a few.
+    pub fn records_of(&self, kinds: &[Kind]) -> Result<Vec<Record>, Error> {
+        self.records_of_calls(kinds, &[])
+    }
+
+    /// The same, and the records of the calls of some names.
+    pub fn records_of_calls(&self, kinds: &[Kind], calls: &[&str]) -> Result<Vec<Record>, Error> {
+        let kinds = kinds.iter().map(|kind| format!("\"kind\":\"{}\"", kind.as_str()));
+        let texts: Vec<String> = kinds.chain(calls.iter().map(|call| format!("\"call\":\"{call}\""))).collect();
+        self.records_with(&texts)
+    }
+
+    /// Those records of the run that say that a gate blocked something.
+    pub fn blocked(&self) -> Result<Vec<Record>, Error> {
+        self.records_with(&[r#""decision":"block""#])
+    }
+
+    /// Those records of the run whose lines hold one of some texts.
+    fn records_with(&self, texts: &[impl AsRef<[u8]>]) -> Result<Vec<Record>, Error> {
+        let finders: Vec<_> = texts.iter().map(|text| memchr::memmem::Finder::new(text.as_ref())).collect();
         let mut records = Vec::new();
         self.each_line(&mut |line| {
             if finders.iter().any(|finder| finder.find(line).is_some()) {
@@ -223,13 +188,13 @@ impl RunFolder {
     fn make_exact(&self, records: &mut [Record]) -> Result<(), Error> {
         let mut pack = None;
         for record in records {
-            let Some(exact) = record.data.get(EXACT).filter(|exact| named(exact).is_some()) else { continue };
+            let Some(exact) = record.exact() else { continue };
             let pack = match &mut pack {
                 Some(pack) => pack,
                 none => none.insert(self.pack()?),
             };
-            if let Some(data) = pack.known(exact)? {
-                record.data = data;
+            if let Some(data) = pack.known(&exact)? {
+                *record = record.with_data(&data);
             }
         }
         Ok(())
@@ -300,19 +265,19 @@ fn unwritten(error: &std::io::Error) -> Error {
 }
 
 fn parse(line: &[u8]) -> Result<Record, Error> {
-    serde_json::from_slice(line)
+    Record::parse(line)
         .map_err(|error| Error::new(Code::RecordDamaged, format!("a line of `{EVENTS}` is no record: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::record::Runs;
 
-    fn note(kind: &'static str, data: Value) -> Note {
-        Note { position: "1".to_owned(), kind, data, ..Note::default() }
+    fn draft(kind: Kind, data: Value) -> Draft {
+        Draft { position: "1".to_owned(), kind, data, volatile: Value::Null, files: Vec::new() }
     }
 
     #[test]
@@ -321,11 +286,12 @@ mod tests {
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
         for number in [json!(9_007_199_254_740_993_u64), json!(1.5e19), json!(2.0)] {
-            let note = Note { volatile: number.clone(), ..note("a", json!({"n": [number]})) };
-            let record = chain.append("t".to_owned(), note).unwrap();
-            assert_eq!(run.records().unwrap().pop(), Some(record));
+            let draft = Draft { volatile: number.clone(), ..draft(Kind::Call, json!({"n": [number]})) };
+            let expected = json!({"n": [json::as_recorded(number)]});
+            chain.append("t".to_owned(), draft).unwrap();
+            assert_eq!(run.records().unwrap().pop().unwrap().data().0, expected);
         }
-        chain.append("t".to_owned(), note("b", json!(1))).unwrap();
+        chain.append("t".to_owned(), draft(Kind::Intent, json!(1))).unwrap();
         let report = crate::record::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();
         assert_eq!((report.records, report.findings.len()), (4, 0));
     }
@@ -335,16 +301,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
-        let first = chain.append("t".to_owned(), note("a", json!({"n": 1}))).unwrap();
-        assert_eq!(first.prev, GENESIS);
+        chain.append("t".to_owned(), draft(Kind::Call, json!({"n": 1}))).unwrap();
         drop(chain);
         // What a crash leaves of a line that was being written.
         run.append_to(EVENTS).unwrap().write_all(b"{\"seq\":2").unwrap();
         let mut chain = Chain::open(&run).unwrap();
-        let second = chain.append("t".to_owned(), note("b", json!(null))).unwrap();
-        assert_eq!((second.seq, &second.prev), (2, &first.hash));
+        chain.append("t".to_owned(), draft(Kind::Intent, json!(null))).unwrap();
         let records = run.records().unwrap();
         assert_eq!(records.len(), 2);
+        assert_eq!((records[0].prev.as_str(), records[1].seq, &records[1].prev), (GENESIS, 2, &records[0].hash));
         assert_eq!(records[1].computed_hash().unwrap().to_string(), records[1].hash);
     }
 
@@ -353,14 +318,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
-        chain.append("t".to_owned(), note("a", json!(1))).unwrap();
+        chain.append("t".to_owned(), draft(Kind::Call, json!({}))).unwrap();
         // As much of a record as a full disk took.
         chain.file.write_all(b"{\"at\":\"t\",\"da").unwrap();
         chain.is_torn = true;
-        chain.append("t".to_owned(), note("b", json!(2))).unwrap();
-        let kinds: Vec<String> = run.records().unwrap().into_iter().map(|record| record.kind).collect();
-        assert_eq!(kinds, ["a", "b"]);
-        assert_eq!(run.last_record().unwrap().unwrap().kind, "b");
+        chain.append("t".to_owned(), draft(Kind::Intent, json!({}))).unwrap();
+        let records = run.records().unwrap();
+        assert_eq!(records.iter().map(Record::kind).collect::<Vec<_>>(), ["call", "intent"]);
+        assert_eq!(run.last_record().unwrap().unwrap().kind(), "intent");
     }
 
     #[test]
@@ -370,24 +335,25 @@ mod tests {
         assert_eq!(run.last_record().unwrap(), None);
         let mut chain = Chain::open(&run).unwrap();
         for length in [3, 100_000, 16_000, 1] {
-            let record = chain.append("t".to_owned(), note("a", json!("x".repeat(length)))).unwrap();
-            assert_eq!(run.last_record().unwrap(), Some(record));
+            chain.append("t".to_owned(), draft(Kind::Intent, json!({"call": "x".repeat(length)}))).unwrap();
+            assert_eq!(run.last_record().unwrap(), run.records().unwrap().pop());
         }
         run.append_to(EVENTS).unwrap().write_all(b"{\"seq\":2").unwrap();
         assert_eq!(run.last_record().unwrap().unwrap().seq, 4);
     }
 
     #[test]
-    fn only_records_that_hold_a_text_are_read() {
+    fn only_records_of_some_kinds_and_calls_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
-        for kind in ["a", "b", "a", "c"] {
-            chain.append("t".to_owned(), note(kind, json!(1))).unwrap();
+        for (kind, call) in [(Kind::Call, "a.b"), (Kind::Checked, ""), (Kind::Call, "c.d"), (Kind::Settled, "")] {
+            chain.append("t".to_owned(), draft(kind, json!({"call": call}))).unwrap();
         }
-        let seqs =
-            |texts: &[&str]| -> Vec<u64> { run.records_with(texts).unwrap().iter().map(|record| record.seq).collect() };
-        assert_eq!(seqs(&["\"kind\":\"a\"", "\"kind\":\"c\""]), [1, 3, 4]);
-        assert!(seqs(&["\"kind\":\"d\""]).is_empty());
+        let seqs = |kinds: &[Kind], calls: &[&str]| -> Vec<u64> {
+            run.records_of_calls(kinds, calls).unwrap().iter().map(|record| record.seq).collect()
+        };
+        assert_eq!(seqs(&[Kind::Checked, Kind::Settled], &["c.d"]), [2, 3, 4]);
+        assert!(seqs(&[Kind::Judged], &["d"]).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What is hashed is the line without its member `hash`. A line that is not exactly canonical JSON is no line.
 
-use super::{FileRef, Record};
+use super::{FileRef, entry::Wire};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
@@ -31,7 +31,7 @@ pub(super) struct Line<'a> {
 }
 
 /// Writes a record into a buffer, as a line without a line feed; its hash.
-pub(super) fn write(record: &Record, line: &mut String) -> Result<Sha256, Error> {
+pub(super) fn write(record: &Wire, line: &mut String) -> Result<Sha256, Error> {
     let quoted = |text: &str| serde_json::to_string(text).map_err(|error| unwritable(&error));
     line.clear();
     line.push_str("{\"at\":");
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
     use crate::record::GENESIS;
 
-    fn record() -> Record {
-        Record {
+    fn record() -> Wire {
+        Wire {
             seq: 7,
             position: "3".to_owned(),
             at: "t".to_owned(),

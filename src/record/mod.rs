@@ -1,18 +1,23 @@
 //! Records of runs under `.runs`: folders, the hash chain of events, heads, packs of replies, and their verification.
 //!
-//! This floor knows nothing of what the events mean. It never touches the user's tree.
+//! The events are typed here. Nothing on this floor decides what follows from them, or touches the user's tree.
 
 mod archive;
 mod chain;
+mod entry;
+pub mod event;
 mod folder;
 mod heads;
 mod line;
+pub mod outcome;
 mod pack;
 mod pack_writer;
+mod summary;
 mod verify;
 
 pub use archive::{Exported, Scope, export, import};
-pub use chain::{Chain, EVENTS, EXACT, FileRef, GENESIS, Note, Record};
+pub use chain::{Chain, EVENTS, GENESIS};
+pub use entry::{Draft, FileRef, Note, Record};
 pub use folder::{RunFolder, Runs, run_id};
 pub use heads::Head;
 pub use pack::{Pack, REPLIES, named, packed_form};

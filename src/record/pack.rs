@@ -12,7 +12,10 @@ use std::{
 use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
-use super::RunFolder;
+use super::{
+    RunFolder,
+    event::{FileRow, Stored},
+};
 use crate::base::{
     error::{Code, Error},
     hash::{Hasher, Sha256},
@@ -82,7 +85,17 @@ impl Pack {
     }
 
     /// The value that stands in a record, or that what stands there names.
-    pub fn value(&self, recorded: &Value) -> Result<Value, Error> {
+    pub fn value(&self, recorded: &Stored) -> Result<Value, Error> {
+        self.value_of(recorded.form())
+    }
+
+    /// The files of a change, as a record has them.
+    pub fn rows(&self, recorded: &Stored) -> Result<Vec<FileRow>, Error> {
+        let wrong = |error| Error::new(Code::RecordDamaged, format!("the files of a change can't be read: {error}"));
+        serde_json::from_value(self.value(recorded)?).map_err(wrong)
+    }
+
+    fn value_of(&self, recorded: &Value) -> Result<Value, Error> {
         let Some(hash) = named(recorded) else { return Ok(recorded.clone()) };
         let no_json = |error| Error::new(Code::RecordDamaged, format!("a reply is no JSON: {error}"));
         if self.places.get(&hash).is_none_or(|(_, length)| *length <= LARGE / 8) {
@@ -97,10 +110,10 @@ impl Pack {
         if reader.seen() == hash { value.map_err(no_json) } else { Err(damaged(&hash, "was altered")) }
     }
 
-    /// As [`Pack::value`]; none if the pack does not hold it.
-    pub fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
+    /// As [`Pack::value_of`]; none if the pack does not hold it.
+    pub(super) fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
         let is_missing = named(recorded).is_some_and(|hash| !self.places.contains_key(&hash));
-        if is_missing { Ok(None) } else { self.value(recorded).map(Some) }
+        if is_missing { Ok(None) } else { self.value_of(recorded).map(Some) }
     }
 
     /// Gives a content piece by piece. It is not what it was until its hash has been compared.
@@ -159,8 +172,8 @@ impl<R: Read> Read for Hashed<R> {
 }
 
 /// What stands in a record in place of a value that is kept in the pack.
-pub fn packed_form(hash: &Sha256, length: usize) -> Value {
-    json!({"sha256": hash, "length": length})
+pub fn packed_form(hash: &Sha256, length: usize) -> Stored {
+    Stored::of(json!({"sha256": hash, "length": length}))
 }
 
 /// The hash of the content that a recorded value names; none if it stands for itself.
@@ -202,7 +215,7 @@ mod tests {
         let pack = run.pack().unwrap();
         assert_eq!(pack.value(&packed_form(&hash, 14)).unwrap(), value);
         for plain in [json!(1), json!({"sha256": hash}), json!({"sha256": "x", "length": 1})] {
-            assert_eq!(pack.value(&plain).unwrap(), plain);
+            assert_eq!(pack.value(&Stored::of(plain.clone())).unwrap(), plain);
         }
     }
 }

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::{
     REPLIES, RunFolder,
+    event::Stored,
     pack::{HEAD, packed_form},
 };
 use crate::base::{
@@ -87,7 +88,7 @@ impl Keeper {
     }
 
     /// Keeps a value as canonical JSON, if it may be written; what stands in the record in its place.
-    pub fn keep_value(&self, value: &Value, permit: Permit<'_>) -> Result<Value, Error> {
+    pub fn keep_value(&self, value: &Value, permit: Permit<'_>) -> Result<Stored, Error> {
         let (hash, length) = self.keep_made(&|out| json::canonical_into(value, out), permit)?;
         Ok(packed_form(&hash, usize::try_from(length).unwrap_or(usize::MAX)))
     }
@@ -352,7 +353,7 @@ mod tests {
         let (_folder, run) = run();
         let value = json!("\0".repeat(8 << 20));
         let named = Keeper::new(&run).keep_value(&value, Permit::ALL).unwrap();
-        assert_eq!(named["length"], (8 << 20) * 6 + 2);
+        assert_eq!(named.form()["length"], (8 << 20) * 6 + 2);
         assert_eq!(run.pack().unwrap().value(&named).unwrap(), value);
         assert!(size(&run) < 1 << 20, "{}", size(&run));
     }

@@ -10,7 +10,10 @@ use std::{
 
 use serde::Serialize;
 
-use super::{FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::About, chain::EVENTS, heads::HEADS, line::Line};
+use super::{
+    FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::About, chain::EVENTS, event::Kind, heads::HEADS,
+    line::Line,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -69,9 +72,6 @@ impl Report {
         self.findings.is_empty() && self.seal == Seal::Sealed
     }
 }
-
-/// The kind of the record with which a run goes on that had stopped.
-const RESUMED: &str = "run_resumed";
 
 /// Verifies the chain, its end, and every file that it names, by up to `threads` threads.
 ///
@@ -248,10 +248,10 @@ impl Checked<'_> {
 
     /// The same for a line that is not what was written.
     fn add_altered(&mut self, line: &[u8]) -> Option<String> {
-        let Ok(record) = serde_json::from_slice::<Record>(line) else { return Some("is no record".to_owned()) };
-        let altered = format!("record {} (`{}`) was altered", record.seq, record.kind);
+        let Ok(record) = Record::parse(line) else { return Some("is no record".to_owned()) };
+        let altered = format!("record {} (`{}`) was altered", record.seq, record.kind());
         let wrong = self.misplaced(record.seq, &record.prev).unwrap_or(altered);
-        self.push((record.seq, &record.hash, &record.kind), record.files);
+        self.push((record.seq, &record.hash, record.event.name()), record.files);
         Some(wrong)
     }
 
@@ -269,7 +269,7 @@ impl Checked<'_> {
     fn push(&mut self, (seq, hash, kind): (u64, &str, &str), files: Vec<FileRef>) {
         if let Some(head) = self.head {
             self.is_at_head |= (seq, hash) == (head.seq, head.hash.as_str());
-            self.went_on |= self.is_at_head && seq == head.seq + 1 && kind == RESUMED;
+            self.went_on |= self.is_at_head && seq == head.seq + 1 && kind == Kind::RunResumed.as_str();
         }
         self.records += 1;
         self.files.extend(files.into_iter().map(|file| (seq, file)));
@@ -304,7 +304,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::{Chain, FileRef, Head, Note};
+    use crate::record::{Chain, Draft, FileRef, Head};
+
+    fn draft(kind: Kind) -> Draft {
+        let (data, volatile) = (json!(null), json!(null));
+        Draft { position: String::new(), kind, data, volatile, files: Vec::new() }
+    }
 
     fn sealed() -> (tempfile::TempDir, Runs, RunFolder) {
         let folder = tempfile::tempdir().unwrap();
@@ -318,8 +323,9 @@ mod tests {
             } else {
                 Vec::new()
             };
-            let note = Note { kind: "x", data: json!({"deep": {"n": n}}), files, ..Note::default() };
-            chain.append("t".to_owned(), note).unwrap();
+            chain
+                .append("t".to_owned(), Draft { data: json!({"deep": {"n": n}}), files, ..draft(Kind::Call) })
+                .unwrap();
         }
         let (seq, hash) = chain.tip();
         runs.add_head(&Head::new(run.id(), (seq, hash), "done")).unwrap();
@@ -403,14 +409,14 @@ mod tests {
     #[test]
     fn a_run_that_went_on_after_its_head_is_unsealed_and_not_damaged() {
         for (kinds, seal) in [
-            (&["run_resumed", "call"][..], Seal::Unsealed),
-            (&["call", "run_resumed"], Seal::Broken),
-            (&["call"], Seal::Broken),
+            (&[Kind::RunResumed, Kind::Call][..], Seal::Unsealed),
+            (&[Kind::Call, Kind::RunResumed], Seal::Broken),
+            (&[Kind::Call], Seal::Broken),
         ] {
             let (_folder, runs, run) = sealed();
             let mut chain = Chain::open(&run).unwrap();
             for kind in kinds {
-                chain.append("t".to_owned(), Note { kind, ..Note::default() }).unwrap();
+                chain.append("t".to_owned(), draft(*kind)).unwrap();
             }
             let report = verify(&runs, &run, 1, &false.into()).unwrap();
             assert_eq!((report.seal, report.findings.is_empty()), (seal, seal == Seal::Unsealed), "{kinds:?}");
@@ -423,7 +429,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runs = Runs::of(folder.path());
         let run = runs.create(0, 1).unwrap();
-        Chain::open(&run).unwrap().append("t".to_owned(), Note { kind: "x", ..Note::default() }).unwrap();
+        Chain::open(&run).unwrap().append("t".to_owned(), draft(Kind::Call)).unwrap();
         let report = verify(&runs, &run, 2, &false.into()).unwrap();
         assert_eq!((report.seal, report.findings.len(), report.is_sound()), (Seal::Unsealed, 0, false));
     }

@@ -1,0 +1,250 @@
+//! One record: an event with its place in the chain, as it is read, and as it is about to be written.
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    event::{self, Event, Free, Kind, Stored},
+    line,
+    pack::named,
+};
+use crate::base::{
+    error::{Code, Error},
+    hash::Sha256,
+};
+
+/// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.
+const EXACT: &str = "exact";
+
+/// One event of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Counts from 1 without a gap.
+    pub seq: u64,
+    /// Where in the run: `3`, `7.b.2`; empty for the run itself.
+    pub position: String,
+    /// When, RFC 3339. No decision and no comparison looks at it.
+    pub at: String,
+    /// What happened.
+    pub event: Event,
+    /// Files of the record that belong to it.
+    pub files: Vec<FileRef>,
+    /// The hash of the record before, [`GENESIS`](super::GENESIS) for the first.
+    pub prev: String,
+    /// The hash of this record without this field.
+    pub hash: String,
+    /// The event's data as it stands in the record.
+    data: Box<str>,
+    volatile: Option<Box<str>>,
+}
+
+/// A file of the record, by its path in the run's folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileRef {
+    /// The path in the run's folder.
+    pub path: String,
+    /// Its hash when it was written.
+    pub sha256: Sha256,
+}
+
+/// A record as its line has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wire {
+    pub(super) seq: u64,
+    pub(super) position: String,
+    pub(super) at: String,
+    pub(super) kind: String,
+    pub(super) data: Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) files: Vec<FileRef>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) volatile: Value,
+    pub(super) prev: String,
+    pub(super) hash: String,
+}
+
+/// The same, of which the values are not looked at yet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw<'l> {
+    seq: u64,
+    position: String,
+    at: String,
+    kind: String,
+    #[serde(borrow)]
+    data: &'l RawValue,
+    #[serde(default)]
+    files: Vec<FileRef>,
+    #[serde(borrow, default)]
+    volatile: Option<&'l RawValue>,
+    prev: String,
+    hash: String,
+}
+
+impl Record {
+    /// Reads a line of a chain.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
+        let Raw { seq, position, at, kind, data, files, volatile, prev, hash } = serde_json::from_slice(line)?;
+        let event = Event::read(&kind, data.get(), volatile.map(RawValue::get));
+        let (data, volatile) = (data.get().into(), volatile.map(|volatile| volatile.get().into()));
+        Ok(Record { seq, position, at, event, files, prev, hash, data, volatile })
+    }
+
+    /// A record of an event, without a place in a chain.
+    #[cfg(test)]
+    pub(crate) fn of_event(position: &str, event: Event) -> Self {
+        let text = |value: Value| value.to_string().into();
+        let (data, volatile) = (text(event.data().unwrap_or_default()), event.volatile().ok().map(text));
+        let (at, prev, hash) = (String::new(), String::new(), String::new());
+        Record { seq: 1, position: position.to_owned(), at, event, files: Vec::new(), prev, hash, data, volatile }
+    }
+
+    /// The name of the event's kind.
+    pub fn kind(&self) -> &str {
+        self.event.name()
+    }
+
+    /// The event's data as it stands in the record, for whoever shows or compares it whole.
+    pub fn data(&self) -> Free {
+        Free(serde_json::from_str(&self.data).unwrap_or_default())
+    }
+
+    /// The hash that the record should have, if its data is as it stands in the chain.
+    pub fn computed_hash(&self) -> Result<Sha256, Error> {
+        line::write(&self.wire(), &mut String::new())
+    }
+
+    /// An error if this release knows the kind of the event and can't read it.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.event {
+            Event::Other(other) => other.unreadable.as_ref().map_or(Ok(()), |why| {
+                let message = format!("the record {} (`{}`) can't be read: {why}", self.seq, other.kind);
+                Err(Error::new(Code::RecordDamaged, message))
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The record with what a function makes of its data, and of the output of a command.
+    #[must_use]
+    pub fn edited(&self, edit: &dyn Fn(&mut Value)) -> Self {
+        let mut data = self.data().0;
+        edit(&mut data);
+        let mut record = self.with_data(&data);
+        let mut volatile = self.volatile();
+        if let Some(output) = volatile.get_mut("output") {
+            edit(output);
+            record.volatile = Some(volatile.to_string().into());
+            record.read_again();
+        }
+        record
+    }
+
+    /// The record with other data.
+    pub(super) fn with_data(&self, data: &Value) -> Self {
+        let mut record = Record { data: data.to_string().into(), ..self.clone() };
+        record.read_again();
+        record
+    }
+
+    fn read_again(&mut self) {
+        self.event = Event::read(self.event.name(), &self.data, self.volatile.as_deref());
+    }
+
+    /// The name of the exact data, if the record names it.
+    pub(super) fn exact(&self) -> Option<Value> {
+        if !self.event.is_exact() || !self.data.contains(EXACT) {
+            return None;
+        }
+        self.data().0.get(EXACT).filter(|exact| named(exact).is_some()).cloned()
+    }
+
+    fn volatile(&self) -> Value {
+        let volatile = self.volatile.as_deref().map(serde_json::from_str::<Value>);
+        volatile.and_then(Result::ok).unwrap_or_default()
+    }
+
+    fn wire(&self) -> Wire {
+        let Record { seq, position, at, event, files, prev, hash, .. } = self.clone();
+        let kind = event.name().to_owned();
+        Wire { seq, position, at, kind, data: self.data().0, files, volatile: self.volatile(), prev, hash }
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.wire().serialize(serializer)
+    }
+}
+
+/// An event that is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Where in the run; empty for the run itself.
+    pub position: String,
+    /// What happened.
+    pub event: Event,
+    /// Files of the record that belong to it.
+    pub files: Vec<FileRef>,
+}
+
+impl Note {
+    /// An event of a call.
+    pub fn at(position: &str, event: Event) -> Self {
+        Note { position: position.to_owned(), event, files: Vec::new() }
+    }
+
+    /// An event of the run itself.
+    pub fn of_run(event: Event) -> Self {
+        Note::at("", event)
+    }
+
+    /// The event with files of the record that belong to it.
+    #[must_use]
+    pub fn with_files(mut self, files: Vec<FileRef>) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// The event as it will stand in the record.
+    pub fn draft(self) -> Result<Draft, Error> {
+        let unwritable = |error: serde_json::Error| Error::new(Code::Internal, error.to_string());
+        let Some(kind) = self.event.kind() else {
+            return Err(Error::new(Code::Internal, "an event of a later release can't be recorded"));
+        };
+        let data = self.event.data().map_err(unwritable)?;
+        let volatile = self.event.volatile().map_err(unwritable)?;
+        Ok(Draft { position: self.position, kind, data, volatile, files: self.files })
+    }
+}
+
+/// An event as JSON, from which secrets are taken before it is recorded.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub(super) position: String,
+    pub(super) kind: Kind,
+    pub(super) data: Value,
+    pub(super) volatile: Value,
+    pub(super) files: Vec<FileRef>,
+}
+
+impl Draft {
+    /// True if changes are undone from the event: its exact data has to be kept.
+    pub fn is_exact(&self) -> bool {
+        event::is_exact(self.kind.as_str())
+    }
+
+    /// What is compared between runs.
+    pub fn content(&mut self) -> &mut Value {
+        &mut self.data
+    }
+
+    /// Names the exact data in the pack.
+    pub fn set_exact(&mut self, kept: Stored) {
+        if let Value::Object(data) = &mut self.data {
+            data.insert(EXACT.to_owned(), kept.form().clone());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Events of adapters: started, proposed, applied, verified, failed.
+
+use serde::{Deserialize, Serialize};
+
+use super::parts::{Free, Shown, Stored};
+use crate::{
+    base::{
+        error::Code,
+        hash::Sha256,
+        output::{Counts, Output},
+    },
+    record::FileRef,
+};
+
+/// An adapter begins to look.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DtaStarted {
+    /// The adapter.
+    pub tool: String,
+    /// Its invocation.
+    pub input: Free,
+}
+
+/// An adapter proposed a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DtaProposed {
+    /// The adapter.
+    pub tool: String,
+    /// The proposal's id.
+    pub proposal: String,
+    /// What would change.
+    #[serde(default)]
+    pub proposed_changes: Counts,
+    /// The hash of the exact patch.
+    pub patch_sha256: Shown<Sha256>,
+    /// The files, as [`FileRow`](super::FileRow)s.
+    #[serde(default)]
+    pub files: Stored,
+}
+
+/// A proposal was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DtaApplied {
+    /// The adapter.
+    pub tool: String,
+    /// The proposal's id.
+    pub proposal: String,
+    /// What was changed.
+    #[serde(default)]
+    pub applied_changes: Counts,
+    /// The transaction; none if nothing had to be changed.
+    pub transaction: Option<String>,
+    /// What was there before.
+    pub baseline: FileRef,
+    /// What was changed, file by file.
+    pub manifest: FileRef,
+}
+
+/// A verifier judged a proposal or a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DtaVerified {
+    /// The adapter.
+    #[serde(default)]
+    pub tool: String,
+    /// What its run came to.
+    pub output: Output,
+    /// What the verifier counted.
+    #[serde(default)]
+    pub after: Counts,
+}
+
+/// An adapter's call failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DtaFailed {
+    /// The adapter.
+    pub tool: String,
+    /// The error's code.
+    pub code: Code,
+    /// Why.
+    pub reason: String,
+}
+
+super::plain!(DtaStarted, DtaProposed, DtaApplied, DtaVerified, DtaFailed);

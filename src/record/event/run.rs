@@ -1,0 +1,482 @@
+//! Events of a run itself: started, resumed, ended, and the texts of a session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::parts::{Free, Shown, Stored, Whole, is_false, is_zero};
+use crate::base::{error::Error, frame::Isolation, hash::Sha256, verdict::GateResult};
+
+/// The run started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// What the run is to do, with hashes in place of sources.
+    pub asked: Asked,
+    /// The seed of everything that is chosen by chance.
+    #[serde(default)]
+    pub seed: Whole,
+    /// What the user asked beside the work.
+    #[serde(default)]
+    pub flags: Flags,
+    /// `dry-run` or `apply`.
+    #[serde(default)]
+    pub mode: String,
+    /// The policy.
+    pub policy_sha256: Shown<Sha256>,
+    /// The version of nrv.
+    #[serde(default)]
+    pub version: String,
+    /// What differs from machine to machine.
+    #[serde(skip)]
+    pub volatile: Place,
+}
+
+/// Where a session was begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Place {
+    /// The commit; none without git or before the first commit. A session that goes on does not say it.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::parts::present")]
+    pub git_head: Option<Option<String>>,
+    /// The inodes of the workspace and of the run's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<[Whole; 2]>,
+}
+
+/// What a run is to do, with hashes in place of sources.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Asked {
+    /// A script with everything that it imports.
+    Script {
+        /// The script's path.
+        path: String,
+        /// The hashes of its source and the modules', by path.
+        #[serde(default)]
+        sources: BTreeMap<String, Shown<Sha256>>,
+        /// The checked arguments.
+        #[serde(default)]
+        args: Free,
+    },
+    /// One adapter.
+    Adapter {
+        /// Its name.
+        tool: String,
+        /// Its invocation.
+        #[serde(default)]
+        input: Free,
+    },
+    /// Texts that a person gives one after another.
+    Session {
+        /// The session's name.
+        name: String,
+    },
+    /// Calls of the program that embeds nrv.
+    Program {
+        /// The program's name for the run.
+        name: String,
+    },
+    /// Patches, or a plan of diffs, that a person applies.
+    Patch {
+        /// What they are, in their order.
+        inputs: Vec<Input>,
+    },
+    /// A change that was planned before.
+    Planned {
+        /// The plan.
+        plan: Input,
+    },
+    /// Undoing another run.
+    Rollback {
+        /// That run.
+        parent: String,
+        /// True if files that changed since are left alone.
+        #[serde(default)]
+        keep_later: bool,
+    },
+}
+
+impl Asked {
+    /// The name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Asked::Script { .. } => "script",
+            Asked::Adapter { .. } => "adapter",
+            Asked::Session { .. } => "session",
+            Asked::Program { .. } => "program",
+            Asked::Patch { .. } => "patch",
+            Asked::Planned { .. } => "planned",
+            Asked::Rollback { .. } => "rollback",
+        }
+    }
+
+    /// What was run: a script's path, an adapter, a program's name for it, or the run that it rolled back.
+    pub fn subject(&self) -> String {
+        match self {
+            Asked::Script { path, .. } => path.clone(),
+            Asked::Adapter { tool, .. } => format!("dta {tool}"),
+            Asked::Program { name } | Asked::Session { name } => name.clone(),
+            Asked::Patch { inputs } => {
+                let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+                format!("apply {}", names.join(" "))
+            }
+            Asked::Planned { plan } => format!("apply {}", plan.name),
+            Asked::Rollback { parent, .. } => format!("rollback of {parent}"),
+        }
+    }
+}
+
+/// Something that a person gave to be applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The name of its file; `-` for the standard input.
+    pub name: String,
+    /// The hash of its bytes.
+    pub sha256: Sha256,
+}
+
+/// What a user may ask of a run beside its work.
+///
+/// ```
+/// use nrv::Flags;
+///
+/// let flags = Flags { dry_run: true, ..Flags::default() };
+/// assert!(!flags.yes);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Flags {
+    /// Propose and verify, change nothing.
+    pub dry_run: bool,
+    /// Answer the confirmations that policy lets a flag answer.
+    pub yes: bool,
+    /// Keep the changes of a run that fails.
+    pub keep: bool,
+    /// Start although the tree has uncommitted changes.
+    pub allow_dirty: bool,
+}
+
+impl Flags {
+    /// The flags that are set, by their names.
+    pub fn given(self) -> impl Iterator<Item = &'static str> {
+        let Flags { dry_run, yes, keep, allow_dirty } = self;
+        let all = [("allow_dirty", allow_dirty), ("dry_run", dry_run), ("keep", keep), ("yes", yes)];
+        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+/// The script's process started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkerStarted {
+    /// What confines it. It differs from machine to machine.
+    pub isolation: Isolation,
+}
+
+impl super::Data for WorkerStarted {
+    fn data(&self) -> Result<Value, serde_json::Error> {
+        Ok(Value::Null)
+    }
+
+    fn volatile(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+
+    fn read(_data: &str, volatile: Option<&str>) -> Result<Self, serde_json::Error> {
+        volatile.map_or_else(|| Ok(WorkerStarted::default()), serde_json::from_str)
+    }
+}
+
+/// The run goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResumed {
+    /// The policy in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_sha256: Option<Shown<Sha256>>,
+    /// True if the workspace's policy is not that of the start.
+    #[serde(default)]
+    pub policy_changed: bool,
+    /// Reads that give something else now, and with which the run goes on.
+    #[serde(default)]
+    pub accepted_stale_reads: StaleReads,
+    /// The version of the built-in rules; 0 in records of an earlier release.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules: u64,
+    /// The workspace's policy of that day, if it had changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_source: Option<Stored>,
+    /// The confirmation that a person granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Ruling>,
+    /// The confirmation that a person refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Ruling>,
+    /// What differs from machine to machine.
+    #[serde(skip)]
+    pub volatile: Place,
+}
+
+/// What a person decides of a confirmation.
+///
+/// ```
+/// use nrv::Ruling;
+///
+/// let ruling = Ruling { id: "c1".to_owned(), reason: Some("reviewed".to_owned()), ..Ruling::default() };
+/// assert_eq!(ruling.by, None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ruling {
+    /// The confirmation, such as `c1`.
+    pub id: String,
+    /// Who decides.
+    pub by: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Reads with which a run went on although they give something else now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StaleReads {
+    /// Which.
+    Reads(Vec<Shown<StaleRead>>),
+    /// An earlier release says only whether there were any.
+    Any(bool),
+}
+
+impl Default for StaleReads {
+    fn default() -> Self {
+        StaleReads::Reads(Vec::new())
+    }
+}
+
+impl StaleReads {
+    /// How many, as far as the record says.
+    pub fn count(&self) -> u64 {
+        match self {
+            StaleReads::Reads(reads) => reads.len() as u64,
+            StaleReads::Any(any) => u64::from(*any),
+        }
+    }
+}
+
+/// Something that a run read and that is otherwise now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleRead {
+    /// A path, or the globs that were looked for.
+    pub what: String,
+    /// Where in the run.
+    pub position: String,
+}
+
+/// A text of a session is about to be evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InputGiven {
+    /// Its name, as places of errors have it.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The text before it did not end well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InputFailed {
+    /// How it ended.
+    pub error: Error,
+}
+
+/// How a run ended.
+///
+/// ```
+/// use nrv::State;
+///
+/// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Everything was done and verified.
+    Done,
+    /// It failed; its changes were undone, or kept on demand.
+    Failed,
+    /// It was cancelled; its changes were undone.
+    Cancelled,
+    /// It waits for a confirmation; its changes stay.
+    Suspended,
+    /// It failed, and undoing its changes would have lost later work.
+    UndoRefused,
+    /// Its process died.
+    Interrupted,
+}
+
+impl State {
+    /// The name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+            State::Suspended => "suspended",
+            State::UndoRefused => "undo_refused",
+            State::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A session stopped by itself: the run is over, or waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// How.
+    pub state: State,
+    /// The exit code of the command.
+    #[serde(default)]
+    pub exit_code: Option<u64>,
+    /// Why it did not end well.
+    #[serde(default)]
+    pub error: Option<Error>,
+    /// The value of the script's last expression, or the adapter's output.
+    #[serde(default)]
+    pub result: Stored,
+    /// How many files it changed, or would change.
+    #[serde(default)]
+    pub files_changed: u64,
+    /// Lines added and removed.
+    #[serde(default)]
+    pub diff_lines: u64,
+    /// How many files were brought back.
+    #[serde(default)]
+    pub undone: u64,
+    /// What a dry run would have asked.
+    #[serde(default)]
+    pub would_ask: Vec<Question>,
+    /// The adapters that were used.
+    #[serde(default)]
+    pub tools: BTreeSet<String>,
+    /// How many calls were made.
+    #[serde(default)]
+    pub calls: Option<u64>,
+    /// Metrics that the script gave, by name.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, Free>,
+    /// What gates objected to.
+    #[serde(default)]
+    pub violations: Vec<Shown<GateResult>>,
+    /// How many files of an open attempt are set aside.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub set_aside: u64,
+    /// What became of attempts, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<AttemptCounts>,
+    /// What the changes came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+    /// What evaluators say of the run as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluations: Option<Vec<Evaluation>>,
+    /// What differs from run to run.
+    #[serde(skip)]
+    pub volatile: Duration,
+}
+
+impl RunEnd {
+    /// True if what the run had changed was taken back when it failed.
+    ///
+    /// Files that only an attempt or a step gave back say nothing of that: the rest may have been kept.
+    pub fn was_undone(&self) -> bool {
+        self.state != State::Done && self.undone > 0 && self.files_changed == 0
+    }
+}
+
+/// How long something took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Duration {
+    /// Milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// What a dry run would have asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Question {
+    /// What is asked.
+    pub label: String,
+    /// What it is about.
+    pub subject: String,
+    /// True if nobody is asked, so that it would be refused.
+    #[serde(skip_serializing_if = "is_false")]
+    pub refused: bool,
+}
+
+/// How many attempts were kept, and how many undone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AttemptCounts {
+    /// Kept.
+    pub kept: u64,
+    /// Undone.
+    pub undone: u64,
+}
+
+/// What the changes of a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    /// Changes that were committed.
+    pub committed: u64,
+    /// Changes of one file each.
+    pub modifications: u64,
+    /// Those of at most five lines.
+    pub small: u64,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// Lines added that were changed, removed or rolled back later.
+    pub reworked: u64,
+}
+
+/// What an evaluator says of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// The evaluator.
+    pub evaluator: String,
+    /// Whether the run is as it should be; none if there was nothing to say, or no limit.
+    pub passed: Option<bool>,
+    /// What was measured or counted.
+    #[serde(serialize_with = "shortest")]
+    pub value: f64,
+    /// What is allowed, where that is a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// What it counted, and the first of what it found.
+    pub details: Map<String, Value>,
+}
+
+/// A whole number is written as one, as it is in records.
+fn shortest<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    #[expect(clippy::cast_possible_truncation, reason = "whole numbers up to there are exact")]
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => serializer.serialize_i64(*value as i64),
+        false => serializer.serialize_f64(*value),
+    }
+}
+
+/// The run's process had died, and its transactions were recovered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInterrupted {
+    /// `interrupted`.
+    pub state: State,
+    /// True if nothing but the record said so.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub without_lease: bool,
+}
+
+super::plain!(InputGiven, InputFailed, RunInterrupted);
+super::with_volatile!(RunStarted, RunResumed, RunEnd);
