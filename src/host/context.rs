@@ -8,8 +8,6 @@ use std::{
     },
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::{Calls, Orchestrators, Trust, commitment};
 use crate::{
     base::{
@@ -154,27 +152,6 @@ impl Options {
         let names = ["HOME", "XDG_CONFIG_HOME"];
         names.iter().filter_map(|name| Some(((*name).to_owned(), self.environment.get(*name)?.clone()))).collect()
     }
-}
-
-/// What a user may ask of a run beside its work.
-///
-/// ```
-/// use nrv::Flags;
-///
-/// let flags = Flags { dry_run: true, ..Flags::default() };
-/// assert!(!flags.yes);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flags {
-    /// Propose and verify, change nothing.
-    pub dry_run: bool,
-    /// Answer the confirmations that policy lets a flag answer.
-    pub yes: bool,
-    /// Keep the changes of a run that fails.
-    pub keep: bool,
-    /// Start although the tree has uncommitted changes.
-    pub allow_dirty: bool,
 }
 
 /// A workspace with its policy and records.

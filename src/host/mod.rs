@@ -41,23 +41,22 @@ pub use self::{
         approve::signed_by_approver,
         plan::{Plan, Preview},
     },
-    commitment::{Commitment, Maker, VerifiedRun, commitments, count_sentence, verify_run},
-    context::{CI, Context, Flags, Options, Progress, is_on},
-    evaluator::Evaluation,
+    commitment::{Commitment, VerifiedRun, commitments, count_sentence, verify_run},
+    context::{CI, Context, Options, Progress, is_on},
     life::{
-        finish::{Finished, State},
+        finish::Finished,
         init::{
             FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
             propose_set_up, remove_hook, set_up,
         },
-        outcome::{Overview, overview, overviews, summary},
+        outcome::{Overview, overview, overviews},
         probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
         recover::{Recovery, recover, unrecovered},
-        resume::{Resumption, Ruling, reject, resume_call},
+        resume::{Resumption, reject, resume_call},
         retention::{Collected, Removed, collect, export, import},
         rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
         run_json::Started,
-        start::{Asked, Input, Request, Source},
+        start::{Asked, Request, Source},
         statistics::{Broken, Rates, Spread, Stats, Tries, stats},
         suggest::{Suggested, Suggestion, suggest},
         trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
@@ -68,7 +67,6 @@ pub use self::{
     reply::canonical_records,
     sink::{Answer, Event, Question, Silent, Sink, Work},
 };
-
 /// The steps of a change, in their only order. No program outside can begin one; the examples hold that the order can't be broken.
 ///
 /// ```
@@ -148,6 +146,7 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
+pub use crate::record::event::{Evaluation, Flags, Input, Maker, Ruling, State};
 use crate::{record::RunFolder, system::policy::Policy};
 
 /// A run that is going on.

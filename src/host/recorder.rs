@@ -15,7 +15,10 @@ use crate::{
         call::Call,
         error::{Code, Error},
     },
-    record::{Chain, FileRef, Keeper, Note, RunFolder},
+    record::{
+        Chain, Draft, FileRef, Keeper, Note, RunFolder,
+        event::{self, Confirmation},
+    },
     service::gate::{Rules, secrets},
 };
 
@@ -43,14 +46,18 @@ impl Recorder<'_> {
 
     /// Appends an event to the run's record, without secrets.
     pub(super) fn note(&mut self, note: Note) -> Result<(), Error> {
-        let note = self.redacted_note(note)?;
-        self.note_as_is(note)
+        let draft = self.redacted_note(note)?;
+        self.append(draft)
     }
 
     /// The same for an event in which there can be no secret any more.
     pub(super) fn note_as_is(&mut self, note: Note) -> Result<(), Error> {
+        self.append(note.draft()?)
+    }
+
+    fn append(&mut self, draft: Draft) -> Result<(), Error> {
         let before = self.chain.length();
-        self.chain.append(self.context.options.clock.now(), note).map_err(unrecorded)?;
+        self.chain.append(self.context.options.clock.now(), draft).map_err(unrecorded)?;
         self.budget.count_record(self.chain.length() - before);
         Ok(())
     }
@@ -64,12 +71,12 @@ impl Recorder<'_> {
     pub(super) fn note_confirmation(
         &mut self,
         position: &str,
-        kind: &'static str,
-        data: Value,
+        event: fn(Box<Confirmation>) -> event::Event,
+        data: Confirmation,
         files: Vec<String>,
     ) -> Result<(), Error> {
         let files = files.iter().map(|file| self.folder.file_ref(file)).collect::<Result<Vec<FileRef>, Error>>()?;
-        self.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })
+        self.note(Note::at(position, event(data.into())).with_files(files))
     }
 
     /// A label without secrets.

@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     base::{error::Error, path::RepoPath},
-    record::{self, Keeper, Note, Permit, RunFolder},
+    record::{
+        Draft, Keeper, Note, Permit, RunFolder,
+        event::{Event, Stored},
+    },
     service::gate::{self, Rules, secrets},
     system::policy::Policy,
 };
-
-/// Records from which changes are undone: if they name a secret, the exact data is kept in the pack.
-const EXACT: &[&str] = &["committed", "undone", "undone_after_crash", "revoked"];
 
 /// What stands before a line of a patch that has lost a secret.
 const BROKEN: &[u8] = b"[redacted] ";
@@ -47,7 +47,7 @@ impl Recorder<'_> {
     }
 
     /// A record without secrets.
-    pub(super) fn redacted_note(&self, note: Note) -> Result<Note, Error> {
+    pub(super) fn redacted_note(&self, note: Note) -> Result<Draft, Error> {
         redacted_note(note, self.rules.secrets(), &|exact| self.kept(exact, Permit::ALL))
     }
 }
@@ -150,30 +150,35 @@ impl Redactor<'_> {
 fn redacted_note(
     note: Note,
     rules: &secrets::Rules,
-    keep: &dyn Fn(&Value) -> Result<Value, Error>,
-) -> Result<Note, Error> {
-    let is_exact = EXACT.contains(&note.kind);
-    if is_exact && !names_secret(&note.data, rules) {
-        return Ok(note);
+    keep: &dyn Fn(&Value) -> Result<Stored, Error>,
+) -> Result<Draft, Error> {
+    let names_secret = names_secret(&note.event, rules);
+    let mut draft = note.draft()?;
+    if !draft.is_exact() {
+        secrets::redact_json(draft.content(), rules);
+    } else if names_secret {
+        let kept = keep(draft.content())?;
+        secrets::redact_json(draft.content(), rules);
+        draft.set_exact(kept);
     }
-    let kept = if is_exact { Some(keep(&note.data)?) } else { None };
-    let mut data = note.data;
-    secrets::redact_json(&mut data, rules);
-    if let Some(kept) = kept {
-        data[record::EXACT] = kept;
-    }
-    Ok(Note { data, ..note })
+    Ok(draft)
 }
 
-/// True if one of the files that such a record names is named like a secret. All else in it is made by nrv.
-fn names_secret(data: &Value, rules: &secrets::Rules) -> bool {
-    let of = |key: &str| data[key].as_array().into_iter().flatten();
-    let mut names = of("entries").map(|entry| &entry["path"]).chain(of("foreign")).filter_map(Value::as_str);
+/// True if one of the files that an event names from which changes are undone is named like a secret. All else in it is made by nrv.
+fn names_secret(event: &Event, rules: &secrets::Rules) -> bool {
+    let (entries, foreign) = match event {
+        Event::Committed(data) | Event::Undone(data) | Event::UndoneAfterCrash(data) => {
+            (data.entries.as_slice(), data.foreign.as_deref().unwrap_or_default())
+        }
+        Event::Revoked(data) => (data.entries.as_deref().unwrap_or_default(), data.foreign.as_slice()),
+        _ => return false,
+    };
+    let mut names = entries.iter().map(|entry| &entry.path).chain(foreign);
     names.any(|name| matches!(secrets::redact(name, rules), Cow::Owned(_)))
 }
 
 /// As a run that goes on records it, for one that died.
-pub(super) fn recovered_note(context: &Context, folder: &RunFolder, note: Note) -> Result<Note, Error> {
+pub(super) fn recovered_note(context: &Context, folder: &RunFolder, note: Note) -> Result<Draft, Error> {
     redacted_note(note, context.rules.secrets(), &|exact| Keeper::new(folder).keep_value(exact, Permit::ALL))
 }
 

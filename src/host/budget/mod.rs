@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::rate::Rates;
 pub(super) use self::wall::{Deadline, Wall};
@@ -22,6 +22,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
+    record::event,
     system::{clock::Stopwatch, policy},
 };
 
@@ -119,19 +120,11 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// As records have it, without what is zero; none if it is nothing.
-    pub(super) fn describe(&self) -> Option<Value> {
-        let kinds = [
-            ("files", self.files.len() as u64),
-            ("diff_lines", self.diff_lines),
-            ("bytes", self.bytes),
-            ("exec_ms", self.demand.exec_ms),
-            ("tokens", self.demand.tokens),
-            ("cost", self.demand.cost),
-        ];
-        let map: Map<String, Value> =
-            kinds.into_iter().filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), json!(n))).collect();
-        (!map.is_empty()).then_some(Value::Object(map))
+    /// As records have it.
+    pub(super) fn recorded(&self) -> event::Cost {
+        let Cost { files, diff_lines, bytes, demand } = self;
+        let Demand { exec_ms, tokens, cost } = *demand;
+        event::Cost { files: files.len() as u64, diff_lines: *diff_lines, bytes: *bytes, exec_ms, tokens, cost }
     }
 }
 
@@ -433,11 +426,11 @@ mod tests {
         let one = change("a");
         for _ in 0..3 {
             let cost = budget.reserve_change(&one, &stats(&one)).unwrap();
-            assert_eq!(cost.describe(), Some(json!({"files": 1, "diff_lines": 2, "bytes": 2})));
+            assert_eq!(json!(cost.recorded()), json!({"files": 1, "diff_lines": 2, "bytes": 2}));
             budget.release(&cost);
         }
         assert_eq!((budget.lines(), budget.files()), (0, 0));
-        assert_eq!(Cost::default().describe(), None);
+        assert_eq!(Cost::default().recorded(), event::Cost::default());
     }
 
     #[test]

@@ -33,7 +33,10 @@ use crate::{
         recorder::Recorder,
         terms::Terms,
     },
-    record::{FileRef, Note},
+    record::{
+        FileRef, Note,
+        event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free},
+    },
     service::adapter::{
         self, Adapter,
         contract::{Invocation, Mode, Output, Phase, Proposal},
@@ -222,12 +225,10 @@ impl Adapters<'_, '_> {
         let invocation = invocation(self.pipeline.run, self.pipeline.draft.view(), tool, input)?;
         self.pipeline.tally.tools.insert(tool.to_owned());
         self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
-        self.pipeline.recorder.note_dta(
-            self.pipeline.position,
-            "dta_started",
-            json!({"tool": tool, "input": invocation}),
-            Vec::new(),
-        )?;
+        let started = DtaStarted { tool: tool.to_owned(), input: Free(to_value(&invocation)?) };
+        self.pipeline
+            .recorder
+            .note(Note::at(self.pipeline.position.as_str(), event::Event::DtaStarted(started.into())))?;
         let (key, limit) =
             (format!("adapters.{tool}.rate_per_min"), self.pipeline.run.policy.adapter(tool).rate_per_min);
         if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
@@ -258,11 +259,16 @@ impl Adapters<'_, '_> {
             self.pipeline.recorder.kept_bytes(&stored.patch.bytes)?;
         }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
-        let data = json!({
-            "tool": tool, "proposal": stored.id, "proposed_changes": stored.proposal.counts,
-            "patch_sha256": patch_sha256, "files": self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
-        });
-        self.pipeline.recorder.note_dta(self.pipeline.position, "dta_proposed", data, files)?;
+        let proposed = DtaProposed {
+            tool: tool.to_owned(),
+            proposal: stored.id.clone(),
+            proposed_changes: stored.proposal.counts.clone(),
+            patch_sha256: patch_sha256.into(),
+            files: self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
+        };
+        self.pipeline.recorder.note(
+            Note::at(self.pipeline.position.as_str(), event::Event::DtaProposed(proposed.into())).with_files(files),
+        )?;
         Ok(stored)
     }
 
@@ -306,8 +312,10 @@ impl Adapters<'_, '_> {
         if let Err(error) = &result
             && error.code() != Code::Suspended
         {
-            let data = json!({"tool": tool, "code": error.code(), "reason": error.message()});
-            self.pipeline.recorder.note_dta(self.pipeline.position, "dta_failed", data, Vec::new())?;
+            let failed = DtaFailed { tool: tool.to_owned(), code: error.code(), reason: error.message().to_owned() };
+            self.pipeline
+                .recorder
+                .note(Note::at(self.pipeline.position.as_str(), event::Event::DtaFailed(failed.into())))?;
             self.pipeline.sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
         }
         result
@@ -315,17 +323,6 @@ impl Adapters<'_, '_> {
 }
 
 impl Recorder<'_> {
-    /// Records a phase of an adapter's work.
-    pub(in crate::host) fn note_dta(
-        &mut self,
-        position: &Position,
-        kind: &'static str,
-        data: Value,
-        files: Vec<FileRef>,
-    ) -> Result<(), Error> {
-        self.note(Note { position: position.to_string(), kind, data, files, ..Note::default() })
-    }
-
     /// Writes an artefact of a call.
     pub(in crate::host) fn write_artifact(
         &self,
@@ -418,11 +415,16 @@ impl ByVerifier<'_> {
             "applied",
             &stored.proposal.manifest_record(tool),
         )?;
-        let data = json!({
-            "tool": tool, "proposal": stored.id, "applied_changes": stored.proposal.counts, "transaction": pack,
-            "baseline": stored.baseline, "manifest": manifest,
-        });
-        pipeline.recorder.note_dta(pipeline.position, "dta_applied", data, vec![manifest.clone()])?;
+        let applied = DtaApplied {
+            tool: tool.to_owned(),
+            proposal: stored.id.clone(),
+            applied_changes: stored.proposal.counts.clone(),
+            transaction: pack.map(str::to_owned),
+            baseline: stored.baseline.clone(),
+            manifest: manifest.clone(),
+        };
+        let event = event::Event::DtaApplied(applied.into());
+        pipeline.recorder.note(Note::at(pipeline.position.as_str(), event).with_files(vec![manifest.clone()]))?;
         pipeline.sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
         pipeline.sink.event(stored.begins(Work::Verify));
         let report = verify_applied(pipeline.run, &pipeline.recorder.folder, stored, &manifest, pack)?;
@@ -459,12 +461,10 @@ impl ByVerifier<'_> {
         output.artifacts = stored.artifacts();
         output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
         let value = to_value(&output)?;
-        pipeline.recorder.note_dta(
-            pipeline.position,
-            "dta_verified",
-            json!({"tool": tool, "output": value, "after": report.counts}),
-            files,
-        )?;
+        let verified = DtaVerified { tool: tool.to_owned(), output: output.clone(), after: report.counts.clone() };
+        pipeline
+            .recorder
+            .note(Note::at(pipeline.position.as_str(), event::Event::DtaVerified(verified.into())).with_files(files))?;
         if output.verifier.passed {
             let after = to_value(&report.counts)?;
             pipeline.sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });

@@ -15,7 +15,7 @@ use crate::{
         text::counted,
     },
     host::{
-        Context, Event, Position, Sink,
+        self, Context, Position, Sink,
         change::{
             commit::Transacted,
             ledger::Ledger,
@@ -23,18 +23,24 @@ use crate::{
             restored::restore_targets,
             undo::{Dead, Reason},
         },
-        life::history::{Past, committed_of},
+        life::history::Past,
         recorder::Recorder,
     },
-    record::{Chain, Record, RunFolder},
+    record::{
+        Chain, Record, RunFolder,
+        event::{self, AttemptCounts, Event},
+    },
     system::{lock::Lease, workspace::Overlay},
 };
 
-/// The kind of the record that says which changes are set aside, and by which transaction.
-pub(in crate::host) const SET_ASIDE: &str = "attempt_set_aside";
+/// The names of the calls by which attempts begin and end.
+pub(in crate::host) const BEGIN: &str = "attempt.begin";
+pub(in crate::host) const END: &str = "attempt.end";
 
-/// The kind of the record that says which of them are put back.
-pub(in crate::host) const PUT_BACK: &str = "attempt_put_back";
+/// True for the call by which an attempt ended that was kept.
+fn keeps(end: &event::Call) -> bool {
+    end.args.form().get("keep").is_some_and(|keep| *keep == true)
+}
 
 /// The attempts of a run.
 #[derive(Debug, Default)]
@@ -70,14 +76,14 @@ impl Attempts {
     }
 
     /// How many were kept, and how many undone so far.
-    pub(in crate::host) fn tally(&self) -> Value {
-        tally(self.kept, self.undone)
+    pub(in crate::host) fn tally(&self) -> AttemptCounts {
+        AttemptCounts { kept: self.kept, undone: self.undone }
     }
 
     /// The same of a run that is over: what is open then counts as undone. None if there were no attempts.
-    pub(in crate::host) fn final_tally(&self) -> Option<Value> {
+    pub(in crate::host) fn final_tally(&self) -> Option<AttemptCounts> {
         let undone = self.undone + self.open.len() as u64;
-        (self.kept + undone > 0).then(|| tally(self.kept, undone))
+        (self.kept + undone > 0).then_some(AttemptCounts { kept: self.kept, undone })
     }
 
     /// Those of the former sessions of a run.
@@ -86,11 +92,6 @@ impl Attempts {
         let open = past.open_attempts().into_iter();
         Attempts { kept, undone, open: open.map(|(position, from)| Attempt { position, from, before: None }).collect() }
     }
-}
-
-/// How many attempts were kept and undone, as records and scripts have it.
-pub(in crate::host) fn tally(kept: u64, undone: u64) -> Value {
-    json!({"kept": kept, "undone": undone})
 }
 
 impl Ledger<'_> {
@@ -134,7 +135,9 @@ impl Ledger<'_> {
         } else {
             self.attempts.undone += 1;
             let files = counted(files, "file");
-            sink.event(Event::Notice { text: format!("The attempt at {} was undone: {files}.", attempt.position) });
+            sink.event(host::Event::Notice {
+                text: format!("The attempt at {} was undone: {files}.", attempt.position),
+            });
             draft.propose_again(attempt.before);
         }
         Ok(json!({"kept": keep, "files": files}))
@@ -184,10 +187,10 @@ impl Ledger<'_> {
                 .detail("files", files)
                 .hint("bring the named files back as the run left them, then resume again")
         })?;
-        self.bring_back(recorder, &current, Some((&Reason::PutBack(&aside), json!(aside.of))))?;
+        self.bring_back(recorder, &current, Some((&Reason::PutBack(&aside), aside.of.clone())))?;
         let Some(past) = &mut recorder.past else { return Ok(()) };
         past.put_back();
-        self.transactions = past.standing()?;
+        self.transactions = past.standing();
         self.attempts = Attempts::restore(past);
         Ok(())
     }
@@ -225,13 +228,13 @@ impl<'r> AttemptState<'r> {
     /// By the records of the calls that were answered, in their order.
     pub(in crate::host) fn of(calls: impl Iterator<Item = &'r Record>) -> Self {
         let mut state = AttemptState::default();
-        for record in calls.filter(|record| record.data.get("reply").is_some()) {
-            match record.data["call"].as_str() {
-                Some("attempt.begin") => state.open.push(record),
-                Some("attempt.end") => {
+        for record in calls {
+            let Some(call) = record.event.call().filter(|call| call.reply.is_some()) else { continue };
+            match call.call.as_str() {
+                BEGIN => state.open.push(record),
+                END => {
                     state.open.pop();
-                    let kept = record.data["args"]["keep"] == true;
-                    *(if kept { &mut state.kept } else { &mut state.undone }) += 1;
+                    *(if keeps(call) { &mut state.kept } else { &mut state.undone }) += 1;
                 }
                 _ => {}
             }
@@ -266,43 +269,45 @@ pub(in crate::host) struct Taken {
 
 impl Taken {
     /// By the records of a run.
-    pub(in crate::host) fn of(records: &[Record]) -> Result<Self, Error> {
+    pub(in crate::host) fn of(records: &[Record]) -> Self {
         let mut taken = Taken::default();
-        let mut begun: BTreeMap<&str, &Record> = BTreeMap::new();
+        let mut begun: BTreeMap<&str, &Event> = BTreeMap::new();
         for record in records {
-            let name = record.data["transaction"].as_str().unwrap_or_default();
-            match record.kind.as_str() {
-                "undoing" | SET_ASIDE | PUT_BACK => drop(begun.insert(name, record)),
-                "revoked" => drop(taken.back.insert(name.to_owned())),
-                "undone" => {
-                    if let Some(begun) = begun.remove(name) {
-                        taken.take(begun, record)?;
+            match &record.event {
+                Event::Undoing(_) | Event::AttemptSetAside(_) | Event::AttemptPutBack(_) => {
+                    begun.extend(record.event.transaction().map(|name| (name, &record.event)));
+                }
+                Event::Revoked(revoked) => drop(taken.back.insert(revoked.transaction.clone())),
+                Event::Undone(undone) => {
+                    if let Some(begun) = begun.remove(undone.transaction.as_str()) {
+                        taken.take(begun, undone);
                     }
                 }
                 _ => {}
             }
         }
-        Ok(taken)
+        taken
     }
 
     /// Takes in a transaction by which others were taken back, or put back.
-    fn take(&mut self, begun: &Record, undone: &Record) -> Result<(), Error> {
-        let of = begun.data["of"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let of: Vec<String> = of.map(str::to_owned).collect();
-        let attempt = begun.data["attempt"].as_str();
-        if begun.kind == PUT_BACK {
-            self.put_back();
-            return Ok(());
+    fn take(&mut self, begun: &Event, undone: &event::Transaction) {
+        match begun {
+            Event::AttemptPutBack(_) => self.put_back(),
+            Event::AttemptSetAside(set_aside) => {
+                self.back.extend(set_aside.of.iter().cloned());
+                self.with_attempt.extend(set_aside.of.iter().cloned());
+                let (attempt, of) = (set_aside.attempt.clone(), set_aside.of.clone());
+                self.aside = Some(Aside { attempt, of, undo: undone.into() });
+            }
+            Event::Undoing(undoing) => {
+                self.back.extend(undoing.of.iter().cloned());
+                if let Some(attempt) = &undoing.attempt {
+                    self.with_attempt.extend(undoing.of.iter().cloned());
+                    self.files.insert(attempt.clone(), undone.entries.len());
+                }
+            }
+            _ => {}
         }
-        self.back.extend(of.iter().cloned());
-        let Some(attempt) = attempt.map(str::to_owned) else { return Ok(()) };
-        self.with_attempt.extend(of.iter().cloned());
-        let undo = committed_of(undone)?;
-        match begun.kind.as_str() {
-            SET_ASIDE => self.aside = Some(Aside { attempt, of, undo }),
-            _ => drop(self.files.insert(attempt, undo.entries.len())),
-        }
-        Ok(())
     }
 
     /// What was set aside stands again.
@@ -327,14 +332,10 @@ impl Taken {
 /// The transactions that set changes aside or put them back, each of which cancels another one out.
 pub(in crate::host) fn detours(records: &[Record]) -> BTreeSet<&str> {
     let done: BTreeSet<&str> =
-        records.iter().filter(|record| record.kind == "undone").filter_map(transaction_of).collect();
-    let put_back = records.iter().filter(|record| record.kind == PUT_BACK);
-    let put_back = put_back.filter(|record| transaction_of(record).is_some_and(|name| done.contains(name)));
-    put_back.flat_map(|record| [transaction_of(record), record.data["aside"].as_str()]).flatten().collect()
-}
-
-fn transaction_of(record: &Record) -> Option<&str> {
-    record.data["transaction"].as_str()
+        records.iter().filter_map(|record| record.event.undone()).map(|undone| undone.transaction.as_str()).collect();
+    let put_back = records.iter().filter_map(|record| record.event.attempt_put_back());
+    let put_back = put_back.filter(|put_back| done.contains(put_back.transaction.as_str()));
+    put_back.flat_map(|put_back| [put_back.transaction.as_str(), put_back.aside.as_str()]).collect()
 }
 
 /// True for a run whose record ends inside an attempt that has changed files.
@@ -344,12 +345,12 @@ pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
 
 /// What the record of a run says, where the outermost attempt was begun that it ends in, and the changes since then.
 fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Transacted>)>, Error> {
-    if folder.records_with(&[r#""call":"attempt.begin""#])?.is_empty() {
+    if folder.records_of_calls(&[], &[BEGIN])?.is_empty() {
         return Ok(None);
     }
     let past = Past::of(folder, folder.records()?)?;
     let Some((attempt, from)) = past.open_attempts().into_iter().next() else { return Ok(None) };
-    let of = past.standing()?.split_off(from);
+    let of = past.standing().split_off(from);
     Ok(Some((past, attempt, of)))
 }
 
@@ -366,10 +367,10 @@ pub(in crate::host) fn set_aside_dead(
     let current = restore_targets(folder, &of, false)?.current(context)?;
     let name = format!("t{}", past.transactions(folder)? + 1);
     let reason = Reason::SetAside(&attempt);
-    Dead { context, folder, chain, lease }.bring_back(&current, &name, (&reason, &json!(names(&of))))
+    Dead { context, folder, chain, lease }.bring_back(&current, &name, (&reason, &names(&of)))
 }
 
 /// The names of transactions.
-pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<&str> {
-    transactions.iter().map(|one| one.transaction.as_str()).collect()
+pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<String> {
+    transactions.iter().map(|one| one.transaction.clone()).collect()
 }

@@ -18,7 +18,10 @@ use crate::{
         change::{Changed, Pipeline, judge::Submitted, read_back::ReadBack},
         terms::Terms,
     },
-    record::{FileRef, Note},
+    record::{
+        FileRef, Note,
+        event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Free, Program},
+    },
     service::{
         apply::Proposed,
         exec::{self, Done},
@@ -128,16 +131,10 @@ fn note_started(
     is_alone: bool,
 ) -> Result<(), Error> {
     let is_repeatable = confinement.isolated && is_alone;
-    let data = json!({"repeatable": is_repeatable});
     // Where programs stand, what they are and what the kernel offers differs from machine to machine.
-    let volatile = json!({"program": program, "confinement": confinement});
-    pipeline.recorder.note(Note {
-        position: pipeline.position.to_string(),
-        kind: "exec_started",
-        data,
-        volatile,
-        ..Note::default()
-    })?;
+    let volatile = Confined { program: Some(recorded_program(program)), confinement: confinement.clone() };
+    let started = ExecStarted { repeatable: is_repeatable, volatile };
+    pipeline.recorder.note(Note::at(pipeline.position.as_str(), event::Event::ExecStarted(started.into())))?;
     if is_repeatable {
         return Ok(());
     }
@@ -153,14 +150,6 @@ fn note_ended(
     output: &str,
 ) -> Result<Option<String>, Error> {
     let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;
-    let mut data = json!({
-        "status": status, "signal": signal, "timed_out": timed_out, "cancelled": cancelled,
-        "changed": done.changes.len(),
-    });
-    set_id.iter().for_each(|(key, paths)| data[key] = json!(paths));
-    if let Some(bound) = done.ended.exceeded {
-        data["exceeded"] = json!(bound);
-    }
     let mut files = Vec::new();
     for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
         let path = format!("{output}.{name}");
@@ -170,24 +159,30 @@ fn note_ended(
             None => files.push(pipeline.recorder.folder.file_ref(&path)?),
         }
     }
-    let row = |stream: &Stream| json!({"length": stream.length, "sha256": stream.sha256, "stored": stream.stored});
-    let Ended { duration_ms, cpu_ms, peak_bytes, .. } = done.ended;
-    let mut volatile = json!({
-        "duration_ms": duration_ms, "cpu_ms": cpu_ms, "peak_bytes": peak_bytes,
-        "stdout": row(stdout), "stderr": row(stderr), "confinement": done.ended.confinement,
-    });
+    let row = |stream: &Stream| {
+        let Stream { length, sha256, stored, .. } = *stream;
+        event::Output { length, sha256, stored }
+    };
+    let Ended { duration_ms, cpu_ms, peak_bytes, ref confinement, .. } = done.ended;
     let failed = status != Some(0);
     let said = failed.then(|| last_words(&done.ended, pipeline.run.rules.secrets())).flatten();
-    if let Some(said) = &said {
-        volatile["output"] = json!(said);
-    }
-    pipeline.recorder.note(Note {
-        position: pipeline.position.to_string(),
-        kind: "exec_ended",
-        data,
-        files,
+    let (confinement, output) = (confinement.clone(), said.clone());
+    let (stdout, stderr) = (row(stdout), row(stderr));
+    let volatile = ExecTimes { duration_ms, cpu_ms, peak_bytes, stdout, stderr, confinement, output };
+    let ended = ExecEnded {
+        status,
+        signal,
+        timed_out,
+        cancelled,
+        changed: done.changes.len() as u64,
+        set_id_cleared: set_id.cleared.clone(),
+        set_id_left: set_id.left.clone(),
+        exceeded: done.ended.exceeded,
         volatile,
-    })?;
+    };
+    pipeline
+        .recorder
+        .note(Note::at(pipeline.position.as_str(), event::Event::ExecEnded(ended.into())).with_files(files))?;
     Ok(said)
 }
 
@@ -284,6 +279,11 @@ impl Terms<'_> {
     }
 }
 
+/// A program as records have it.
+pub(in crate::host) fn recorded_program(found: &exec::Found) -> Program {
+    Program { path: found.path.clone(), sha256: found.sha256 }
+}
+
 /// Makes the scratch folders that are missing; gives all that the command writes as they are.
 fn make_scratch(workspace: &Workspace, prepared: &exec::Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
     for folder in prepared.missing_scratch()? {
@@ -341,18 +341,18 @@ fn last(text: &str) -> String {
 }
 
 /// A reply without what differs each time, and that.
-pub(in crate::host) fn parted(reply: &Value) -> (Value, Value) {
+pub(in crate::host) fn parted(reply: &Value) -> (Value, Free) {
     let mut stable = reply.clone();
     let mut volatile = Map::new();
     if let Some(map) = stable.as_object_mut() {
         volatile.extend(VOLATILE.iter().filter_map(|key| map.remove_entry(*key)));
     }
-    (stable, Value::Object(volatile))
+    (stable, Free(Value::Object(volatile)))
 }
 
 /// A reply of which those parts were kept apart, as it was.
-pub(in crate::host) fn joined(mut reply: Value, volatile: &Value) -> Value {
-    if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.as_object()) {
+pub(in crate::host) fn joined(mut reply: Value, volatile: Option<&Free>) -> Value {
+    if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.and_then(|parts| parts.0.as_object())) {
         let parts = VOLATILE.iter().filter_map(|key| volatile.get_key_value(*key));
         reply.extend(parts.map(|(key, value)| (key.clone(), value.clone())));
     }

@@ -1,15 +1,17 @@
 //! Verification by somebody else: a process of its own that has the record and the disk, and nothing from here.
 
-use std::sync::atomic::AtomicBool;
+use std::{collections::BTreeSet, sync::atomic::AtomicBool};
 
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 
 use super::{adapter::StoredProposal, attempt::detours, samples};
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
     host::{Context, Position, change::preview::Draft, context::check_stop, terms::Terms},
-    record::{FileRef, Record, RunFolder},
+    record::{FileRef, Record, RunFolder, event::DtaApplied},
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
         verify::{ArtifactRef, Contents, Report, Request},
@@ -174,31 +176,27 @@ pub struct Verified {
 ///
 /// A step whose files a later step of the same run changed again is not judged: its result was meant to be replaced.
 pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verified>, Error> {
-    let records = folder.records()?;
+    let records = folder.readable_records()?;
     let mut all = Vec::new();
-    for (index, record) in records.iter().enumerate().filter(|(_, record)| record.kind == "dta_applied") {
-        let tool = text(&record.data, "tool");
-        let verifier = match later_change(&records[index + 1..], record, &records) {
+    for (index, record) in records.iter().enumerate() {
+        let Some(applied) = record.event.dta_applied() else { continue };
+        let verifier = match later_change(&records[index + 1..], applied, &records) {
             Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
-            None => verify_record(context, folder, record)?,
+            None => verify_recorded(context, folder, applied)?,
         };
-        all.push(Verified { tool, position: record.position.clone(), verifier });
+        all.push(Verified { tool: applied.tool.clone(), position: record.position.clone(), verifier });
     }
     Ok(all)
 }
 
-fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Result<Verdict, Error> {
-    let file = |key: &str| {
-        serde_json::from_value::<FileRef>(record.data[key].clone())
-            .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no {key}", record.seq)))
-    };
-    let tool = text(&record.data, "tool");
-    let pack = record.data["transaction"].as_str().unwrap_or("none");
+fn verify_recorded(context: &Context, folder: &RunFolder, applied: &DtaApplied) -> Result<Verdict, Error> {
+    let tool = applied.tool.clone();
+    let pack = applied.transaction.as_deref().unwrap_or("none");
     let request = Request {
         root: context.workspace.root().to_owned(),
         run_folder: folder.path().to_owned(),
-        baseline: artifact(&file("baseline")?),
-        manifest: artifact(&file("manifest")?),
+        baseline: artifact(&applied.baseline),
+        manifest: artifact(&applied.manifest),
         contents: Contents::Before(folder.path().join(format!("packs/{pack}/pre"))),
         overlay: Vec::new(),
         threads: context.options.threads,
@@ -215,21 +213,14 @@ fn verify_record(context: &Context, folder: &RunFolder, record: &Record) -> Resu
 }
 
 /// The later transaction of the run that changed or brought back a file of this record's transaction.
-fn later_change(later: &[Record], record: &Record, all: &[Record]) -> Option<String> {
-    let own = record.data["transaction"].as_str()?;
-    let paths = |record: &Record| -> Vec<Value> {
-        let entries = record.data["entries"].as_array().cloned().unwrap_or_default();
-        entries.into_iter().map(|entry| entry["path"].clone()).collect()
-    };
-    let mine = all.iter().find(|record| record.kind == "committed" && record.data["transaction"] == json!(own))?;
-    let mine = paths(mine);
+fn later_change(later: &[Record], applied: &DtaApplied, all: &[Record]) -> Option<String> {
+    let own = applied.transaction.as_ref()?;
+    let mut committed = all.iter().filter_map(|record| record.event.committed());
+    let mine: BTreeSet<&RepoPath> =
+        committed.find(|committed| committed.transaction == *own)?.entries.iter().map(|entry| &entry.path).collect();
     let detours = detours(all);
-    let passes = |record: &Record| record.data["transaction"].as_str().is_some_and(|name| detours.contains(name));
-    let changes = |record: &Record| matches!(record.kind.as_str(), "committed" | "undone") && !passes(record);
-    let replaced = |record: &&Record| changes(record) && paths(record).iter().any(|path| mine.contains(path));
-    later.iter().find(replaced).map(|record| text(&record.data, "transaction"))
-}
-
-fn text(data: &Value, key: &str) -> String {
-    data[key].as_str().unwrap_or_default().to_owned()
+    let changes = later.iter().filter_map(|record| record.event.moved());
+    let mut changes = changes.filter(|moved| !detours.contains(moved.transaction.as_str()));
+    let replaced = changes.find(|moved| moved.entries.iter().any(|entry| mine.contains(&entry.path)));
+    replaced.map(|moved| moved.transaction.clone())
 }

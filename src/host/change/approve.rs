@@ -1,7 +1,5 @@
 //! The answer to a confirmation for which a run waits: given later, perhaps elsewhere, and good only if nothing has changed.
 
-use serde_json::json;
-
 use super::{
     confirm::{FLAG, LOCK, PERSON, POLICY},
     confirmations::{Bound, Standing},
@@ -21,6 +19,7 @@ use crate::{
         terms::Terms,
     },
     record::RunFolder,
+    record::event::{Confirmation, Event},
     system::{
         clock,
         signature::{Signature, Signers, Use},
@@ -49,22 +48,22 @@ impl Host<'_> {
         check_in_force(&self.run, bound)?;
         let approver = approver(&self.run, &self.recorder.folder, bound, by)?;
         check_unchanged(&self.run, &self.recorder.folder, bound)?;
-        let mut data = bound.data();
-        data["by"] = json!(approver.by);
-        if let Some(reason) = reason {
-            data["reason"] = json!(reason);
-        }
         // What a call is taken to have replied is decided with it: should the process die, the next one knows.
-        if let Some(reply) = self.recorder.past.as_ref().and_then(|past| past.reply.as_ref()) {
-            data["reply"] = self.recorder.packed(reply, false)?;
-        }
-        let mut files = vec![bound.file()];
-        if let Some(fingerprint) = &approver.fingerprint {
-            data["proof"] = json!("signature");
-            data["fingerprint"] = json!(fingerprint);
-            files.push(bound.signature());
-        }
-        self.recorder.note_confirmation(&token.position, "confirmation_granted", data, files)?;
+        let reply = match self.recorder.past.as_ref().and_then(|past| past.reply.as_ref()) {
+            Some(reply) => Some(self.recorder.packed(reply, false)?),
+            None => None,
+        };
+        let fingerprint = approver.fingerprint.clone();
+        let files = [Some(bound.file()), fingerprint.as_ref().map(|_| bound.signature())].into_iter().flatten();
+        let granted = Confirmation {
+            by: Some(approver.by.clone()),
+            reason: reason.map(str::to_owned),
+            reply,
+            proof: fingerprint.as_ref().map(|_| "signature".to_owned()),
+            fingerprint,
+            ..bound.data()
+        };
+        self.recorder.note_confirmation(&token.position, Event::ConfirmationGranted, granted, files.collect())?;
         self.recorder.sync()?;
         self.confirmations.set(id, Standing::Granted { by: approver.by });
         Ok(())
@@ -75,13 +74,14 @@ impl Host<'_> {
     /// Nobody has to sign that: who can write the records can roll the run back as well.
     pub fn reject(&mut self, id: &str, by: Option<&str>, reason: Option<&str>) -> Result<(), Error> {
         let token = self.confirmations.pending(id)?.clone();
-        let mut data = token.bound.data();
-        for (key, value) in [("by", by), ("reason", reason)] {
-            if let Some(value) = value {
-                data[key] = json!(value);
-            }
-        }
-        self.recorder.note_confirmation(&token.position, "confirmation_refused", data, vec![token.bound.file()])?;
+        let (by, reason) = (by.map(str::to_owned), reason.map(str::to_owned));
+        let refused = Confirmation { by, reason, ..token.bound.data() };
+        self.recorder.note_confirmation(
+            &token.position,
+            Event::ConfirmationRefused,
+            refused,
+            vec![token.bound.file()],
+        )?;
         self.recorder.sync()?;
         self.confirmations.set(id, Standing::Refused);
         Ok(())

@@ -10,7 +10,10 @@ use crate::{
         error::{Code, Error},
     },
     host::{Position, Recovery, recorder::Recorder, terms::Terms},
-    record::{FileRef, Note, RunFolder},
+    record::{
+        self, FileRef, Note, RunFolder,
+        event::{Event, Prepared, Revoked},
+    },
     system::{
         journal::{self, Journal, Target, Transaction},
         lock::Wait,
@@ -29,6 +32,12 @@ pub(in crate::host) struct Transacted {
     pub(in crate::host) transaction: String,
     /// Its files.
     pub(in crate::host) entries: Vec<Entry>,
+}
+
+impl From<&record::event::Transaction> for Transacted {
+    fn from(recorded: &record::event::Transaction) -> Self {
+        Transacted { transaction: recorded.transaction.clone(), entries: recorded.entries.clone() }
+    }
 }
 
 /// A change that is in the tree, and is to be verified.
@@ -118,22 +127,22 @@ impl Ledger<'_> {
         recorder.room(patch.len() as u64)?;
         let name = self.next_transaction();
         if let Some(reply) = reply {
-            let data = json!({"transaction": name, "reply": recorder.packed(reply, false)?});
-            recorder.note_as_is(Note { position: position.to_string(), kind: "prepared", data, ..Note::default() })?;
+            let prepared = Prepared { transaction: name.clone(), reply: recorder.packed(reply, false)? };
+            recorder.note_as_is(Note::at(position.as_str(), Event::Prepared(prepared.into())))?;
         }
         let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };
         let _section = self.transact(&recorder.folder, &transaction, &Target::of(changes))?;
         self.reached_tree = true;
         let entries = changes.entries();
-        if let Err(error) = settle(recorder, position.as_str(), ("committed", &name, &entries)) {
+        if let Err(error) = settle(recorder, position.as_str(), (Event::Committed, &name, &entries)) {
             // Nobody would know how to undo what is not in the record.
             let revoked = journal_of(recorder).revoke(&name);
             return Err(match revoked {
                 Ok(recovered) => {
-                    let data = json!({"transaction": name, "foreign": recovered.foreign});
                     // If not even this can be written, the record does not know of the change at all.
-                    let note = Note { position: position.to_string(), kind: "revoked", data, ..Note::default() };
-                    if let Err(second) = recorder.note(note) {
+                    let foreign = recovered.foreign.clone();
+                    let event = Event::Revoked(Revoked { transaction: name, entries: None, foreign }.into());
+                    if let Err(second) = recorder.note(Note::at(position.as_str(), event)) {
                         tracing::warn!("{second}");
                     }
                     if recovered.foreign.is_empty() { error } else { error.detail("files", json!(recovered.foreign)) }
@@ -188,11 +197,11 @@ impl Ledger<'_> {
 pub(super) fn settle(
     recorder: &mut Recorder<'_>,
     position: &str,
-    (kind, name, entries): (&'static str, &str, &[Entry]),
+    (event, name, entries): (fn(Box<record::event::Transaction>) -> Event, &str, &[Entry]),
 ) -> Result<(), Error> {
-    let data = json!({"transaction": name, "entries": entries});
+    let settled = record::event::Transaction { transaction: name.to_owned(), entries: entries.to_vec(), foreign: None };
     let files = pack_files(&recorder.folder, name)?;
-    recorder.note(Note { position: position.to_owned(), kind, data, files, ..Note::default() })?;
+    recorder.note(Note::at(position, event(settled.into())).with_files(files))?;
     recorder.sync()?;
     // The outcome is known now; what is left of the entry is recovery's to clear.
     if let Err(error) = journal_of(recorder).settle(name) {

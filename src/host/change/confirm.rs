@@ -22,6 +22,7 @@ use crate::{
         Answer, Event, Position, Question, Sink, call::adapter::StoredProposal, life::start::Origin,
         recorder::Recorder, terms::Terms,
     },
+    record::event::{self, Confirmation},
     service::gate::{Decision, GateResult, Verdict},
     system::{
         clock::{self, Stopwatch},
@@ -205,7 +206,7 @@ impl Asking<'_, '_> {
             let bound = token.bound.clone();
             self.recorder.note_confirmation(
                 self.position.as_str(),
-                "confirmation_used",
+                event::Event::ConfirmationUsed,
                 bound.data(),
                 vec![bound.file()],
             )?;
@@ -230,22 +231,26 @@ impl Asking<'_, '_> {
         }
         let bound = self.bind(&subject)?;
         let Some(answered) = self.decide(&bound, subject)? else {
+            let files = vec![bound.file()];
             self.recorder.note_confirmation(
                 self.position.as_str(),
-                "confirmation_refused",
+                event::Event::ConfirmationRefused,
                 bound.data(),
-                vec![bound.file()],
+                files,
             )?;
             return Err(self.refused(&label, mode));
         };
         let by = answered.by;
-        let mut data = bound.data();
-        data["by"] = json!(by);
+        let granted = Confirmation { by: Some(by.to_owned()), all: answered.all, ..bound.data() };
         if answered.all {
-            data["all"] = json!(true);
             self.confirmations.grant_all(&bound.kind);
         }
-        self.recorder.note_confirmation(self.position.as_str(), "confirmation_granted", data, vec![bound.file()])?;
+        self.recorder.note_confirmation(
+            self.position.as_str(),
+            event::Event::ConfirmationGranted,
+            granted,
+            vec![bound.file()],
+        )?;
         leave.waited |= answered.waited;
         leave.ids.push(bound.id.clone());
         self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, self.position.to_string());

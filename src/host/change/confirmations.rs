@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::confirm::{CONFIRM, DTA_APPLY, Subject};
 use crate::{
@@ -14,7 +14,10 @@ use crate::{
         path::RepoPath,
         text::escape,
     },
-    record::{Pack, Record, RunFolder},
+    record::{
+        Pack, Record, RunFolder,
+        event::{Confirmation, Question, Status, Stored},
+    },
 };
 
 /// What a confirmation is bound to. Its file is what a person reads and signs.
@@ -39,7 +42,7 @@ pub(in crate::host) struct Bound {
     pub(in crate::host) files: Vec<BoundFile<String>>,
     /// The name of the exact list in the pack, if the one above lacks a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::host) files_exact: Option<Value>,
+    pub(in crate::host) files_exact: Option<Stored>,
     /// When it was asked.
     pub(in crate::host) asked_at: String,
     /// From when on it counts no more.
@@ -66,11 +69,16 @@ impl Bound {
     }
 
     /// What an event says of it: nothing that differs from run to run.
-    pub(in crate::host) fn data(&self) -> Value {
-        json!({
-            "id": self.id, "label": self.label, "kind": self.kind, "subject": self.subject,
-            "patch_sha256": self.patch_sha256, "policy_sha256": self.policy_sha256,
-        })
+    pub(in crate::host) fn data(&self) -> Confirmation {
+        Confirmation {
+            id: self.id.clone(),
+            label: self.label.clone(),
+            kind: self.kind.clone(),
+            subject: self.subject.clone(),
+            patch_sha256: Some(self.patch_sha256.into()),
+            policy_sha256: Some(self.policy_sha256.into()),
+            ..Confirmation::default()
+        }
     }
 
     /// True from the moment on at which it counts no more. Of one form, moments compare as their texts do.
@@ -167,7 +175,7 @@ pub(in crate::host) struct Confirmations {
     /// Kinds of which a person has granted all that are still to come.
     all: BTreeSet<String>,
     /// What a dry run would have asked.
-    would_ask: Vec<Value>,
+    would_ask: Vec<Question>,
     /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
     promised: BTreeSet<String>,
 }
@@ -177,20 +185,17 @@ impl Confirmations {
     pub(in crate::host) fn restore(records: &[Record], folder: &RunFolder) -> Result<Self, Error> {
         let mut confirmations = Confirmations::default();
         for record in records {
-            let standing = match record.kind.as_str() {
-                "confirmation_pending" => Standing::Pending,
-                "confirmation_granted" => {
-                    Standing::Granted { by: record.data["by"].as_str().unwrap_or_default().to_owned() }
-                }
-                "confirmation_used" => Standing::Used,
-                "confirmation_refused" => Standing::Refused,
-                "run_suspended" => {
-                    confirmations.would_ask = record.data["would_ask"].as_array().cloned().unwrap_or_default();
-                    continue;
-                }
-                _ => continue,
+            if let Some(end) = record.event.run_suspended() {
+                confirmations.would_ask.clone_from(&end.would_ask);
+            }
+            let Some((status, asked)) = record.event.confirmation() else { continue };
+            let standing = match status {
+                Status::Pending => Standing::Pending,
+                Status::Granted => Standing::Granted { by: asked.by.clone().unwrap_or_default() },
+                Status::Used => Standing::Used,
+                Status::Refused => Standing::Refused,
             };
-            let bound = read(record, folder)?;
+            let bound = read(record, asked, folder)?;
             match confirmations.tokens.get_mut(&bound.id) {
                 Some(token) => token.standing = standing,
                 None => confirmations.keep(bound, standing, record.position.clone()),
@@ -302,11 +307,7 @@ impl Confirmations {
 
     /// Notes what would be asked if this were no dry run, and that it would be refused if nobody is asked then.
     pub(in crate::host) fn note_would_ask(&mut self, label: &str, subject: &str, refused: bool) {
-        let mut question = json!({"label": label, "subject": subject});
-        if refused {
-            question["refused"] = json!(true);
-        }
-        self.would_ask.push(question);
+        self.would_ask.push(Question { label: label.to_owned(), subject: subject.to_owned(), refused });
     }
 
     /// Takes a subject of a dry run as confirmed.
@@ -320,14 +321,14 @@ impl Confirmations {
     }
 
     /// What a dry run would have asked.
-    pub(in crate::host) fn would_ask(&self) -> &[Value] {
+    pub(in crate::host) fn would_ask(&self) -> &[Question] {
         &self.would_ask
     }
 }
 
 /// The confirmation that an event is about: its file, as the event names it.
-pub(in crate::host) fn read(record: &Record, folder: &RunFolder) -> Result<Bound, Error> {
-    let id = record.data["id"].as_str().unwrap_or_default();
+pub(in crate::host) fn read(record: &Record, asked: &Confirmation, folder: &RunFolder) -> Result<Bound, Error> {
+    let id = asked.id.as_str();
     let damaged = |what: &str| {
         Error::new(Code::RecordDamaged, format!("the confirmation `{}` {what} (record {})", escape(id), record.seq))
             .hint(format!("`nrv runs verify {}` names everything", folder.id()))
@@ -354,7 +355,7 @@ mod tests {
     use super::*;
     use crate::{
         host::change::patch::Patch,
-        record::{Chain, Note, Runs},
+        record::{Chain, Note, Runs, event::Event},
     };
 
     fn bound(run: &RunFolder, id: &str) -> Bound {
@@ -373,19 +374,20 @@ mod tests {
         }
     }
 
+    type Told = fn(Box<Confirmation>) -> Event;
+
     /// A run in which these events happened to confirmations.
-    fn recorded(events: &[(&'static str, &str)]) -> (tempfile::TempDir, RunFolder) {
+    fn recorded(events: &[(Told, &str)]) -> (tempfile::TempDir, RunFolder) {
         let folder = tempfile::tempdir().unwrap();
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
-        for (kind, id) in events {
+        for (event, id) in events {
             let bound = bound(&run, id);
             run.write(&bound.file(), &bound.text().unwrap()).unwrap();
-            let mut data = bound.data();
-            data["by"] = json!("alice");
+            let data = Confirmation { by: Some("alice".to_owned()), ..bound.data() };
             let files = vec![run.file_ref(&bound.file()).unwrap()];
-            let note = Note { position: "3".to_owned(), kind, data, files, ..Note::default() };
-            chain.append("t".to_owned(), note).unwrap();
+            let note = Note::at("3", event(data.into())).with_files(files);
+            chain.append("t".to_owned(), note.draft().unwrap()).unwrap();
         }
         (folder, run)
     }
@@ -397,11 +399,11 @@ mod tests {
     #[test]
     fn the_chain_tells_how_each_stands() {
         let (_folder, run) = recorded(&[
-            ("confirmation_granted", "c1"),
-            ("confirmation_used", "c1"),
-            ("confirmation_granted", "c2"),
-            ("confirmation_refused", "c3"),
-            ("confirmation_pending", "c10"),
+            (Event::ConfirmationGranted, "c1"),
+            (Event::ConfirmationUsed, "c1"),
+            (Event::ConfirmationGranted, "c2"),
+            (Event::ConfirmationRefused, "c3"),
+            (Event::ConfirmationPending, "c10"),
         ]);
         let mut confirmations = restored(&run).unwrap();
         let policy = Sha256::of(b"policy");
@@ -449,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_edited_is_believed_no_more() {
-        let (_folder, run) = recorded(&[("confirmation_pending", "c1")]);
+        let (_folder, run) = recorded(&[(Event::ConfirmationPending, "c1")]);
         assert!(restored(&run).is_ok());
         let longer = Bound { expires_at: "9999-11-28T20:20:00.000Z".to_owned(), ..bound(&run, "c1") };
         run.write("confirmations/c1.json", &longer.text().unwrap()).unwrap();

@@ -1,12 +1,13 @@
 //! The first step: gates judge a change. Nothing is written, and nothing is paid for yet.
 
-use serde_json::json;
-
 use super::{Pipeline, patch::Patch};
 use crate::{
     base::{change::ChangeSet, error::Error, hash::Sha256},
     host::{Position, recorder::Recorder},
-    record::Note,
+    record::{
+        Note,
+        event::{self, Event, JudgedPatch},
+    },
     service::{
         adapter::{Adapter, Adapters},
         gate::{Domain, Verdict},
@@ -78,15 +79,18 @@ impl Recorder<'_> {
             Some(path) => Some(self.folder.file_ref(path)?).filter(|file| file.sha256 == sha256),
             None => None,
         };
-        let place = match &written {
-            Some(file) => json!(file),
-            None => self.kept_bytes(&patch.bytes)?,
+        let place = match written {
+            Some(file) => JudgedPatch::File(file),
+            None => JudgedPatch::Kept(self.kept_bytes(&patch.bytes)?),
         };
-        let files = self.packed(&patch.rows(), false)?;
-        let data = json!({
-            "adapter": adapter, "files": files, "patch": place, "run_lines_so_far": self.budget.lines(),
-            "decision": verdict.decision, "results": verdict.remarks().collect::<Vec<_>>(),
-        });
-        self.note(Note { position: position.to_string(), kind: "judged", data, ..Note::default() })
+        let judged = event::Judged {
+            adapter: adapter.map(str::to_owned),
+            files: self.packed(&patch.rows(), false)?,
+            patch: place,
+            run_lines_so_far: self.budget.lines(),
+            decision: verdict.decision,
+            results: verdict.remarks().cloned().map(Into::into).collect(),
+        };
+        self.note(Note::at(position.as_str(), Event::Judged(judged.into())))
     }
 }

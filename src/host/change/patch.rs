@@ -12,6 +12,7 @@ use crate::{
         path::RepoPath,
     },
     host::terms::Terms,
+    record::event::FileRow,
     service::{apply::Proposed, gate::Text},
     system::workspace::{View, parallel_map, parallel_map_with},
 };
@@ -57,15 +58,14 @@ impl Patch {
 
     /// Every file as records have it, in the order of paths.
     pub(in crate::host) fn rows(&self) -> Value {
-        let row = |(part, stat): (&[u8], &Stat)| {
-            let Stat { path, lines } = stat;
-            let mut row = json!({"path": path, "added": lines.added, "removed": lines.removed, "length": part.len()});
-            if self.backups.contains(path) {
-                row["backup"] = json!(true);
-            }
-            row
+        let row = |(part, stat): (&[u8], &Stat)| FileRow {
+            path: stat.path.clone(),
+            added: stat.lines.added,
+            removed: stat.lines.removed,
+            length: Some(part.len()),
+            backup: self.backups.contains(&stat.path),
         };
-        self.parts().map(row).collect()
+        self.parts().map(|part| json!(row(part))).collect()
     }
 
     /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.

@@ -21,6 +21,7 @@ use crate::{
         path::RepoPath,
     },
     host::{Context, Finished, terms::Terms},
+    record::event,
     service::gate::{Decision, GateResult},
 };
 
@@ -51,7 +52,7 @@ pub struct Plan {
     /// The version of nrv that made it.
     pub version: String,
     /// What was run: the script, the hashes of its sources, its arguments.
-    pub asked: Value,
+    pub asked: event::Asked,
     /// The seed of everything that was chosen by chance.
     pub seed: u64,
     /// The workspace's policy, before a script's header tightened it.
@@ -61,7 +62,7 @@ pub struct Plan {
     /// What gates say that did not stop the run.
     pub results: Vec<GateResult>,
     /// What a run that applies would have asked.
-    pub would_ask: Vec<Value>,
+    pub would_ask: Vec<event::Question>,
     /// The files that would change, sorted by path.
     pub files: Vec<PlannedFile>,
     /// Lines added and removed together.
@@ -94,21 +95,21 @@ impl Plan {
         context: &Context,
         run: &str,
         preview: &Preview,
-        would_ask: &[Value],
+        would_ask: &[event::Question],
     ) -> Result<Self, Error> {
         refuse_secrets(&preview.results)?;
         let records = context.runs.open(run)?.records()?;
-        let Some(started) = records.first() else {
+        let Some(started) = records.first().and_then(|record| record.event.run_started()) else {
             return Err(Error::new(Code::Internal, "the run has no record"));
         };
         let files = preview.entries.iter().zip(preview.patch.parts());
         Ok(Plan {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            asked: started.data["asked"].clone(),
-            seed: started.data["seed"].as_u64().unwrap_or_default(),
+            asked: started.asked.clone(),
+            seed: started.seed.0,
             policy_sha256: context.policy.sha256(),
-            git_head: started.volatile["git_head"].as_str().map(str::to_owned),
+            git_head: started.volatile.git_head.clone().flatten(),
             results: preview.results.clone(),
             would_ask: would_ask.to_vec(),
             files: files.map(planned).collect(),
@@ -219,7 +220,7 @@ mod tests {
         let plan = Plan {
             format: FORMAT,
             version: "1".to_owned(),
-            asked: json!({"kind": "script", "args": {"n": 1.5}}),
+            asked: event::Asked::Program { name: "p".to_owned() },
             seed: 7,
             policy_sha256: Sha256::of(b"policy"),
             git_head: None,

@@ -3,7 +3,7 @@
 //! A signature proves itself, and the policy says what it grants. That a person said yes, on a terminal or by a flag, only a record
 //! shows that was made here. What is not proven is asked again. And what people were shown of a change has to be that change.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     approve::approver,
@@ -13,23 +13,27 @@ use super::{
 use crate::{
     base::error::{Code, Error},
     host::{Context, recorder::Recorder, terms::Terms},
-    record::{Record, RunFolder},
+    record::{
+        Record, RunFolder,
+        event::{Event, Whole},
+    },
     system::{journal, policy::ConfirmMode},
 };
 
-/// The member of a session's first record that says where it was made.
-pub(in crate::host) const PLACE: &str = "place";
-
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
-pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<Value, Error> {
-    journal::place(&context.workspace, folder.path()).map(|place| json!(place))
+pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[Whole; 2], Error> {
+    journal::place(&context.workspace, folder.path()).map(|place| place.map(Whole))
 }
 
 /// True if the session to which the last of these records belongs was made in this workspace, and in this folder.
 pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[Record]) -> Result<bool, Error> {
-    let begins = |record: &&Record| matches!(record.kind.as_str(), "run_started" | "run_resumed");
+    let begun = |record: &Record| match &record.event {
+        Event::RunStarted(started) => Some(started.volatile.place),
+        Event::RunResumed(resumed) => Some(resumed.volatile.place),
+        _ => None,
+    };
     let place = place(context, folder)?;
-    Ok(records.iter().rfind(begins).is_some_and(|record| record.volatile[PLACE] == place))
+    Ok(records.iter().rev().find_map(begun).flatten() == Some(place))
 }
 
 /// Takes back what former sessions granted and nothing proves: it is asked again.
@@ -41,10 +45,8 @@ pub(in crate::host) fn doubt_grants(
     let Some(past) = &recorder.past else { return Ok(()) };
     let mut doubted = Vec::new();
     for (at, record) in past.records().iter().enumerate() {
-        if record.kind != "confirmation_granted" {
-            continue;
-        }
-        let id = record.data["id"].as_str().unwrap_or_default();
+        let Some(granted) = record.event.confirmation_granted() else { continue };
+        let id = granted.id.as_str();
         let Some(token) = confirmations.get(id) else { continue };
         let Standing::Granted { by } = &token.standing else { continue };
         let is_own = || is_own(run.context, &recorder.folder, &past.records()[..=at]);

@@ -9,7 +9,10 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    record::Note,
+    record::{
+        Note,
+        event::{Checked, Event},
+    },
     service::apply::Proposed,
     system::workspace::{View, parallel_map},
 };
@@ -73,8 +76,8 @@ impl Proof for ReadBack<'_> {
         let Some(transaction) = transaction else { return Ok(Value::Null) };
         let Pipeline { run, recorder, draft, position, .. } = pipeline;
         self.compare(draft.view(), run.context.options.threads)?;
-        let data = json!({"transaction": transaction, "files": self.proposed.changes.len()});
-        recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
+        let checked = Checked { transaction: transaction.to_owned(), files: self.proposed.changes.len() as u64 };
+        recorder.note(Note::at(position.as_str(), Event::Checked(checked.into())))?;
         Ok(Value::Null)
     }
 }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde_json::json;
-
 use super::{freshness::Seen, patch::Patch};
 use crate::{
     base::{
@@ -12,30 +9,22 @@ use crate::{
         change::{Change, ChangeSet, Content, Entry},
         diff::{Lines, Stat},
         error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
     },
     host::{
         Context,
         call::adapter::{StoredProposal, stored_again},
         recorder::Recorder,
     },
-    record::{FileRef, Pack, Record},
+    record::{
+        FileRef, Pack, Record,
+        event::{DtaProposed, FileRow},
+    },
     service::{
         adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal},
         apply,
     },
     system::workspace::View,
 };
-
-/// A file of a proposal, as the record describes it.
-#[derive(Deserialize)]
-struct Row {
-    path: RepoPath,
-    added: u64,
-    removed: u64,
-    length: usize,
-}
 
 /// What the change of a proposal is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +46,8 @@ pub(in crate::host) fn recall_proposal(
         return Ok(());
     }
     let Some(past) = &recorder.past else { return Ok(()) };
-    let Some(record) = past.proposed(id) else { return Ok(()) };
-    let stored = remake(recorder, view, (record, past.pack()), From::Before)?;
+    let Some(proposed) = past.proposed(id) else { return Ok(()) };
+    let stored = remake(recorder, view, (proposed, past.pack()), From::Before)?;
     proposals.insert(id.to_owned(), stored);
     Ok(())
 }
@@ -69,7 +58,7 @@ pub(in crate::host) fn recall_proposal(
 pub(in crate::host) fn remake(
     recorder: &Recorder<'_>,
     view: View<'_>,
-    (record, pack): (&Record, &Pack),
+    ((record, proposed), pack): ((&Record, &DtaProposed), &Pack),
     from: From,
 ) -> Result<StoredProposal, Error> {
     let damaged = |what: &str| {
@@ -82,12 +71,10 @@ pub(in crate::host) fn remake(
         serde_json::from_slice(&read(baseline)?).map_err(|_| damaged("has no baseline that can be read"))?;
     let manifest: ManifestRecord =
         serde_json::from_slice(&read(planned)?).map_err(|_| damaged("has no manifest that can be read"))?;
-    let rows: Vec<Row> = serde_json::from_value(pack.value(&record.data["files"])?)
-        .map_err(|_| damaged("does not say what its patch consists of"))?;
-    let exact: Option<Sha256> = record.data["patch_sha256"].as_str().and_then(|hash| hash.parse().ok());
-    let bytes = match exact {
-        Some(exact) if exact == patch.sha256 => read(patch)?,
-        Some(exact) => pack.get(&exact)?,
+    let rows = pack.rows(&proposed.files)?;
+    let bytes = match proposed.patch_sha256.exact() {
+        Some(exact) if *exact == patch.sha256 => read(patch)?,
+        Some(exact) => pack.get(exact)?,
         None => return Err(damaged("does not name its patch")),
     };
     let patch_again = patch_of(&bytes, rows).ok_or_else(|| damaged("has another patch"))?;
@@ -103,7 +90,7 @@ pub(in crate::host) fn remake(
     let proposal = Proposal { baseline: Baseline { counts, files, skipped }, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);
     let stored = stored_again((input, proposal), patch_again, looks, files)?;
-    if record.data["proposal"] != json!(stored.id()) {
+    if proposed.proposal != stored.id() {
         return Err(damaged("has another id"));
     }
     Ok(stored)
@@ -136,11 +123,11 @@ fn changes_after(view: View<'_>, entries: &[Entry]) -> Result<ChangeSet, Error> 
 }
 
 /// What is recorded of the parts of a proposal's patch.
-fn patch_of(bytes: &[u8], rows: Vec<Row>) -> Option<Patch> {
+fn patch_of(bytes: &[u8], rows: Vec<FileRow>) -> Option<Patch> {
     let mut patch = Patch::default();
     let mut rest = bytes;
-    for Row { path, added, removed, length } in rows {
-        let (part, more) = rest.split_at_checked(length)?;
+    for FileRow { path, added, removed, length, .. } in rows {
+        let (part, more) = rest.split_at_checked(length?)?;
         patch.push(part, Stat { path, lines: Lines { added, removed } });
         rest = more;
     }

@@ -2,8 +2,6 @@
 //!
 //! Gates and budgets have no say: a change that can't stay must be undone. The files are [`Current`] first.
 
-use serde_json::{Value, json};
-
 use super::{
     commit::{Transacted, pack_files, settle},
     ledger::Ledger,
@@ -16,12 +14,14 @@ use crate::{
     },
     host::{
         Context,
-        call::attempt::{Aside, PUT_BACK, SET_ASIDE, names},
-        life::outcome::unverified,
+        call::attempt::{Aside, names},
         recorder::Recorder,
         redact::recovered_note,
     },
-    record::{Chain, Note, RunFolder},
+    record::{
+        self, Chain, Note, RunFolder,
+        event::{AttemptPutBack, AttemptSetAside, Event, Undoing},
+    },
     system::{
         journal::{Journal, Target, Transaction},
         lock::Lease,
@@ -42,26 +42,22 @@ pub(in crate::host) enum Reason<'a> {
 }
 
 impl Reason<'_> {
-    /// The kind and data of the record that says it, before the transaction that does it.
-    pub(in crate::host) fn record(&self, transaction: &str, of: &Value) -> (&'static str, Value) {
-        let mut data = json!({"transaction": transaction, "of": of});
-        let kind = match self {
-            Reason::Failed => return ("undoing", data),
+    /// The event that says it, before the transaction that does it.
+    pub(in crate::host) fn event(&self, transaction: &str, of: &[String]) -> Event {
+        let (transaction, of) = (transaction.to_owned(), of.to_vec());
+        match self {
+            Reason::Failed => Event::Undoing(Undoing { transaction, of, attempt: None }.into()),
             Reason::Attempt(attempt) => {
-                data["attempt"] = json!(attempt);
-                "undoing"
+                Event::Undoing(Undoing { transaction, of, attempt: Some((*attempt).to_owned()) }.into())
             }
             Reason::SetAside(attempt) => {
-                data["attempt"] = json!(attempt);
-                SET_ASIDE
+                Event::AttemptSetAside(AttemptSetAside { transaction, of, attempt: (*attempt).to_owned() }.into())
             }
             Reason::PutBack(aside) => {
-                data["attempt"] = json!(aside.attempt);
-                data["aside"] = json!(aside.undo.transaction);
-                PUT_BACK
+                let (attempt, aside) = (aside.attempt.clone(), aside.undo.transaction.clone());
+                Event::AttemptPutBack(AttemptPutBack { transaction, of, attempt, aside }.into())
             }
-        };
-        (kind, data)
+        }
     }
 }
 
@@ -89,19 +85,19 @@ impl Dead<'_> {
         &mut self,
         current: &Current,
         name: &str,
-        (reason, of): (&Reason<'_>, &Value),
+        (reason, of): (&Reason<'_>, &[String]),
     ) -> Result<usize, Error> {
         let Dead { context, folder, chain, lease } = self;
         let now = || context.options.clock.now();
-        let (kind, data) = reason.record(name, of);
-        chain.append(now(), Note { kind, data, ..Note::default() })?;
+        chain.append(now(), Note::of_run(reason.event(name, of)).draft()?)?;
         let targets = current.targets();
         let journal = Journal::new(&context.workspace, folder.path());
         let transaction =
             Transaction { name, position: "", patch: b"", undoes: true, threads: context.options.threads };
         journal.apply(&transaction, &targets, &|| lease.check())?;
-        let data = json!({"transaction": name, "entries": restored_entries(&targets)});
-        let note = Note { kind: "undone", data, files: pack_files(folder, name)?, ..Note::default() };
+        let entries = restored_entries(&targets);
+        let undone = record::event::Transaction { transaction: name.to_owned(), entries, foreign: None };
+        let note = Note::of_run(Event::Undone(undone.into())).with_files(pack_files(folder, name)?);
         chain.append(now(), recovered_note(context, folder, note)?)?;
         chain.sync()?;
         journal.settle(name)?;
@@ -133,7 +129,7 @@ impl Ledger<'_> {
         // What a former session could not verify stands in the record.
         if recorder.past.is_some() && !self.transactions.is_empty() {
             recorder.sync()?;
-            self.unproven = unverified(&recorder.folder.records()?);
+            self.unproven = record::outcome::unverified(&recorder.folder.records()?);
         }
         let standing = self.transactions.iter().filter(|one| self.unproven.contains(&one.transaction));
         let files: Vec<_> = standing.flat_map(|one| &one.entries).map(|entry| entry.path.to_string()).collect();
@@ -163,7 +159,7 @@ impl Ledger<'_> {
         let _section = self.context.options.critical.entered();
         let result = restore_targets(&recorder.folder, &undone, false)
             .and_then(|restored| restored.current(self.context))
-            .and_then(|current| self.bring_back(recorder, &current, Some((reason, json!(names(&undone))))));
+            .and_then(|current| self.bring_back(recorder, &current, Some((reason, names(&undone)))));
         match result {
             Ok(restored) => Ok(restored.entries.len()),
             Err(error) => {
@@ -180,12 +176,11 @@ impl Ledger<'_> {
         &mut self,
         recorder: &mut Recorder<'_>,
         current: &Current,
-        own: Option<(&Reason<'_>, Value)>,
+        own: Option<(&Reason<'_>, Vec<String>)>,
     ) -> Result<Transacted, Error> {
         let name = self.next_transaction();
         if let Some((reason, of)) = own {
-            let (kind, data) = reason.record(&name, &of);
-            match (recorder.note(Note { kind, data, ..Note::default() }), reason) {
+            match (recorder.note(Note::of_run(reason.event(&name, &of))), reason) {
                 // What can't be recorded is undone all the same.
                 (Err(error), Reason::Failed) => tracing::warn!("{error}"),
                 (recorded, _) => recorded?,
@@ -195,7 +190,7 @@ impl Ledger<'_> {
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
         let _section = self.transact(&recorder.folder, &transaction, &targets)?;
         let entries = restored_entries(&targets);
-        if let Err(error) = settle(recorder, "", ("undone", &name, &entries)) {
+        if let Err(error) = settle(recorder, "", (Event::Undone, &name, &entries)) {
             // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
             tracing::warn!("the undoing is not recorded yet: {error}");
         }

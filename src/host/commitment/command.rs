@@ -2,15 +2,18 @@
 
 use std::sync::atomic::AtomicBool;
 
-use serde_json::json;
-
 use super::verify::Seen;
 use crate::{
     base::{
         call::{Call, Run},
         error::{Code, Error},
     },
-    host::{Context, call::command_output::last_words, context::check_stop},
+    host::{
+        Context,
+        call::{command_output::last_words, exec::recorded_program},
+        context::check_stop,
+    },
+    record::event::Ran,
     service::{
         assertion::{Command, Verdict},
         exec,
@@ -106,9 +109,12 @@ impl Bench<'_> {
             Ok(done) => done,
             Err(error) => return Ok(Verdict::fails(format!("it can't be run: {}", error.message())).into()),
         };
-        let mut ran = json!({"program": program, "confinement": ended.confinement});
-        set_id.iter().for_each(|(key, paths)| ran[key] = json!(paths));
-        let ran = Some(ran);
+        let ran = Some(Ran {
+            program: recorded_program(&program),
+            confinement: ended.confinement.clone(),
+            set_id_cleared: set_id.cleared,
+            set_id_left: set_id.left,
+        });
         let exceeded = ended.exceeded.map(|bound| {
             let (key, _, what) = exec::bound(&exec::limits(&self.judges.0.settings().exec), bound);
             Verdict::fails(format!("it took more {what} than `{key}`"))

@@ -28,7 +28,10 @@ use crate::{
         json,
         path::RepoPath,
     },
-    record::{Note, Pack, Record},
+    record::{
+        Note, Pack,
+        event::{CommitmentMade, Event, Maker},
+    },
     service::{
         apply,
         assertion::{self, Assertion, Baseline, Sight},
@@ -41,20 +44,6 @@ use crate::{
 
 /// How many characters a description may have.
 const MOST_WORDS: usize = 1000;
-
-/// Who made a commitment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Maker {
-    /// The policy, of every run.
-    Policy,
-    /// A plan of diffs that was applied.
-    Plan,
-    /// The program that embeds nrv.
-    Program,
-    /// The script.
-    Script,
-}
 
 /// A commitment, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,19 +80,16 @@ pub(super) struct Pledge {
 
 impl Pledge {
     /// What a record of the kind `commitment_made` says.
-    fn of(record: &Record, pack: &Pack) -> Result<Self, Error> {
-        let data = &record.data;
+    fn of(made: &CommitmentMade, pack: &Pack) -> Result<Self, Error> {
         let damaged = |error: serde_json::Error| {
-            Error::new(Code::RecordDamaged, format!("the commitment of record {} can't be read: {error}", record.seq))
+            Error::new(Code::RecordDamaged, format!("the commitment `{}` can't be read: {error}", made.id))
         };
-        let baseline = match data.get("baseline") {
+        let baseline = match &made.baseline {
             Some(kept) => serde_json::from_value(pack.value(kept)?).map(Some).map_err(damaged)?,
             None => None,
         };
-        let told = stated::made(record)
-            .ok_or_else(|| Error::new(Code::RecordDamaged, format!("record {} makes no commitment", record.seq)))?;
-        let (assertion, timeout_ms) = (pack.value(&data["assertion"])?, data["timeout_ms"].as_u64());
-        Ok(Pledge { told, assertion, timeout_ms, baseline })
+        let (assertion, timeout_ms) = (pack.value(&made.assertion)?, made.timeout_ms);
+        Ok(Pledge { told: Commitment::made(made), assertion, timeout_ms, baseline })
     }
 
     /// True if seeing to it starts a program.
@@ -265,17 +251,17 @@ impl Pledges<'_, '_> {
         }
         let id = format!("k{}", self.commitments.len() + 1);
         pledge.told.id.clone_from(&id);
-        let mut data = json!({
-            "id": id, "source": pledge.told.source, "description": pledge.told.description,
-            "assertion": self.recorder.packed(&pledge.assertion, false)?,
-        });
-        if let Some(timeout_ms) = pledge.timeout_ms {
-            data["timeout_ms"] = json!(timeout_ms);
-        }
-        if let Some(baseline) = &pledge.baseline {
-            data["baseline"] = self.recorder.packed(&json!(baseline), true)?;
-        }
-        self.recorder.note(Note { position: position.to_owned(), kind: stated::MADE, data, ..Note::default() })?;
+        let baseline =
+            pledge.baseline.as_ref().map(|baseline| self.recorder.packed(&json!(baseline), true)).transpose()?;
+        let made = CommitmentMade {
+            id: id.clone(),
+            source: pledge.told.source,
+            description: pledge.told.description.clone(),
+            assertion: self.recorder.packed(&pledge.assertion, false)?,
+            timeout_ms: pledge.timeout_ms,
+            baseline,
+        };
+        self.recorder.note(Note::at(position, Event::CommitmentMade(made.into())))?;
         self.commitments.push(pledge);
         Ok(id)
     }
@@ -333,8 +319,8 @@ fn hidden(source: Maker, policy: &Policy) -> Option<Vec<String>> {
 
 /// The commitments that a record holds.
 pub(super) fn restore(past: &Past) -> Result<Vec<Pledge>, Error> {
-    let made = past.records().iter().filter(|record| record.kind == stated::MADE);
-    made.map(|record| Pledge::of(record, past.pack())).collect()
+    let made = past.records().iter().filter_map(|record| record.event.commitment_made());
+    made.map(|made| Pledge::of(made, past.pack())).collect()
 }
 
 /// The context's threads, tree and program with which an assertion on the tree is looked at.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{
-    Commitment, Maker, Pledge, command, hidden, request, stated,
+    Commitment, Maker, Pledge, command, hidden, request,
     verify::{SUBCOMMAND, Seen},
 };
 use crate::{
@@ -17,9 +17,9 @@ use crate::{
         Context, Started, State, Verified,
         call::verifier::{ask_process, verify_again},
         changed_since,
-        life::{finish::was_undone, outcome},
+        life::outcome,
     },
-    record::{Record, RunFolder},
+    record::{Record, RunFolder, event::RunEnd},
     service::{
         assertion::{self, Assertion, Verdict},
         gate::Rules,
@@ -54,7 +54,7 @@ pub fn verify_run(context: &Context, folder: &RunFolder) -> Result<VerifiedRun, 
             .detail("state", overview.state)
             .hint("its commitments are looked at when it ends"));
     }
-    let records = folder.records()?;
+    let records = folder.readable_records()?;
     let steps = verify_again(context, folder)?;
     let commitments = Again::of(context, folder)?.look(&records)?;
     let passed = steps.iter().all(|step| step.verifier.passed) && commitments.iter().all(|one| one.ok == Some(true));
@@ -67,8 +67,8 @@ fn remarks(context: &Context, folder: &RunFolder, records: &[Record], dry_run: b
     if dry_run {
         return vec!["It was a dry run: what it proposed is not in the tree.".to_owned()];
     }
-    let end = records.iter().rfind(|record| record.kind == "run_finished");
-    if end.is_some_and(was_undone) {
+    let end = records.iter().rev().find_map(|record| record.event.run_finished());
+    if end.is_some_and(RunEnd::was_undone) {
         return vec!["The run was undone: what it changed is not in the tree.".to_owned()];
     }
     let changed = changed_since(context, folder);
@@ -95,14 +95,14 @@ impl<'a> Again<'a> {
     fn look(&self, records: &[Record]) -> Result<Vec<Commitment>, Error> {
         let pack = self.folder.pack()?;
         let mut all = Vec::new();
-        for record in records.iter().filter(|record| record.kind == stated::MADE) {
+        for made in records.iter().filter_map(|record| record.event.commitment_made()) {
             let watch = Stopwatch::start();
-            let (told, seen) = match Pledge::of(record, &pack) {
+            let (told, seen) = match Pledge::of(made, &pack) {
                 Ok(pledge) => (pledge.told.clone(), self.see(&pledge)?),
                 // What an export left out can't be compared with.
                 Err(error) => {
-                    let Some(told) = stated::made(record) else { return Err(error) };
-                    (told, Verdict::fails(format!("it can't be told: {}", error.message())).into())
+                    let seen = Verdict::fails(format!("it can't be told: {}", error.message()));
+                    (Commitment::made(made), seen.into())
                 }
             };
             let Seen { verdict: Verdict { ok, reason }, output, ran: _ } = seen;

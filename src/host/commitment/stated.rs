@@ -1,50 +1,31 @@
 //! What a record says of commitments, for reports and listings.
 
-use serde_json::Value;
-
 use super::Commitment;
-use crate::record::Record;
-
-/// The kind of record that makes one.
-pub(super) const MADE: &str = "commitment_made";
-
-/// The kind of record that says what was seen of one.
-pub(super) const VERIFIED: &str = "commitment_verified";
+use crate::record::{
+    Record,
+    event::{CommitmentMade, Event},
+};
 
 /// The commitments of a run in the order in which they were made, each with what was last seen of it.
 pub fn commitments(records: &[Record]) -> Vec<Commitment> {
     let mut all: Vec<Commitment> = Vec::new();
     for record in records {
-        match record.kind.as_str() {
-            MADE => all.extend(made(record)),
-            VERIFIED => {
-                if let Some(one) = all.iter_mut().find(|one| record.data["id"] == one.id.as_str()) {
-                    one.ok = record.data["ok"].as_bool();
-                    one.reason = text(&record.data["reason"]);
-                    one.output = text(&record.volatile["output"]);
-                    one.duration_ms = record.volatile["duration_ms"].as_u64();
+        match &record.event {
+            Event::CommitmentMade(made) => all.push(Commitment::made(made)),
+            Event::CommitmentVerified(seen) => {
+                if let Some(one) = all.iter_mut().find(|one| one.id == seen.id) {
+                    one.ok = Some(seen.ok);
+                    one.reason = Some(seen.reason.clone());
+                    one.output.clone_from(&seen.volatile.output);
+                    one.duration_ms = seen.volatile.duration_ms;
                 }
             }
             // A run that goes on looks at all of them again.
-            "run_resumed" => all.iter_mut().for_each(forget),
+            Event::RunResumed(_) => all.iter_mut().for_each(forget),
             _ => {}
         }
     }
     all
-}
-
-/// The commitment that a record makes.
-pub(super) fn made(record: &Record) -> Option<Commitment> {
-    let data = &record.data;
-    Some(Commitment {
-        id: text(&data["id"])?,
-        source: serde_json::from_value(data["source"].clone()).ok()?,
-        description: text(&data["description"])?,
-        ok: None,
-        reason: None,
-        output: None,
-        duration_ms: None,
-    })
 }
 
 fn forget(one: &mut Commitment) {
@@ -65,6 +46,19 @@ pub fn count_sentence(commitments: &[Commitment]) -> Option<String> {
 }
 
 impl Commitment {
+    /// The commitment that a record makes. Nobody has looked yet.
+    pub(super) fn made(made: &CommitmentMade) -> Self {
+        Commitment {
+            id: made.id.clone(),
+            source: made.source,
+            description: made.description.clone(),
+            ok: None,
+            reason: None,
+            output: None,
+            duration_ms: None,
+        }
+    }
+
     /// What a person wants to know, in one line.
     pub fn sentence(&self) -> String {
         let seen = match self.ok {
@@ -75,8 +69,4 @@ impl Commitment {
         let reason = self.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         crate::base::text::escape(&format!("{} {seen}: {}{reason}", self.id, self.description))
     }
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
 }

@@ -1,12 +1,13 @@
 //! When a script has ended well: every commitment is looked at, each by a process of its own, whatever becomes of the others.
 
-use serde_json::{Value, json};
-
-use super::{Commitment, Pledge, Pledges, command, hidden, request, stated::VERIFIED};
+use super::{Commitment, Pledge, Pledges, command, hidden, request};
 use crate::{
     base::error::{Code, Error},
     host::{Demand, Event, Sink, call::verifier::ask_process},
-    record::Note,
+    record::{
+        Note,
+        event::{self, CommitmentVerified, Ran, SeenTimes},
+    },
     service::assertion::{self, Assertion, Verdict},
     system::{clock::Stopwatch, workspace::Proposed},
 };
@@ -21,7 +22,7 @@ pub(super) struct Seen {
     /// The end of what a command said that failed.
     pub(super) output: Option<String>,
     /// Which program that was, and what confined it.
-    pub(super) ran: Option<Value>,
+    pub(super) ran: Option<Ran>,
 }
 
 impl From<Verdict> for Seen {
@@ -58,15 +59,9 @@ impl Pledges<'_, '_> {
         let reason = self.recorder.without_secrets(reason);
         let output = output.map(|output| self.recorder.without_secrets(output));
         let duration_ms = watch.elapsed_ms();
-        let data = json!({"id": pledge.told.id, "ok": ok, "reason": reason});
-        let mut volatile = json!({"duration_ms": duration_ms});
-        if let Some(output) = &output {
-            volatile["output"] = json!(output);
-        }
-        if let Some(ran) = ran {
-            volatile["ran"] = ran;
-        }
-        self.recorder.note(Note { kind: VERIFIED, data, volatile, ..Note::default() })?;
+        let volatile = SeenTimes { duration_ms: Some(duration_ms), output: output.clone(), ran };
+        let seen = CommitmentVerified { id: pledge.told.id.clone(), ok, reason: reason.clone(), volatile };
+        self.recorder.note(Note::of_run(event::Event::CommitmentVerified(seen.into())))?;
         let told =
             Commitment { ok: Some(ok), reason: Some(reason), output, duration_ms: Some(duration_ms), ..pledge.told };
         self.commitments[at].told = told.clone();

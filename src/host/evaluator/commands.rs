@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Evaluator, Evidence, Measured, found};
+use super::{Evaluator, Evidence, Measured, evidence::MadeCall, found};
 use crate::{
     base::{call::Command, error::Error},
     service::gate::{self, Decision, Rules, destructive},
@@ -47,11 +47,11 @@ fn own_rules(policy: &Policy) -> Result<Option<destructive::Rules>, Error> {
 }
 
 /// The command that a call started.
-fn command(data: &Value) -> Option<Command> {
-    let args = &data["args"];
-    match data["call"].as_str()? {
+fn command(call: &MadeCall) -> Option<Command> {
+    let args = &call.args;
+    match call.name.as_str() {
         // What the gates stopped did not run.
-        "exec.run" if data["decision"] != "block" => {
+        "exec.run" if call.decision != Decision::Block => {
             let words = args["args"].as_array().into_iter().flatten();
             let argv = args["program"].as_str().into_iter().chain(words.filter_map(Value::as_str));
             Some(Command::Argv(argv.map(str::to_owned).collect()))
@@ -84,7 +84,10 @@ mod tests {
     fn check(policy: &str, calls: Value, passed: Option<bool>, found: &[&str]) {
         let policy = Policy::parse(policy, FILE).unwrap();
         let rules = Rules::of(&policy).unwrap();
-        let evidence = Evidence { calls_made: calls.as_array().unwrap().clone(), ..Evidence::default() };
+        let evidence = Evidence {
+            calls_made: calls.as_array().unwrap().iter().map(MadeCall::read).collect(),
+            ..Evidence::default()
+        };
         let measured = ForbiddenCommandScan.judge(&evidence, &policy, &rules).unwrap();
         assert_eq!((measured.passed, measured.value), (passed, found.len() as f64));
         let reasons = measured.details["found"].as_array().cloned().unwrap_or_default();

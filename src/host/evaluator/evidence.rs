@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+#[cfg(test)]
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use super::{
     Ending,
     dependencies::Manifest,
     manifest::is_manifest,
-    rework::{Changed, Changes, Step},
+    rework::{Changed, Step},
 };
 use crate::{
     base::{
@@ -19,8 +20,12 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    host::call::attempt::detours,
-    record::{Pack, Record, RunFolder},
+    host::call::attempt::{BEGIN, END, detours},
+    record::{
+        Pack, Record, RunFolder,
+        event::{self, Changes, Event, FileRow, JudgedPatch, Kind},
+    },
+    service::gate::Decision,
 };
 
 /// What evaluators look at.
@@ -30,8 +35,8 @@ pub(super) struct Evidence {
     pub(super) calls: u64,
     /// How often gates objected.
     pub(super) violations: u64,
-    /// `data` of those calls that may be about commands or tests, with their values in full.
-    pub(super) calls_made: Vec<Value>,
+    /// Those calls that may be about commands or tests.
+    pub(super) calls_made: Vec<MadeCall>,
     /// Which of them belong to attempts that were not kept.
     pub(super) undone: BTreeSet<usize>,
     /// Manifests that are not what they were before the run.
@@ -42,31 +47,46 @@ pub(super) struct Evidence {
     pub(super) standing: Changes,
 }
 
-/// What stands in the lines of records that are looked at. Most calls are not, and their values are not read.
-const LOOKED_AT: &[&str] = &[
-    r#""kind":"judged""#,
-    r#""kind":"committed""#,
-    r#""kind":"undoing""#,
-    r#""kind":"undone""#,
-    r#""kind":"revoked""#,
-    r#""kind":"attempt_put_back""#,
-    r#""call":"exec.run""#,
-    r#""call":"attempt.begin""#,
-    r#""call":"attempt.end""#,
-    r#""call":"custom""#,
-];
+/// A call that may be about a command or a test, with its values in full.
+#[derive(Debug, Default)]
+pub(super) struct MadeCall {
+    pub(super) name: String,
+    pub(super) args: Value,
+    pub(super) decision: Decision,
+    /// None if it failed.
+    pub(super) reply: Option<Value>,
+}
+
+impl MadeCall {
+    fn of(call: &event::Call, pack: &Pack) -> Result<Self, Error> {
+        let (name, decision) = (call.call.clone(), call.decision);
+        let reply = call.reply.as_ref().map(|reply| pack.value(reply)).transpose()?;
+        Ok(MadeCall { name, args: pack.value(&call.args)?, decision, reply })
+    }
+
+    /// A call as a record has it.
+    #[cfg(test)]
+    pub(super) fn read(data: &Value) -> Self {
+        MadeCall::of(&event::Call::deserialize(data).unwrap(), &Pack::default()).unwrap()
+    }
+}
+
+/// The records that are looked at. Most calls are not, and their values are not read.
+const LOOKED_AT: &[Kind] =
+    &[Kind::Judged, Kind::Committed, Kind::Undoing, Kind::Undone, Kind::Revoked, Kind::AttemptPutBack];
+const CALLS: &[&str] = &["exec.run", BEGIN, END, "custom"];
 
 impl Ending<'_, '_> {
     /// Gathers what evaluators look at, from the record, the packs and the tree.
     pub(super) fn evidence(&self) -> Result<Evidence, Error> {
-        let records = self.recorder.folder.records_with(LOOKED_AT)?;
+        let records = self.recorder.folder.records_of_calls(LOOKED_AT, CALLS)?;
         let pack = self.recorder.folder.pack()?;
         let all = Steps::new(&self.recorder.folder, &pack, &records)?;
         let changes = Changes::of(&all.read(&records, &BTreeSet::new())?);
         let tried = tried(&records);
         let standing = if tried.is_empty() { changes } else { Changes::of(&all.read(&records, &tried)?) };
-        let calls = records.iter().filter(|record| record.kind == "call");
-        let calls_made: Vec<Value> = calls.map(|record| in_full(&pack, &record.data)).collect::<Result<_, _>>()?;
+        let calls = records.iter().filter_map(|record| record.event.call());
+        let calls_made: Vec<MadeCall> = calls.map(|call| MadeCall::of(call, &pack)).collect::<Result<_, _>>()?;
         let undone = undone(&calls_made);
         Ok(Evidence {
             calls: self.run.budget.calls(),
@@ -107,15 +127,15 @@ impl Ending<'_, '_> {
 }
 
 /// Which calls belong to attempts that were undone, or that the run never ended, since then nothing of them stays either.
-fn undone(calls: &[Value]) -> BTreeSet<usize> {
+fn undone(calls: &[MadeCall]) -> BTreeSet<usize> {
     let mut open = Vec::new();
     let mut undone = BTreeSet::new();
-    for (at, data) in calls.iter().enumerate().filter(|(_, data)| data.get("error").is_none()) {
-        match data["call"].as_str() {
-            Some("attempt.begin") => open.push(at),
-            Some("attempt.end") => {
+    for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.reply.is_some()) {
+        match call.name.as_str() {
+            BEGIN => open.push(at),
+            END => {
                 let begun = open.pop().unwrap_or(at);
-                if data["args"]["keep"] != true {
+                if call.args["keep"] != true {
                     undone.extend(begun..at);
                 }
             }
@@ -126,35 +146,11 @@ fn undone(calls: &[Value]) -> BTreeSet<usize> {
     undone
 }
 
-/// A call's `data` with its arguments and its reply in place of their names.
-fn in_full(pack: &Pack, data: &Value) -> Result<Value, Error> {
-    let mut data = data.clone();
-    for key in ["args", "reply"] {
-        if data.get(key).is_some() {
-            data[key] = pack.value(&data[key])?;
-        }
-    }
-    Ok(data)
-}
-
-/// A file of a change, as gates judged it.
-#[derive(Deserialize)]
-struct Judged {
-    path: RepoPath,
-    added: u64,
-    removed: u64,
-    /// Of its part of the patch.
-    length: usize,
-    /// True if it only keeps what another file was.
-    #[serde(default)]
-    backup: bool,
-}
-
 /// Reads what a run did to files out of its records.
 struct Steps<'r> {
     folder: &'r RunFolder,
     /// What gates judged, by the hash of the patch.
-    judged: BTreeMap<Sha256, Vec<Judged>>,
+    judged: BTreeMap<Sha256, Vec<FileRow>>,
     /// Files that several transactions are about. Only in these can a line be followed.
     followed: BTreeSet<RepoPath>,
 }
@@ -164,18 +160,22 @@ impl<'r> Steps<'r> {
         let mut judged = BTreeMap::new();
         let (mut seen, mut followed) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
-            match record.kind.as_str() {
-                "judged" => {
-                    let hash = record.data["patch"]["sha256"].as_str().and_then(|hash| hash.parse().ok());
-                    let files = serde_json::from_value(pack.value(&record.data["files"])?).ok();
+            match &record.event {
+                Event::Judged(change) => {
+                    let hash = match &change.patch {
+                        JudgedPatch::File(file) => Some(file.sha256),
+                        JudgedPatch::Kept(kept) => kept.sha256(),
+                    };
+                    let files: Option<Vec<FileRow>> = serde_json::from_value(pack.value(&change.files)?).ok();
+                    // Records of earlier versions don't say which part is about which file.
+                    let files = files.filter(|files| files.iter().all(|file| file.length.is_some()));
                     judged.extend(hash.zip(files));
                 }
-                "committed" | "undone" => {
-                    followed.extend(
-                        entries(record).into_iter().map(|entry| entry.path).filter(|path| !seen.insert(path.clone())),
-                    );
+                Event::Committed(moved) | Event::Undone(moved) => {
+                    let paths = moved.entries.iter().map(|entry| entry.path.clone());
+                    followed.extend(paths.filter(|path| !seen.insert(path.clone())));
                 }
-                "revoked" => followed.extend(seen.iter().cloned()),
+                Event::Revoked(_) => followed.extend(seen.iter().cloned()),
                 _ => {}
             }
         }
@@ -184,23 +184,22 @@ impl<'r> Steps<'r> {
 
     /// What the run did, in the order in which it did it, without these transactions.
     fn read(&self, records: &[Record], without: &BTreeSet<&str>) -> Result<Vec<Step>, Error> {
-        let mut known: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
+        let mut known: BTreeMap<&str, &[Entry]> = BTreeMap::new();
         let mut steps = Vec::new();
         let detours = detours(records);
         for record in records {
-            let name = record.data["transaction"].as_str().unwrap_or_default();
-            match record.kind.as_str() {
-                _ if without.contains(name) => {}
-                "committed" => {
-                    let entries = entries(record);
-                    steps.push(Step::Changed(self.changed(record, name, &entries)?));
-                    known.insert(name, entries);
+            let Some(name) = record.event.transaction().filter(|name| !without.contains(name)) else { continue };
+            match &record.event {
+                Event::Committed(committed) => {
+                    steps.push(Step::Changed(self.changed(record, name, &committed.entries)?));
+                    known.insert(name, &committed.entries);
                 }
-                "undone" if detours.contains(name) => {}
-                "undone" => steps.push(Step::Back(states(&entries(record), |entry| entry.after))),
+                Event::Undone(undone) if !detours.contains(name) => {
+                    steps.push(Step::Back(states(&undone.entries, |entry| entry.after)));
+                }
                 // A change that could not be recorded as it should be was taken back.
-                "revoked" => {
-                    let entries = known.get(name).map(Vec::as_slice).unwrap_or_default();
+                Event::Revoked(_) => {
+                    let entries = known.get(name).copied().unwrap_or_default();
                     steps.push(Step::Back(states(entries, |entry| entry.before)));
                 }
                 _ => {}
@@ -230,14 +229,15 @@ impl<'r> Steps<'r> {
         };
         match judged {
             Some(judged) => {
-                let counted = |file: &Judged| Lines { added: file.added, removed: file.removed };
+                let counted = |file: &FileRow| Lines { added: file.added, removed: file.removed };
                 lines.extend(judged.iter().map(|file| (&file.path, counted(file))));
                 let patch = if is_followed { self.folder.read(&name)? } else { Vec::new() };
                 let mut at = 0;
                 backups.extend(judged.iter().filter(|file| file.backup).map(|file| &file.path));
                 for file in judged {
-                    let part = patch.get(at..at + file.length).unwrap_or_default();
-                    at += file.length;
+                    let length = file.length.unwrap_or_default();
+                    let part = patch.get(at..at + length).unwrap_or_default();
+                    at += length;
                     if self.followed.contains(&file.path) && !file.backup {
                         take(part)?;
                     }
@@ -263,17 +263,9 @@ impl<'r> Steps<'r> {
 
 /// The transactions of attempts that were undone, and those that undid them.
 fn tried(records: &[Record]) -> BTreeSet<&str> {
-    let is_attempt = |record: &&Record| record.kind == "undoing" && record.data["attempt"].is_string();
-    let undoing = records.iter().filter(is_attempt).flat_map(|record| {
-        let of = record.data["of"].as_array().into_iter().flatten();
-        of.chain([&record.data["transaction"]]).filter_map(Value::as_str)
-    });
-    undoing.collect()
-}
-
-/// The files that a record of a transaction names.
-fn entries(record: &Record) -> Vec<Entry> {
-    serde_json::from_value(record.data["entries"].clone()).unwrap_or_default()
+    let undoing = records.iter().filter_map(|record| record.event.undoing());
+    let undoing = undoing.filter(|undoing| undoing.attempt.is_some());
+    undoing.flat_map(|undoing| undoing.of.iter().chain([&undoing.transaction]).map(String::as_str)).collect()
 }
 
 fn states(entries: &[Entry], state: impl Fn(&Entry) -> Option<Stamp>) -> Vec<(RepoPath, Option<Sha256>)> {
@@ -291,7 +283,10 @@ mod tests {
         let begin = || json!({"call": "attempt.begin", "args": {}, "reply": {}});
         let end = |keep: bool| json!({"call": "attempt.end", "args": {"keep": keep}, "reply": {}});
         let other = || json!({"call": "exec.run", "reply": {"status": 0}});
-        let found = |calls: &[Value]| undone(calls).into_iter().collect::<Vec<_>>();
+        let found = |calls: &[Value]| {
+            let calls: Vec<MadeCall> = calls.iter().map(MadeCall::read).collect();
+            undone(&calls).into_iter().collect::<Vec<_>>()
+        };
         assert_eq!(found(&[other(), begin(), other(), end(true), other()]), Vec::<usize>::new());
         assert_eq!(found(&[other(), begin(), other(), end(false), other()]), [1, 2]);
         assert_eq!(found(&[begin(), other(), begin(), other(), end(true), end(false), other()]), [0, 1, 2, 3, 4]);

@@ -11,16 +11,11 @@ mod rate;
 mod rework;
 mod tests_pass;
 
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::{
-    commands::ForbiddenCommandScan,
-    dependencies::ForbiddenDependencyScan,
-    evidence::Evidence,
-    rate::ViolationRate,
-    rework::{Changes, DiffQuality},
-    tests_pass::TestsPass,
+    commands::ForbiddenCommandScan, dependencies::ForbiddenDependencyScan, evidence::Evidence, rate::ViolationRate,
+    rework::DiffQuality, tests_pass::TestsPass,
 };
 use super::{
     change::{ledger::Ledger, preview::Draft},
@@ -30,6 +25,7 @@ use super::{
 };
 use crate::{
     base::error::{Code, Error},
+    record::event::{Changes, Evaluation},
     service::gate::Rules,
     system::policy::Policy,
 };
@@ -38,23 +34,8 @@ use crate::{
 const EVALUATORS: &[&dyn Evaluator] =
     &[&DiffQuality, &ForbiddenCommandScan, &ForbiddenDependencyScan, &TestsPass, &ViolationRate];
 
-/// What an evaluator says of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Evaluation {
-    /// The evaluator.
-    pub evaluator: String,
-    /// Whether the run is as it should be; none if there was nothing to say, or no limit.
-    pub passed: Option<bool>,
-    /// What was measured or counted.
-    #[serde(serialize_with = "shortest")]
-    pub value: f64,
-    /// What is allowed, where that is a number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<f64>,
-    /// What it counted, and the first of what it found.
-    pub details: Map<String, Value>,
-}
+/// The evaluator that says whether tests passed.
+pub(super) const TESTS_PASS: &str = "tests-pass";
 
 /// One evaluator. Implementations are unit structs in [`EVALUATORS`].
 trait Evaluator: Sync {
@@ -169,15 +150,6 @@ impl Terms<'_> {
     }
 }
 
-/// A whole number is written as one, as it is in records.
-fn shortest<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    #[expect(clippy::cast_possible_truncation, reason = "whole numbers up to there are exact")]
-    match value.fract() == 0.0 && value.abs() < 1e15 {
-        true => serializer.serialize_i64(*value as i64),
-        false => serializer.serialize_f64(*value),
-    }
-}
-
 /// A share, and what is left of it when nothing was counted.
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     // Six digits say enough, and are written alike by everybody.
@@ -196,6 +168,8 @@ fn found(counts: Value, mut found: Vec<String>) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
 
     #[test]

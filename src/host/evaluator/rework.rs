@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use serde_json::json;
 
 use super::{Evaluator, Evidence, Measured, ratio};
@@ -16,6 +15,7 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
+    record::event::Changes,
     service::gate::Rules,
     system::policy::Policy,
 };
@@ -47,23 +47,6 @@ pub(super) struct Changed {
     pub(super) lines: Lines,
     /// Its parts of the patch, where other steps are about the file as well.
     pub(super) parts: Vec<FilePatch>,
-}
-
-/// What the changes of a run came to, as its last record has it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(in crate::host) struct Changes {
-    /// Changes that were committed.
-    committed: u64,
-    /// Changes of one file each.
-    modifications: u64,
-    /// Those of at most five lines.
-    small: u64,
-    /// Lines added.
-    added: u64,
-    /// Lines removed.
-    removed: u64,
-    /// Lines added that were changed, removed or rolled back later.
-    reworked: u64,
 }
 
 impl Evaluator for DiffQuality {

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Evaluator, Evidence, Measured, found};
+use super::{Evaluator, Evidence, Measured, evidence::MadeCall, found};
 use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
 
 /// See the module's documentation.
@@ -13,12 +13,12 @@ pub(super) struct TestsPass;
 
 impl Evaluator for TestsPass {
     fn name(&self) -> &'static str {
-        "tests-pass"
+        super::TESTS_PASS
     }
 
     /// A test whose status is unknown, since it was killed or never started, has failed.
     fn judge(&self, evidence: &Evidence, _policy: &Policy, _rules: &Rules) -> Result<Measured, Error> {
-        let all = evidence.calls_made.iter().enumerate().filter_map(|(at, data)| Some((at, test(data)?)));
+        let all = evidence.calls_made.iter().enumerate().filter_map(|(at, call)| Some((at, test(call)?)));
         let (undone, tests): (Vec<_>, Vec<_>) = all.partition(|(at, _)| evidence.undone.contains(at));
         let tests: Vec<_> = tests.into_iter().map(|(_, test)| test).collect();
         let failed: Vec<String> = tests.iter().filter(|test| !test.1).map(|test| test.0.clone()).collect();
@@ -34,14 +34,14 @@ impl Evaluator for TestsPass {
 }
 
 /// What a test is called, and whether it passed; none if the call is no test.
-fn test(data: &Value) -> Option<(String, bool)> {
-    let reply = &data["reply"];
-    let name = match data["call"].as_str()? {
-        "exec.run" if data["args"]["test"] == true => {
-            let words = data["args"]["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            data["args"]["program"].as_str().into_iter().chain(words).collect::<Vec<_>>().join(" ")
+fn test(call: &MadeCall) -> Option<(String, bool)> {
+    let (args, reply) = (&call.args, call.reply.as_ref().unwrap_or(&Value::Null));
+    let name = match call.name.as_str() {
+        "exec.run" if args["test"] == true => {
+            let words = args["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            args["program"].as_str().into_iter().chain(words).collect::<Vec<_>>().join(" ")
         }
-        "custom" if reply["test"] == true => data["args"]["name"].as_str().unwrap_or_default().to_owned(),
+        "custom" if reply["test"] == true => args["name"].as_str().unwrap_or_default().to_owned(),
         _ => return None,
     };
     Some((name, reply["status"] == 0))
@@ -53,7 +53,7 @@ mod tests {
 
     #[track_caller]
     fn check(calls: Value, passed: Option<bool>, value: f64, details: Value) {
-        let calls_made = calls.as_array().unwrap().clone();
+        let calls_made = calls.as_array().unwrap().iter().map(MadeCall::read).collect();
         let evidence = Evidence { calls_made, ..Evidence::default() };
         let measured = TestsPass.judge(&evidence, &Policy::default(), Rules::built_in()).unwrap();
         assert_eq!(measured, Measured { passed, value, limit: None, details });
@@ -63,7 +63,7 @@ mod tests {
     fn tests_of_attempts_that_were_undone_do_not_count() {
         let exec = |status: u64| json!({"call": "exec.run", "args": {"program": "t", "test": true}, "reply": {"status": status}});
         let evidence = Evidence {
-            calls_made: vec![exec(1), exec(0)],
+            calls_made: [exec(1), exec(0)].iter().map(MadeCall::read).collect(),
             undone: std::collections::BTreeSet::from([0]),
             ..Evidence::default()
         };
@@ -91,7 +91,7 @@ mod tests {
             1.0,
             json!({"run": 3, "failed": 2, "found": ["cargo test", "ci.check"]}),
         );
-        let killed = json!({"call": "exec.run", "args": {"program": "x", "test": true}, "error": {"code": "io"}});
+        let killed = json!({"call": "exec.run", "args": {"program": "x", "test": true}, "error": {"code": "io", "message": "m"}});
         check(json!([killed]), Some(false), 0.0, json!({"run": 1, "failed": 1, "found": ["x"]}));
     }
 }

@@ -1,7 +1,7 @@
 //! How a run ends: undone if it failed, sealed in any case.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{outcome::listed, resume};
 use crate::{
@@ -13,52 +13,17 @@ use crate::{
     host::{
         Commitment, Host, Preview, Sink, Tape,
         change::{ledger::Ledger, preview::Draft},
-        evaluator::{Evaluated, Evaluation},
+        evaluator::Evaluated,
         recorder::Recorder,
         terms::Terms,
     },
-    record::{FileRef, Head, Note, REPLIES, Record},
+    record::{
+        FileRef, Head, Note, REPLIES,
+        event::{Duration, Evaluation, Event, Free, Question, RunEnd, Shown, State},
+    },
     service::gate::GateResult,
     system::journal,
 };
-
-/// How a run ended.
-///
-/// ```
-/// use nrv::State;
-///
-/// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Everything was done and verified.
-    Done,
-    /// It failed; its changes were undone, or kept on demand.
-    Failed,
-    /// It was cancelled; its changes were undone.
-    Cancelled,
-    /// It waits for a confirmation; its changes stay.
-    Suspended,
-    /// It failed, and undoing its changes would have lost later work.
-    UndoRefused,
-    /// Its process died.
-    Interrupted,
-}
-
-impl State {
-    /// The name in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Cancelled => "cancelled",
-            State::Suspended => "suspended",
-            State::UndoRefused => "undo_refused",
-            State::Interrupted => "interrupted",
-        }
-    }
-}
 
 /// What a run came to.
 ///
@@ -105,7 +70,7 @@ pub struct Finished {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Value>,
     /// What a dry run would have asked.
-    pub would_ask: Vec<Value>,
+    pub would_ask: Vec<Question>,
     /// What it committed to, and what was seen of that.
     pub commitments: Vec<Commitment>,
     /// What evaluators say of it as a whole; none if it goes on.
@@ -186,14 +151,6 @@ impl Finished {
     pub fn exit_code(&self) -> u8 {
         self.error.as_ref().map_or(0, |error| error.code().exit_code())
     }
-}
-
-/// True if what a run had changed was taken back when it failed, as the record of its end says.
-///
-/// Files that only an attempt or a step gave back say nothing of that: the rest may have been kept.
-pub(in crate::host) fn was_undone(end: &Record) -> bool {
-    let count = |key: &str| end.data[key].as_u64().unwrap_or_default();
-    end.data["state"] != State::Done.as_str() && count("undone") > 0 && count("files_changed") == 0
 }
 
 impl<'a> Host<'a> {
@@ -326,39 +283,34 @@ impl<'a> Host<'a> {
     }
 
     fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {
-        let mut data = json!({
-            "state": finished.state,
-            "exit_code": finished.exit_code(),
-            "error": finished.error,
-            "result": self.recorder.packed(&finished.result, false)?,
-            "files_changed": finished.files_changed,
-            "diff_lines": finished.diff_lines,
-            "undone": finished.undone,
-            "would_ask": finished.would_ask,
-            "tools": self.tally.tools,
-            "calls": self.run.budget.calls(),
-            "metrics": self.tally.metrics,
-            "violations": self.tally.violations,
-        });
-        if finished.set_aside > 0 {
-            data["set_aside"] = json!(finished.set_aside);
-        }
         // A suspended run goes on: nothing is to be said of it as a whole yet.
         let is_over = finished.state != State::Suspended;
-        if is_over {
-            if let Some(tally) = self.ledger.attempts.final_tally() {
-                data["attempts"] = tally;
-            }
-            data["changes"] = json!(evaluated.changes);
-            data["evaluations"] = json!(evaluated.evaluations);
-        }
-        let kind = if is_over { "run_finished" } else { "run_suspended" };
-        let volatile = json!({"duration_ms": finished.duration_ms});
+        let metrics = self.tally.metrics.iter().map(|(name, value)| (name.clone(), Free(value.clone())));
+        let end = RunEnd {
+            state: finished.state,
+            exit_code: Some(finished.exit_code().into()),
+            error: finished.error.clone(),
+            result: self.recorder.packed(&finished.result, false)?,
+            files_changed: finished.files_changed as u64,
+            diff_lines: finished.diff_lines,
+            undone: finished.undone as u64,
+            would_ask: finished.would_ask.clone(),
+            tools: self.tally.tools.clone(),
+            calls: Some(self.run.budget.calls()),
+            metrics: metrics.collect(),
+            violations: self.tally.violations.iter().cloned().map(Shown::Exact).collect(),
+            set_aside: finished.set_aside as u64,
+            attempts: self.ledger.attempts.final_tally().filter(|_| is_over),
+            changes: is_over.then_some(evaluated.changes),
+            evaluations: is_over.then(|| evaluated.evaluations.clone()),
+            volatile: Duration { duration_ms: Some(finished.duration_ms) },
+        };
         let mut files: Vec<FileRef> = patch.into_iter().collect();
         if is_over && self.recorder.folder.open_file(REPLIES)?.is_some() {
             files.push(self.recorder.folder.file_ref(REPLIES)?);
         }
-        self.recorder.note(Note { kind, data, volatile, files, ..Note::default() })?;
+        let event = if is_over { Event::RunFinished(end.into()) } else { Event::RunSuspended(end.into()) };
+        self.recorder.note(Note::of_run(event).with_files(files))?;
         self.recorder.sync()?;
         let (seq, hash) = self.recorder.chain.tip();
         let head = Head {

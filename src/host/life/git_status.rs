@@ -186,7 +186,10 @@ mod tests {
     use crate::{
         base::change::{Content, Entry},
         host::Options,
-        record::{Chain, Note},
+        record::{
+            Chain, Note,
+            event::{Event, Transaction},
+        },
         system::workspace::Workspace,
     };
 
@@ -202,8 +205,9 @@ mod tests {
         let manifest = Manifest { transaction: "t1".to_owned(), position: "1".to_owned(), entries };
         let name = "packs/t1/manifest.json";
         run.write(name, &serde_json::to_vec(&manifest).unwrap()).unwrap();
-        let note = Note { kind: "committed", files: vec![run.file_ref(name).unwrap()], ..Note::default() };
-        Chain::open(&run).unwrap().append("t".to_owned(), note).unwrap();
+        let committed = Event::Committed(Transaction::default().into());
+        let note = Note::of_run(committed).with_files(vec![run.file_ref(name).unwrap()]);
+        Chain::open(&run).unwrap().append("t".to_owned(), note.draft().unwrap()).unwrap();
     }
 
     #[test]

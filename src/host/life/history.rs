@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::{
     base::{
         call::Call,
-        change::Entry,
         error::{Code, Error},
         hash::Sha256,
         json,
@@ -19,7 +18,11 @@ use crate::{
         change::commit::Transacted,
         reply::{self, Recorded, answer_of},
     },
-    record::{Pack, Record, RunFolder, named},
+    record::{
+        Pack, Record, RunFolder,
+        event::{self, DtaProposed, Event, LlmSent, Reserved, Stored},
+        named,
+    },
 };
 
 /// Codes of errors after which a run waits: the call that failed with one was not answered.
@@ -48,11 +51,12 @@ pub(in crate::host) struct Past {
 
 impl Past {
     pub(in crate::host) fn of(folder: &RunFolder, records: Vec<Record>) -> Result<Self, Error> {
+        records.iter().try_for_each(Record::check)?;
         let mut past = Past {
             pack: folder.pack()?,
             answered: answered(&records),
             events: BTreeMap::new(),
-            taken: Taken::of(&records)?,
+            taken: Taken::of(&records),
             ahead: 0,
             reply: None,
             records,
@@ -71,9 +75,9 @@ impl Past {
         call: &Recorded,
     ) -> Result<Option<Result<Value, Error>>, Error> {
         let Some(at) = self.answered.get(position.as_str()) else { return Ok(None) };
-        let record = &self.records[*at];
-        check_same(record, position, call)?;
-        let answer = answer_of(record, &self.pack)?;
+        let Some(recorded) = self.records[*at].event.call() else { return Ok(None) };
+        check_same(&Recorded::of(recorded), position, call)?;
+        let answer = answer_of(recorded, &self.pack)?;
         self.ahead = self.ahead.saturating_sub(1);
         Ok(Some(answer))
     }
@@ -82,26 +86,27 @@ impl Past {
     /// what is missing must be known before anything is done.
     pub(in crate::host) fn check_pack(&self) -> Result<(), Error> {
         for record in &self.records {
-            let kept: &[&str] = match record.kind.as_str() {
-                "call" if record.data.get("args").is_some() => {
-                    self.call_of(record)?;
-                    &["reply", "error_exact"]
+            let kept: Vec<&Stored> = match &record.event {
+                Event::Call(call) => {
+                    self.call_of(call)?;
+                    call.reply.iter().chain(&call.error_exact).collect()
                 }
-                "prepared" | "confirmation_granted" => &["reply"],
-                "commitment_made" => &["assertion", "baseline"],
-                "judged" | "dta_proposed" => &["files"],
-                _ => &[],
+                Event::Prepared(prepared) => vec![&prepared.reply],
+                Event::ConfirmationGranted(granted) => granted.reply.iter().collect(),
+                Event::CommitmentMade(made) => [&made.assertion].into_iter().chain(&made.baseline).collect(),
+                Event::Judged(judged) => vec![&judged.files],
+                Event::DtaProposed(proposed) => vec![&proposed.files],
+                _ => Vec::new(),
             };
-            for key in kept {
-                self.pack.value(&record.data[*key])?;
+            for kept in kept {
+                self.pack.value(kept)?;
             }
             // A patch that shows a secret is kept there as it is.
-            let exact = record.data["patch_sha256"].as_str().filter(|_| record.kind == "dta_proposed");
-            let exact: Option<Sha256> = exact.and_then(|hash| hash.parse().ok());
+            let exact = record.event.dta_proposed().and_then(|proposed| proposed.patch_sha256.exact());
             if let (Some(exact), Some(shown)) = (exact, record.files.get(2))
-                && exact != shown.sha256
+                && *exact != shown.sha256
             {
-                self.pack.get(&exact)?;
+                self.pack.get(exact)?;
             }
         }
         Ok(())
@@ -113,14 +118,15 @@ impl Past {
     }
 
     /// The intent of a call that was being answered when the run died; none if there is none at that position.
-    pub(in crate::host) fn in_flight(&self, position: &Position) -> Option<&Record> {
-        let intent = self.last(position.as_str(), "intent")?;
+    pub(in crate::host) fn in_flight(&self, position: &Position) -> Option<(u64, Recorded)> {
+        let (intent, recorded) = self.last(position.as_str(), Event::intent)?;
         // That nobody knows what became of it is no answer.
-        let ended = |record: &&Record| {
-            record.kind == "call" && record.data["error"]["code"] != Code::Uncertain.as_str() && record.seq > intent.seq
+        let ended = |(record, call): &(&Record, &event::Call)| {
+            let is_uncertain = call.error.as_ref().is_some_and(|error| error.code() == Code::Uncertain);
+            !is_uncertain && record.seq > intent.seq
         };
-        let mut events = self.events.get(position.as_str())?.iter().map(|at| &self.records[*at]);
-        events.find(ended).is_none().then_some(intent)
+        let answer = self.all(position.as_str(), Event::call).find(ended);
+        answer.is_none().then(|| (intent.seq, Recorded::of_intent(recorded)))
     }
 
     /// True if anything is recorded at a position.
@@ -128,39 +134,55 @@ impl Past {
         self.events.contains_key(position.as_str())
     }
 
-    /// The last record of a kind at a position.
-    pub(in crate::host) fn last(&self, position: &str, kind: &str) -> Option<&Record> {
+    /// The last event of a kind at a position, with its record.
+    pub(in crate::host) fn last<'p, T>(
+        &'p self,
+        position: &str,
+        of_kind: impl Fn(&'p Event) -> Option<&'p T>,
+    ) -> Option<(&'p Record, &'p T)> {
         let events = self.events.get(position)?;
-        events.iter().rev().map(|at| &self.records[*at]).find(|record| record.kind == kind)
+        events.iter().rev().map(|at| &self.records[*at]).find_map(|record| Some((record, of_kind(&record.event)?)))
     }
 
-    /// All records of a kind at a position, in their order.
-    pub(in crate::host) fn all<'p>(&'p self, position: &str, kind: &'p str) -> impl Iterator<Item = &'p Record> {
+    /// All events of a kind at a position, in their order, with their records.
+    pub(in crate::host) fn all<'p, T: 'p>(
+        &'p self,
+        position: &str,
+        of_kind: impl Fn(&'p Event) -> Option<&'p T>,
+    ) -> impl Iterator<Item = (&'p Record, &'p T)> {
         let events = self.events.get(position).into_iter().flatten();
-        events.map(|at| &self.records[*at]).filter(move |record| record.kind == kind)
+        events.map(|at| &self.records[*at]).filter_map(move |record| Some((record, of_kind(&record.event)?)))
+    }
+
+    /// The call that was made at a position, whether or not it was answered, if its arguments are recorded.
+    pub(in crate::host) fn made_at(&self, position: &str) -> Option<Result<Call, Error>> {
+        let call = self.last(position, Event::call).map(|(_, call)| Recorded::of(call));
+        let recorded =
+            call.or_else(|| self.last(position, Event::intent).map(|(_, intent)| Recorded::of_intent(intent)))?;
+        Some(reply::call_of(&recorded, &self.pack))
     }
 
     /// The last change that was committed at a position, if it stands.
-    pub(in crate::host) fn standing_at(&self, position: &Position) -> Result<Option<Transacted>, Error> {
-        let committed = self.last(position.as_str(), "committed").filter(|record| self.stands(record));
-        committed.map(committed_of).transpose()
+    pub(in crate::host) fn standing_at(&self, position: &Position) -> Option<Transacted> {
+        let committed = self.last(position.as_str(), Event::committed);
+        committed.map(|(_, committed)| committed).filter(|committed| self.stands(committed)).map(Transacted::from)
     }
 
     /// Every change of the run that stands, in their order.
-    pub(in crate::host) fn standing(&self) -> Result<Vec<Transacted>, Error> {
-        let committed = self.records.iter().filter(|record| record.kind == "committed" && self.stands(record));
-        committed.map(committed_of).collect()
+    pub(in crate::host) fn standing(&self) -> Vec<Transacted> {
+        let committed = self.records.iter().filter_map(|record| record.event.committed());
+        committed.filter(|committed| self.stands(committed)).map(Transacted::from).collect()
     }
 
-    fn stands(&self, committed: &Record) -> bool {
-        committed.data["transaction"].as_str().is_some_and(|name| !self.taken.is_back(name))
+    fn stands(&self, committed: &event::Transaction) -> bool {
+        !self.taken.is_back(&committed.transaction)
     }
 
     /// The attempts that were begun and not ended, outermost first, each with how many of the standing changes came before it.
     pub(in crate::host) fn open_attempts(&self) -> Vec<(String, usize)> {
         let standing = |begun: &Record| {
-            let before = |record: &&Record| record.kind == "committed" && record.seq < begun.seq && self.stands(record);
-            self.records.iter().filter(before).count()
+            let before = self.records.iter().filter(|record| record.seq < begun.seq);
+            before.filter_map(|record| record.event.committed()).filter(|committed| self.stands(committed)).count()
         };
         let open = AttemptState::of(self.calls()).open;
         open.into_iter().map(|begun| (begun.position.clone(), standing(begun))).collect()
@@ -189,25 +211,20 @@ impl Past {
 
     /// True if the run had failed, or was rejected, and its changes were being taken back when it died.
     pub(in crate::host) fn was_ending(&self) -> bool {
-        let resumed = self.records.iter().rfind(|record| record.kind == "run_resumed");
-        let taken_back = self.answered.values().map(|at| &self.records[*at]).any(|call| {
-            let committed = self.last(&call.position, "committed");
-            let is_gone = |committed: &Record| {
-                committed.data["transaction"].as_str().is_some_and(|name| self.taken.is_gone(name))
-            };
-            call.data.get("reply").is_some() && committed.is_some_and(is_gone)
+        let resumed = self.records.iter().rev().find_map(|record| record.event.run_resumed());
+        let taken_back = self.calls().any(|record| {
+            let is_answered = record.event.call().is_some_and(|call| call.reply.is_some());
+            let committed = self.last(&record.position, Event::committed);
+            is_answered && committed.is_some_and(|(_, committed)| self.taken.is_gone(&committed.transaction))
         });
-        taken_back || resumed.is_some_and(|record| record.data.get("rejected").is_some())
+        taken_back || resumed.is_some_and(|resumed| resumed.rejected.is_some())
     }
 
     /// The record that an adapter's proposal of that id was made, by a call that was answered.
-    pub(in crate::host) fn proposed(&self, id: &str) -> Option<&Record> {
-        let is_it = |record: &&Record| {
-            record.kind == "dta_proposed"
-                && record.data["proposal"] == id
-                && self.answered.contains_key(&record.position)
-        };
-        self.records.iter().rfind(is_it)
+    pub(in crate::host) fn proposed(&self, id: &str) -> Option<(&Record, &DtaProposed)> {
+        let proposed = self.records.iter().rev().filter_map(|record| Some((record, record.event.dta_proposed()?)));
+        let mut of_id = proposed.filter(|(_, proposed)| proposed.proposal == id);
+        of_id.find(|(record, _)| self.answered.contains_key(&record.position))
     }
 
     /// The records of the calls that were answered, in their order.
@@ -230,9 +247,9 @@ impl Past {
 
     /// The reply that a call is taken to have given, as was decided with this confirmation before the run stopped again.
     pub(in crate::host) fn granted_reply(&self, id: &str) -> Result<Option<Value>, Error> {
-        let is_it = |record: &&Record| record.kind == "confirmation_granted" && record.data["id"] == id;
-        let granted = self.records.iter().rfind(is_it).and_then(|record| record.data.get("reply"));
-        granted.map(|reply| self.pack.value(reply)).transpose()
+        let mut granted = self.records.iter().rev().filter_map(|record| record.event.confirmation_granted());
+        let reply = granted.find(|granted| granted.id == id).and_then(|granted| granted.reply.as_ref());
+        reply.map(|reply| self.pack.value(reply)).transpose()
     }
 
     pub(in crate::host) fn pack(&self) -> &Pack {
@@ -240,73 +257,74 @@ impl Past {
     }
 
     /// The call that a record of the kind `call` or `intent` is about, as it was made.
-    pub(in crate::host) fn call_of(&self, record: &Record) -> Result<Call, Error> {
-        reply::call_of(&Recorded::of(record), &self.pack)
+    pub(in crate::host) fn call_of(&self, call: &event::Call) -> Result<Call, Error> {
+        reply::call_of(&Recorded::of(call), &self.pack)
     }
 
     /// Which session comes now: 2 if the run goes on for the first time.
     pub(in crate::host) fn session(&self) -> usize {
-        self.records.iter().filter(|record| record.kind == "run_resumed").count() + 2
+        self.records.iter().filter(|record| record.event.run_resumed().is_some()).count() + 2
     }
 
     /// What was spent, as far as calls were answered, and how many milliseconds it took.
-    pub(in crate::host) fn spent(&self) -> Result<(Spent, u64), Error> {
+    pub(in crate::host) fn spent(&self) -> (Spent, u64) {
         let mut spent = Spent::default();
         let (mut elapsed, mut in_session) = (0, 0);
-        // What reached the tree counts, even if it was undone; what a call took that was not answered is counted when it is.
-        for committed in
-            self.records.iter().filter(|record| record.kind == "committed" && self.is_answered(&record.position))
-        {
-            spent.files.extend(committed_of(committed)?.entries.into_iter().map(|entry| entry.path));
-        }
         for (at, record) in self.records.iter().enumerate() {
-            let took = record.volatile["duration_ms"].as_u64().unwrap_or_default();
-            match record.kind.as_str() {
-                "run_suspended" => in_session = took,
-                "run_resumed" => elapsed += std::mem::take(&mut in_session),
-                "call" => in_session += took,
+            match &record.event {
+                // What reached the tree counts, even if it was undone; what a call took that was not answered is counted when it is.
+                Event::Committed(committed) if self.is_answered(&record.position) => {
+                    spent.files.extend(committed.entries.iter().map(|entry| entry.path.clone()));
+                }
+                Event::RunSuspended(end) => in_session = end.volatile.duration_ms.unwrap_or_default(),
+                Event::RunResumed(_) => elapsed += std::mem::take(&mut in_session),
+                Event::Call(call) => {
+                    in_session += call.volatile.duration_ms.unwrap_or_default();
+                    if self.is_answer(at, record) {
+                        let cost = call.whole_cost();
+                        spent.calls += 1;
+                        spent.diff_lines += cost.diff_lines;
+                        spent.bytes += cost.bytes;
+                        spent.demand.exec_ms += cost.exec_ms;
+                        spent.demand.tokens += cost.tokens;
+                        spent.demand.cost += cost.cost;
+                    }
+                }
                 _ => {}
             }
-            if record.kind == "call" && self.is_answer(at, record) {
-                let cost = |kind: &str| reply::cost_of(record, kind).unwrap_or_default();
-                spent.calls += 1;
-                spent.diff_lines += cost("diff_lines");
-                spent.bytes += cost("bytes");
-                spent.demand.exec_ms += cost("exec_ms");
-                spent.demand.tokens += cost("tokens");
-                spent.demand.cost += cost("cost");
-            }
         }
-        Ok((spent, elapsed + in_session))
+        (spent, elapsed + in_session)
     }
 
     /// What a request to a model took that is made again: what is known of it where the run waited for the answer, and the most
     /// that it may have taken where it was lost. Recorded replies took nothing.
     pub(in crate::host) fn lost(&self, position: &Position) -> Demand {
-        let session = |seq: u64| self.records.iter().filter(|one| one.kind == "run_resumed" && one.seq < seq).count();
-        let (mut lost, mut under_way) = (Demand::default(), None::<&Record>);
+        let resumed = |one: &&Record| one.event.run_resumed().is_some();
+        let session = |seq: u64| self.records.iter().filter(resumed).filter(|one| one.seq < seq).count();
+        let (mut lost, mut under_way) = (Demand::default(), None::<(u64, &LlmSent)>);
         let events = self.events.get(position.as_str()).into_iter().flatten().map(|at| &self.records[*at]);
         for record in events {
-            match record.kind.as_str() {
-                "llm_sent" => {
-                    lost = lost.and(under_way.map(reserved).unwrap_or_default());
-                    under_way = Some(record);
+            match &record.event {
+                Event::LlmSent(sent) => {
+                    lost = lost.and(under_way.map(|(_, sent)| reserved(sent)).unwrap_or_default());
+                    under_way = Some((record.seq, sent));
                 }
                 // What it says that it took has in it what was lost before.
-                "call" if under_way.is_some_and(|sent| session(sent.seq) == session(record.seq)) => {
-                    lost = demand_of(&record.data["cost"]);
+                Event::Call(call) if under_way.is_some_and(|(seq, _)| session(seq) == session(record.seq)) => {
+                    let event::Cost { tokens, cost, .. } = call.cost.unwrap_or_default();
+                    lost = Demand { exec_ms: 0, tokens, cost };
                     under_way = None;
                 }
                 _ => {}
             }
         }
-        lost.and(under_way.map(reserved).unwrap_or_default())
+        lost.and(under_way.map(|(_, sent)| reserved(sent)).unwrap_or_default())
     }
 
     /// The greatest number that a transaction of the run has had.
     pub(in crate::host) fn transactions(&self, folder: &RunFolder) -> Result<u64, Error> {
         let number = |name: &str| name.strip_prefix('t').and_then(|digits| digits.parse::<u64>().ok());
-        let recorded = self.records.iter().filter_map(|record| number(record.data["transaction"].as_str()?));
+        let recorded = self.records.iter().filter_map(|record| number(record.event.transaction()?));
         let files = folder.files()?;
         let packed = files.iter().filter_map(|name| number(name.strip_prefix("packs/")?.split('/').next()?));
         Ok(recorded.chain(packed).max().unwrap_or_default())
@@ -314,10 +332,9 @@ impl Past {
 }
 
 /// Checks that a call is the one that a record is about.
-pub(in crate::host) fn check_same(record: &Record, position: &Position, call: &Recorded) -> Result<(), Error> {
-    let recorded = Recorded::of(record);
+pub(in crate::host) fn check_same(recorded: &Recorded, position: &Position, call: &Recorded) -> Result<(), Error> {
     // An intent may name the call alone.
-    let same_args = recorded.args.is_null() || is_same(&recorded.args, &call.args);
+    let same_args = recorded.args.form().is_null() || is_same(recorded.args.form(), call.args.form());
     if recorded.name == call.name && same_args {
         return Ok(());
     }
@@ -343,23 +360,23 @@ pub(in crate::host) fn is_same(one: &Value, other: &Value) -> bool {
 /// The last record of each call, without those on which a session ended that waits.
 fn answered(records: &[Record]) -> BTreeMap<String, usize> {
     let mut answered = BTreeMap::new();
-    let mut last: Option<(usize, &Record)> = None;
-    let end = |answered: &mut BTreeMap<String, usize>, last: Option<(usize, &Record)>, suspended: bool| {
-        let Some((_, record)) = last else { return };
-        if is_for_later(record, suspended) && !(is_stream(record) && was_seen(records, record)) {
-            answered.remove(&record.position);
+    let mut last: Option<(&str, &event::Call)> = None;
+    let end = |answered: &mut BTreeMap<String, usize>, last: Option<(&str, &event::Call)>, suspended: bool| {
+        let Some((position, call)) = last else { return };
+        if is_for_later(call, suspended) && !(is_stream(call) && was_seen(records, position)) {
+            answered.remove(position);
         }
     };
     for (at, record) in records.iter().enumerate() {
-        match record.kind.as_str() {
-            "call" => {
+        match &record.event {
+            Event::Call(call) => {
                 answered.insert(record.position.clone(), at);
-                if may_be_last(record) {
-                    last = Some((at, record));
+                if may_be_last(call) {
+                    last = Some((record.position.as_str(), call));
                 }
             }
-            "run_suspended" => end(&mut answered, last.take(), true),
-            "run_resumed" => end(&mut answered, last.take(), false),
+            Event::RunSuspended(_) => end(&mut answered, last.take(), true),
+            Event::RunResumed(_) => end(&mut answered, last.take(), false),
             _ => {}
         }
     }
@@ -369,41 +386,29 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
 
 /// True for the record of a call that a run stops for, to go on later. After what passes a script may have gone on, unless that
 /// was the end of it.
-pub(in crate::host) fn is_for_later(record: &Record, suspended: bool) -> bool {
-    let codes = [&record.data["error"]["code"], &record.data["ended"]];
-    let code = codes.into_iter().find_map(|code| serde_json::from_value::<Code>(code.clone()).ok());
+pub(in crate::host) fn is_for_later(call: &event::Call, suspended: bool) -> bool {
+    let code = call.error.as_ref().map(Error::code).or(call.ended);
     code.is_some_and(|code| WAITING.contains(&code) && (suspended || !TEMPORARY.contains(&code)))
 }
 
 /// True for the record of a call after which the run may have stopped. A stream is recorded when it is closed, which may be after
 /// the call that the run waits for.
-pub(in crate::host) fn may_be_last(record: &Record) -> bool {
-    !is_stream(record) || record.data.get("ended").is_some() || record.data.get("error").is_some()
+pub(in crate::host) fn may_be_last(call: &event::Call) -> bool {
+    !is_stream(call) || call.ended.is_some() || call.error.is_some()
 }
 
 /// True for the record of a call whose reply came piece by piece.
-fn is_stream(record: &Record) -> bool {
-    record.data["call"] == "llm.stream"
+fn is_stream(call: &event::Call) -> bool {
+    call.call == "llm.stream"
 }
 
 /// True if other calls were made after the beginning of a stream was seen: it can't be begun anew.
-fn was_seen(records: &[Record], stream: &Record) -> bool {
-    records.iter().any(|record| record.kind == "llm_seen" && record.position == stream.position)
+fn was_seen(records: &[Record], position: &str) -> bool {
+    records.iter().any(|record| record.event.llm_seen().is_some() && record.position == position)
 }
 
 /// The most that a request may have taken.
-fn reserved(sent: &Record) -> Demand {
-    if sent.data["from"] == "cassette" { Demand::default() } else { demand_of(&sent.data["reserved"]) }
-}
-
-fn demand_of(cost: &Value) -> Demand {
-    let of = |kind: &str| cost[kind].as_u64().unwrap_or_default();
-    Demand { exec_ms: 0, tokens: of("tokens"), cost: of("cost") }
-}
-
-pub(in crate::host) fn committed_of(record: &Record) -> Result<Transacted, Error> {
-    let entries: Vec<Entry> = serde_json::from_value(record.data["entries"].clone())
-        .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
-    let transaction = record.data["transaction"].as_str().unwrap_or_default().to_owned();
-    Ok(Transacted { transaction, entries })
+fn reserved(sent: &LlmSent) -> Demand {
+    let Reserved { tokens, cost } = sent.reserved;
+    if sent.is_recorded() { Demand::default() } else { Demand { exec_ms: 0, tokens, cost } }
 }

@@ -23,9 +23,12 @@ use crate::{
             rebuild_proposal::{From, remake},
         },
         recorder::Recorder,
-        reply::recorded_form,
+        reply::{as_value, recorded_form},
     },
-    record::Note,
+    record::{
+        Note,
+        event::{Checked, Event, How, Settled},
+    },
     service::{
         apply,
         gate::{Decision, GateResult},
@@ -49,23 +52,23 @@ impl Host<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Option<Value>, Error> {
         let Some(past) = &self.recorder.past else { return Ok(None) };
-        let Some(intent) = past.in_flight(position) else { return Ok(None) };
-        check_same(intent, position, &recorded_form(call, self.run.rules.secrets())?)?;
-        let intent = intent.seq;
-        let standing = past.standing_at(position)?;
+        let Some((intent, recorded)) = past.in_flight(position) else { return Ok(None) };
+        check_same(&recorded, position, &recorded_form(call, self.run.rules.secrets())?)?;
+        let standing = past.standing_at(position);
         match (call, &standing) {
             (Call::Custom { name, .. }, _) => {
                 let effect = self.run.context.options.calls.effect(name);
                 return self.settle_outside(position, call, (name, intent), effect != Some(Effect::Unknown));
             }
             (Call::ExecRun(run), None) => {
-                let started = past.last(position.as_str(), "exec_started").filter(|record| record.seq > intent);
-                let may = started.is_none_or(|record| record.data["repeatable"] == true);
+                let started =
+                    past.last(position.as_str(), Event::exec_started).filter(|(record, _)| record.seq > intent);
+                let may = started.is_none_or(|(_, started)| started.repeatable);
                 return self.settle_outside(position, call, (&self.run.told(run), intent), may);
             }
             // It changes nothing but what it costs.
             (Call::LlmComplete(_) | Call::LlmStream(_), _) => {
-                note_settled(&mut self.recorder, position, "made_again")?;
+                note_settled(&mut self.recorder, position, How::MadeAgain)?;
                 return Ok(None);
             }
             _ => {}
@@ -83,7 +86,7 @@ impl Host<'_> {
                 settle_apply(&mut self.recorder, position, &standing)?
             }
         };
-        note_settled(&mut self.recorder, position, "stands")?;
+        note_settled(&mut self.recorder, position, How::Stands)?;
         Ok(Some(reply))
     }
 
@@ -92,15 +95,13 @@ impl Host<'_> {
         let Some(past) = &self.recorder.past else { return Ok(()) };
         let mut spent = Spent { calls: 1, ..Spent::default() };
         spent.bytes = standing.entries.iter().filter_map(|entry| entry.after).map(|after| after.length).sum();
-        if let Some(judged) = past.last(position.as_str(), "judged") {
-            let rows = past.pack().value(&judged.data["files"])?;
-            let lines =
-                |row: &Value| row["added"].as_u64().unwrap_or_default() + row["removed"].as_u64().unwrap_or_default();
-            spent.diff_lines = rows.as_array().into_iter().flatten().map(lines).sum();
-            self.tally.violations.extend(objections(&judged.data["results"]));
+        if let Some((_, judged)) = past.last(position.as_str(), Event::judged) {
+            let rows = past.pack().rows(&judged.files)?;
+            spent.diff_lines = rows.iter().map(|row| row.added + row.removed).sum();
+            self.tally.violations.extend(objections(judged.gate_results()));
         }
-        if let Some(ended) = past.last(position.as_str(), "exec_ended") {
-            spent.demand.exec_ms = ended.volatile["duration_ms"].as_u64().unwrap_or_default();
+        if let Some((_, ended)) = past.last(position.as_str(), Event::exec_ended) {
+            spent.demand.exec_ms = ended.volatile.duration_ms;
         }
         spent.files = standing.entries.iter().map(|entry| entry.path.clone()).collect();
         self.turn.reserved = self.run.budget.take_in(spent, 0);
@@ -118,18 +119,19 @@ impl Host<'_> {
     ) -> Result<Value, Error> {
         let Some(past) = &self.recorder.past else { return Ok(Value::Null) };
         let at = position.as_str();
-        let applied = past.last(at, "dta_applied").filter(|record| record.data["transaction"] == standing.transaction);
-        let verified = past.last(at, "dta_verified");
-        if let (Some(applied), Some(verified)) = (applied, verified)
-            && verified.seq > applied.seq
-            && verified.data["output"]["ok"] == json!(true)
+        let is_it = |event: &Event| event.transaction() == Some(standing.transaction.as_str());
+        let applied = past.last(at, Event::dta_applied).filter(|(record, _)| is_it(&record.event));
+        let verified = past.last(at, Event::dta_verified);
+        if let (Some((applied, _)), Some((record, verified))) = (applied, verified)
+            && record.seq > applied.seq
+            && verified.output.ok
         {
-            return Ok(verified.data["output"].clone());
+            return as_value(&verified.output);
         }
         // The call itself proposed the change, or it names the proposal.
         let named = match call {
             Call::DtaApply { proposal, .. } => proposal["id"].as_str().and_then(|id| past.proposed(id)),
-            _ => past.last(at, "dta_proposed"),
+            _ => past.last(at, Event::dta_proposed),
         };
         let Some(proposed) = named else {
             let message = format!("the record does not say what was proposed at position {position}");
@@ -152,7 +154,7 @@ impl Host<'_> {
         may_be_made_again: bool,
     ) -> Result<Option<Value>, Error> {
         if may_be_made_again {
-            note_settled(&mut self.recorder, position, "made_again")?;
+            note_settled(&mut self.recorder, position, How::MadeAgain)?;
             return Ok(None);
         }
         let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
@@ -166,7 +168,7 @@ impl Host<'_> {
             Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
             None => None,
         };
-        note_settled(&mut self.recorder, position, if reply.is_some() { "taken_as_done" } else { "made_again" })?;
+        note_settled(&mut self.recorder, position, if reply.is_some() { How::TakenAsDone } else { How::MadeAgain })?;
         if reply.is_some() {
             self.run.budget.take_in(Spent { calls: 1, ..Spent::default() }, 0);
         }
@@ -200,29 +202,28 @@ pub(in crate::host) fn settle_apply(
     standing: &Transacted,
 ) -> Result<Value, Error> {
     let Some(past) = &recorder.past else { return Ok(Value::Null) };
-    let is_it = |transaction: &Value| *transaction == json!(standing.transaction);
-    let prepared = past.last(position.as_str(), "prepared").filter(|record| is_it(&record.data["transaction"]));
-    let Some(prepared) = prepared else {
+    let is_it = |event: &Event| event.transaction() == Some(standing.transaction.as_str());
+    let prepared = past.last(position.as_str(), Event::prepared).filter(|(record, _)| is_it(&record.event));
+    let Some((_, prepared)) = prepared else {
         let message = format!("the record does not say what the call at position {position} was to reply");
         return Err(Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed"));
     };
-    let reply = past.pack().value(&prepared.data["reply"])?;
+    let reply = past.pack().value(&prepared.reply)?;
     // Of a command's reply, what differs each time is recorded when it has ended.
-    let reply = match past.last(position.as_str(), "exec_ended") {
-        Some(ended) => exec::joined(reply, &ended.volatile),
+    let reply = match past.last(position.as_str(), Event::exec_ended) {
+        Some((_, ended)) => exec::joined(reply, Some(&ended.volatile.reply())),
         None => reply,
     };
-    let checked = past.last(position.as_str(), "checked");
-    if checked.is_none_or(|record| !is_it(&record.data["transaction"])) {
-        let data = json!({"transaction": standing.transaction, "files": standing.entries.len()});
-        recorder.note(Note { position: position.to_string(), kind: "checked", data, ..Note::default() })?;
+    let checked = past.last(position.as_str(), Event::checked);
+    if checked.is_none_or(|(record, _)| !is_it(&record.event)) {
+        let (transaction, files) = (standing.transaction.clone(), standing.entries.len() as u64);
+        recorder.note(Note::at(position.as_str(), Event::Checked(Checked { transaction, files }.into())))?;
     }
     Ok(reply)
 }
 
-fn note_settled(recorder: &mut Recorder<'_>, position: &Position, how: &str) -> Result<(), Error> {
-    let data = json!({"how": how});
-    recorder.note(Note { position: position.to_string(), kind: "settled", data, ..Note::default() })
+fn note_settled(recorder: &mut Recorder<'_>, position: &Position, how: How) -> Result<(), Error> {
+    recorder.note(Note::at(position.as_str(), Event::Settled(Settled { how }.into())))
 }
 
 impl Asking<'_, '_> {
@@ -251,7 +252,8 @@ impl Asking<'_, '_> {
 }
 
 /// The results in a record that are more than remarks.
-pub(in crate::host) fn objections(results: &Value) -> impl Iterator<Item = GateResult> {
-    let results: Vec<GateResult> = serde_json::from_value(results.clone()).unwrap_or_default();
-    results.into_iter().filter(|result| result.decision != Decision::Allow)
+pub(in crate::host) fn objections<'r>(
+    results: impl Iterator<Item = &'r GateResult>,
+) -> impl Iterator<Item = GateResult> {
+    results.filter(|result| result.decision != Decision::Allow).cloned()
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::outcome::listed;
 use crate::{
@@ -14,11 +13,14 @@ use crate::{
     },
     host::{
         Context, State,
-        call::attempt::{self, PUT_BACK, SET_ASIDE, set_aside_dead},
+        call::attempt::{self, set_aside_dead},
         change::commit::pack_files,
         redact::recovered_note,
     },
-    record::{Chain, Head, Note, Record, RunFolder, Runs},
+    record::{
+        Chain, Head, Note, Record, RunFolder, Runs,
+        event::{Event, Kind, Revoked, RunInterrupted, Transaction},
+    },
     service::exec,
     system::{
         journal::{self, Journal},
@@ -150,7 +152,7 @@ fn is_left(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
 /// True for a record that ends inside an attempt that has changed files, and not with the end of its run.
 fn died_inside(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
     let Some(last) = folder.last_record()? else { return Ok(false) };
-    let has_ended = ["run_finished", "run_suspended", "run_interrupted"].contains(&last.kind.as_str());
+    let has_ended = last.event.end().is_some() || last.event.run_interrupted().is_some();
     if has_ended || head.is_some_and(|head| head.seq >= last.seq) {
         return Ok(false);
     }
@@ -176,7 +178,7 @@ impl Recovery {
         let went_on = |head: &Head| {
             let records = folder.records()?;
             let later = records.iter().filter(|record| record.seq > head.seq);
-            Ok::<bool, Error>(later.into_iter().any(|record| record.kind == "run_resumed"))
+            Ok::<bool, Error>(later.into_iter().any(|record| record.event.run_resumed().is_some()))
         };
         let died = match &sealed {
             None => true,
@@ -189,11 +191,8 @@ impl Recovery {
                 Err(error) if error.code() == Code::UndoRefused => recovery.foreign.extend(named_files(&error)),
                 Err(error) => return Err(error),
             }
-            let mut data = json!({"state": State::Interrupted});
-            if recovery.without_lease {
-                data["without_lease"] = json!(true);
-            }
-            chain.append(now(), Note { kind: "run_interrupted", data, ..Note::default() })?;
+            let interrupted = RunInterrupted { state: State::Interrupted, without_lease: recovery.without_lease };
+            chain.append(now(), Note::of_run(Event::RunInterrupted(interrupted.into())).draft()?)?;
             chain.sync()?;
         }
         let (seq, hash) = chain.tip();
@@ -221,11 +220,10 @@ impl Recovery {
         self.count(&outcome, is_detour(&records, name));
         if let Some(kind) = missing_outcome(&records, name, &outcome) {
             let files = if outcome.committed { pack_files(folder, name)? } else { Vec::new() };
-            let data = json!({"transaction": name, "entries": outcome.entries, "foreign": outcome.foreign});
-            let note = Note { position: outcome.position.clone(), kind, data, files, ..Note::default() };
+            let note = Note::at(&outcome.position, recovered(kind, name, &outcome)).with_files(files);
             chain.append(context.options.clock.now(), recovered_note(context, folder, note)?)?;
             chain.sync()?;
-            if kind == UNDONE {
+            if kind == Kind::UndoneAfterCrash {
                 journal.discard(name, &outcome)?;
             }
         }
@@ -292,26 +290,38 @@ fn named_files(error: &Error) -> Vec<RepoPath> {
 
 /// True for a transaction that sets changes aside or puts them back.
 fn is_detour(records: &[Record], transaction: &str) -> bool {
-    let says = |record: &Record| matches!(record.kind.as_str(), SET_ASIDE | PUT_BACK);
-    records.iter().any(|record| says(record) && record.data["transaction"] == transaction)
+    let says = |event: &Event| event.attempt_set_aside().is_some() || event.attempt_put_back().is_some();
+    records.iter().any(|record| says(&record.event) && record.event.transaction() == Some(transaction))
 }
 
-/// What a crash before the commit mark is recorded as.
-const UNDONE: &str = "undone_after_crash";
+/// The event that says how a transaction ended that a crash had left open.
+fn recovered(kind: Kind, name: &str, outcome: &journal::Recovered) -> Event {
+    let (transaction, entries, foreign) = (name.to_owned(), outcome.entries.clone(), outcome.foreign.clone());
+    if kind == Kind::Revoked {
+        return Event::Revoked(Revoked { transaction, entries: Some(entries), foreign }.into());
+    }
+    let ended = Box::new(Transaction { transaction, entries, foreign: Some(foreign) });
+    match kind {
+        Kind::Committed => Event::Committed(ended),
+        Kind::Undone => Event::Undone(ended),
+        _ => Event::UndoneAfterCrash(ended),
+    }
+}
 
-/// What the record has yet to say of a transaction; none if it says how it ended.
-fn missing_outcome(records: &[Record], transaction: &str, outcome: &journal::Recovered) -> Option<&'static str> {
-    let kinds = ["committed", "undone", "revoked", UNDONE];
-    let known = records
-        .iter()
-        .rfind(|record| kinds.contains(&record.kind.as_str()) && record.data["transaction"] == transaction);
-    let said_committed = known.map(|record| matches!(record.kind.as_str(), "committed" | "undone"));
-    match (outcome.committed, said_committed) {
+/// The outcome of a transaction that the record has yet to say; none if it says how it ended.
+fn missing_outcome(records: &[Record], transaction: &str, outcome: &journal::Recovered) -> Option<Kind> {
+    let said = |record: &Record| match &record.event {
+        Event::Committed(said) | Event::Undone(said) if said.transaction == transaction => Some(true),
+        Event::UndoneAfterCrash(said) if said.transaction == transaction => Some(false),
+        Event::Revoked(said) if said.transaction == transaction => Some(false),
+        _ => None,
+    };
+    match (outcome.committed, records.iter().rev().find_map(said)) {
         (true, Some(true)) | (false, Some(false)) => None,
-        (true, _) if outcome.undoes => Some("undone"),
-        (true, _) => Some("committed"),
+        (true, _) if outcome.undoes => Some(Kind::Undone),
+        (true, _) => Some(Kind::Committed),
         // It was recorded and then taken back; its pack is in the record and stays.
-        (false, Some(true)) => Some("revoked"),
-        (false, None) => Some(UNDONE),
+        (false, Some(true)) => Some(Kind::Revoked),
+        (false, None) => Some(Kind::UndoneAfterCrash),
     }
 }

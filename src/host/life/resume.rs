@@ -9,7 +9,7 @@ use super::{
     in_flight::{UNCERTAIN, objections},
     recover::{self, Round},
     retention::check_contents,
-    stale_reads::{self, Reading, StaleRead},
+    stale_reads::{self, Reading},
     start::check_flags,
 };
 use crate::{
@@ -18,22 +18,19 @@ use crate::{
         error::{Code, Error},
     },
     host::{
-        Asked, Context, Event, Finished, Flags, Host, Position, Sink, Started, State, Tape,
+        self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
         budget::{Budget, Deadline, Spent},
         call::{attempt::Attempts, violation},
-        change::{
-            commit::Transacted,
-            confirmations::Confirmations,
-            ledger::Ledger,
-            proof::{self, PLACE},
-            restored::restore_targets,
-        },
+        change::{commit::Transacted, confirmations::Confirmations, ledger::Ledger, proof, restored::restore_targets},
         commitment, perform,
         recorder::Recorder,
         terms::Terms,
     },
-    record::{self, Chain, Keeper, Note, RunFolder},
-    service::gate::Rules,
+    record::{
+        self, Chain, Keeper, Note, RunFolder,
+        event::{Event, Place, Ruling, RunResumed, StaleRead, StaleReads},
+    },
+    service::gate::{Decision, Rules},
     system::{
         journal,
         lock::Lease,
@@ -66,24 +63,6 @@ pub struct Resumption {
     pub replay_only: bool,
     /// Let a script go on only if it is approved as it ran, whatever it was started with, as in CI.
     pub locked: bool,
-}
-
-/// What a person decides of a confirmation.
-///
-/// ```
-/// use nrv::Ruling;
-///
-/// let ruling = Ruling { id: "c1".to_owned(), reason: Some("reviewed".to_owned()), ..Ruling::default() };
-/// assert_eq!(ruling.by, None);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ruling {
-    /// The confirmation, such as `c1`.
-    pub id: String,
-    /// Who decides.
-    pub by: Option<String>,
-    /// Why.
-    pub reason: Option<String>,
 }
 
 /// A record that was opened again, and the run's sign of life.
@@ -137,7 +116,7 @@ impl<'a> Host<'a> {
         {
             return Err(host.wait_on(error));
         }
-        sink.event(Event::RunStarted { run: host.recorder.run_id().to_owned() });
+        sink.event(host::Event::RunStarted { run: host.recorder.run_id().to_owned() });
         Ok(host)
     }
 
@@ -154,7 +133,7 @@ impl<'a> Host<'a> {
             let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
             let budget = Budget::new(prepared.1.settings().budget.clone());
             let deadline = Deadline::start(budget.wall(), Arc::clone(&context.options.cancel))?;
-            let counted = (past.transactions(&folder)?, past.standing()?, past.spent()?);
+            let counted = (past.transactions(&folder)?, past.standing(), past.spent());
             Ok((prepared, kept, Chain::open(&folder)?, counted, (budget, deadline)))
         });
         let ((recorded, policy, rules, flags), kept, chain, counted, (budget, deadline)) = match prepared {
@@ -192,25 +171,26 @@ impl<'a> Host<'a> {
         self.run.budget.count_record(self.recorder.folder.own_bytes()?);
         self.run.budget.take_in(spent, elapsed_ms);
         for record in past.records().iter().filter(|record| past.is_answered(&record.position)) {
-            match record.kind.as_str() {
-                "call" => {
-                    self.tally.violations.extend(objections(&record.data["results"]));
-                    let call = past.call_of(record).ok().filter(|_| record.data["decision"] != "block");
+            match &record.event {
+                Event::Call(recorded) => {
+                    self.tally.violations.extend(objections(recorded.gate_results()));
+                    let call = past.call_of(recorded).ok().filter(|_| recorded.decision != Decision::Block);
                     self.tally.tools.extend(call.as_ref().and_then(perform::used).map(str::to_owned));
                     if let Some(Call::RunViolation(violation)) = &call
-                        && record.data.get("reply").is_some()
+                        && recorded.reply.is_some()
                     {
                         self.tally.violations.push(violation::result(violation, &self.run.policy));
                     }
                 }
-                "judged" => self.tally.violations.extend(objections(&record.data["results"])),
-                "dta_started" => self.tally.tools.extend(record.data["tool"].as_str().map(str::to_owned)),
+                Event::Judged(judged) => self.tally.violations.extend(objections(judged.gate_results())),
+                Event::DtaStarted(started) => drop(self.tally.tools.insert(started.tool.clone())),
                 _ => {}
             }
         }
-        let metrics = past.calls().filter(|record| record.data["call"] == "run.metric");
-        let metrics = metrics.filter_map(|record| match past.call_of(record) {
-            Ok(Call::RunMetric { name, value }) if record.data.get("reply").is_some() => Some((name, value)),
+        let answered = past.calls().filter_map(|record| record.event.call()).filter(|call| call.reply.is_some());
+        let metrics = answered.filter(|call| call.call == "run.metric");
+        let metrics = metrics.filter_map(|recorded| match past.call_of(recorded) {
+            Ok(Call::RunMetric { name, value }) => Some((name, value)),
             _ => None,
         });
         self.tally.metrics = metrics.collect();
@@ -240,39 +220,39 @@ impl<'a> Host<'a> {
         }
         if !stale.is_empty() {
             let n = stale.len();
-            sink.event(Event::Notice {
+            sink.event(host::Event::Notice {
                 text: format!("{n} things that the run read are otherwise now; it goes on with what it read."),
             });
         }
-        let approved = resumption.approve.as_ref().map(|ruling| ("approved", ruling));
-        self.note_resumed(recorded, &stale, approved, sink)
+        self.note_resumed(recorded, &stale, (resumption.approve.as_ref(), None), sink)
     }
 
     fn note_resumed(
         &mut self,
         recorded: &Policy,
         stale: &[StaleRead],
-        ruling: Option<(&str, &Ruling)>,
+        (approved, rejected): (Option<&Ruling>, Option<&Ruling>),
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         let changed = self.run.policy.sha256() != recorded.sha256();
         if changed {
             let keys = changed_keys(&self.run.policy)?;
             let text = format!("The policy has changed since the run started{keys}; what either forbids is forbidden.");
-            sink.event(Event::Notice { text });
+            sink.event(host::Event::Notice { text });
         }
-        let mut data = json!({
-            "policy_sha256": self.run.policy.sha256(), "policy_changed": changed, "accepted_stale_reads": stale, "rules": RULES,
-        });
         // Of that and of the recorded one the policy in force can be made again.
-        if let Some(current) = self.run.policy.parts().last().filter(|_| changed) {
-            data["policy_source"] = self.recorder.packed(&json!(current.recorded()), true)?;
-        }
-        if let Some((what, Ruling { id, by, reason })) = ruling {
-            data[what] = json!({"id": id, "by": by, "reason": reason});
-        }
-        let volatile = json!({PLACE: proof::place(self.run.context, &self.recorder.folder)?});
-        self.recorder.note(Note { kind: "run_resumed", data, volatile, ..Note::default() })?;
+        let current = self.run.policy.parts().last().filter(|_| changed).map(|current| json!(current.recorded()));
+        let resumed = RunResumed {
+            policy_sha256: Some(self.run.policy.sha256().into()),
+            policy_changed: changed,
+            accepted_stale_reads: StaleReads::Reads(stale.iter().cloned().map(Into::into).collect()),
+            rules: RULES.into(),
+            policy_source: current.map(|source| self.recorder.packed(&source, true)).transpose()?,
+            approved: approved.cloned(),
+            rejected: rejected.cloned(),
+            volatile: Place { git_head: None, place: Some(proof::place(self.run.context, &self.recorder.folder)?) },
+        };
+        self.recorder.note(Note::of_run(Event::RunResumed(resumed.into())))?;
         self.recorder.sync()
     }
 
@@ -325,10 +305,7 @@ fn only_call(recorder: &Recorder<'_>, asked: &Asked) -> Result<Call, Error> {
         return Ok(Call::DtaRun { tool: tool.clone(), input: input.clone() });
     }
     let first = Position::nth(1);
-    let record = recorder.past.as_ref().and_then(|past| {
-        let made = ["call", "intent"].iter().find_map(|kind| past.last(first.as_str(), kind))?;
-        Some(past.call_of(made))
-    });
+    let record = recorder.past.as_ref().and_then(|past| past.made_at(first.as_str()));
     record.unwrap_or_else(|| {
         Err(Error::new(Code::NotFound, "the run died before it had begun to change anything")
             .hint("run the command again"))
@@ -362,7 +339,7 @@ fn prepare(
     };
     check_flags(&policy, Flags { yes, ..Flags::default() })?;
     let settings = policy.settings();
-    let first = past.records().iter().position(|record| record.kind == "run_started").unwrap_or_default();
+    let first = past.records().iter().position(|record| record.event.run_started().is_some()).unwrap_or_default();
     let is_begun_here = proof::is_own(context, folder, &past.records()[..=first])?;
     let flags = Flags {
         // Only who made the record has typed it.
@@ -408,7 +385,7 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
         Err(error) => Err(error),
         Ok(_) => {
             let claimed = host.ledger.claim_changed(&host.run, host.recorder.past.as_ref());
-            claimed.and_then(|()| host.note_resumed(&recorded, &[], Some(("rejected", ruling)), sink))
+            claimed.and_then(|()| host.note_resumed(&recorded, &[], (None, Some(ruling)), sink))
         }
     };
     if let Err(error) = begun {
@@ -439,7 +416,7 @@ fn open(context: &Context, run: &str, sink: &mut dyn Sink) -> Result<Opened, Err
     }
     let Round { recoveries, mut failures } = recover::recover_all(context)?;
     for recovery in &recoveries {
-        sink.event(Event::Notice { text: recovery.sentence() });
+        sink.event(host::Event::Notice { text: recovery.sentence() });
         if recovery.run == folder.id() {
             recovery.check()?;
         }
@@ -485,7 +462,7 @@ fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Err
             .hint(format!("`nrv runs verify {run}` names everything")));
     }
     let records = folder.records()?;
-    if !records.iter().any(|record| record.kind == "run_started") {
+    if !records.iter().any(|record| record.event.run_started().is_some()) {
         return Err(refuse("died before it had begun, and did nothing").hint("run it again"));
     }
     check_contents(folder)?;

@@ -17,7 +17,10 @@ use crate::{
         },
         terms::Terms,
     },
-    record::{self, Finding, Record, RunFolder},
+    record::{
+        self, Finding, Record, RunFolder,
+        event::{Event, Kind},
+    },
 };
 
 /// What a rollback came to.
@@ -79,7 +82,7 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         check_record(self.run.context, folder)?;
         check_contents(folder)?;
-        let standing = standing_transactions(&moves(folder)?)?;
+        let standing = standing_transactions(&moves(folder)?);
         let restored = restore_targets(folder, &standing, keep_later)?;
         self.run.check_permitted(&restored)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
@@ -127,27 +130,22 @@ fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
 
 /// The records of what a run did to the tree.
 fn moves(folder: &RunFolder) -> Result<Vec<Record>, Error> {
-    folder.records_with(&[r#""kind":"committed""#, r#""kind":"undone""#, r#""kind":"revoked""#])
+    let records = folder.records_of(&[Kind::Committed, Kind::Undone, Kind::Revoked])?;
+    records.iter().try_for_each(Record::check)?;
+    Ok(records)
 }
 
 /// What a run did to the tree, its own undoing included: taken together, what still stands.
-fn standing_transactions(records: &[Record]) -> Result<Vec<Transacted>, Error> {
+fn standing_transactions(records: &[Record]) -> Vec<Transacted> {
     let mut standing: Vec<Transacted> = Vec::new();
     for record in records {
-        let name = record.data["transaction"].as_str().unwrap_or_default();
-        match record.kind.as_str() {
-            "committed" | "undone" => {}
-            "revoked" => {
-                standing.retain(|committed| committed.transaction != name);
-                continue;
-            }
-            _ => continue,
+        match &record.event {
+            Event::Committed(moved) | Event::Undone(moved) => standing.push(moved.as_ref().into()),
+            Event::Revoked(revoked) => standing.retain(|committed| committed.transaction != revoked.transaction),
+            _ => {}
         }
-        let entries = serde_json::from_value(record.data["entries"].clone())
-            .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))?;
-        standing.push(Transacted { transaction: name.to_owned(), entries });
     }
-    Ok(standing)
+    standing
 }
 
 /// Pre-images of a run that are missing or not what they were; without them it can't be rolled back.
@@ -155,7 +153,7 @@ pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
     if folder.lacks_contents().unwrap_or(false) {
         return Vec::new();
     }
-    let Ok(standing) = moves(folder).and_then(|records| standing_transactions(&records)) else { return Vec::new() };
+    let Ok(standing) = moves(folder).map(|records| standing_transactions(&records)) else { return Vec::new() };
     let mut findings = Vec::new();
     for Transacted { transaction, entries } in &standing {
         for (index, entry) in entries.iter().enumerate() {
@@ -172,7 +170,7 @@ pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
 /// Files that a run changed and that are not as it left them.
 pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
     let restored = moves(folder)
-        .and_then(|records| standing_transactions(&records))
+        .map(|records| standing_transactions(&records))
         .and_then(|standing| restore_targets(folder, &standing, true));
     restored.and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()
 }

@@ -76,7 +76,7 @@ impl Started {
         secrets::redact_json(&mut shown, rules);
         if shown != exact {
             let text = exact.to_string();
-            shown["exact"] = packed_form(&Keeper::new(folder).keep(text.as_bytes())?, text.len());
+            shown["exact"] = packed_form(&Keeper::new(folder).keep(text.as_bytes())?, text.len()).into_form();
         }
         let text = serde_json::to_vec_pretty(&shown).map_err(internal)?;
         folder.write(RUN_FILE, &text)?;

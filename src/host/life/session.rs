@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     base::{
@@ -13,7 +13,10 @@ use crate::{
         Asked, Context, Flags, Host, Plan, Position, Request, Sink, budget::Deadline, call::llm::route,
         change::restored::restore_targets,
     },
-    record::Note,
+    record::{
+        Note,
+        event::{Event, InputFailed, InputGiven},
+    },
     system::clock::Stopwatch,
 };
 
@@ -47,8 +50,8 @@ impl Host<'_> {
         rested: Stopwatch,
     ) -> Result<(), Error> {
         self.run.budget.forgive(rested);
-        let data = json!({"name": name, "text": text});
-        self.recorder.note(Note { position: position.to_string(), kind: "input", data, ..Note::default() })
+        let input = InputGiven { name: name.to_owned(), text: text.to_owned() };
+        self.recorder.note(Note::at(position.as_str(), Event::Input(input.into())))
     }
 
     /// Takes a wish to stop back: it was about what was done when it came.
@@ -72,8 +75,8 @@ impl Host<'_> {
             self.ledger.end_attempt((&mut self.recorder, &mut self.draft), false, sink)?;
         }
         let Some(error) = error else { return Ok(()) };
-        let data = json!({"error": error});
-        self.recorder.note(Note { position: position.to_string(), kind: "input_failed", data, ..Note::default() })
+        let failed = InputFailed { error: error.clone() };
+        self.recorder.note(Note::at(position.as_str(), Event::InputFailed(failed.into())))
     }
 
     /// A call as gates judge it: one to a language model names the provider that it goes to.

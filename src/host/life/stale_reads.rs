@@ -4,14 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history::{Past, is_same};
 use crate::{
     base::{
         call::Call,
-        change::{Entry, Stamp},
+        change::Stamp,
         error::{Code, Error},
         path::RepoPath,
     },
@@ -21,22 +20,16 @@ use crate::{
         change::restored::pre_image,
         reply::{answer_of, as_value, packed_value, replies_with_contents},
     },
-    record::{Record, RunFolder},
+    record::{
+        Record, RunFolder,
+        event::{self, Event, StaleRead, Stored},
+    },
     service::{adapter::contract::BaselineRecord, gate::Rules},
     system::{
         policy::Policy,
         workspace::{Kind, Overlay, View, parallel_map},
     },
 };
-
-/// Something that a run read and that is otherwise now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(in crate::host) struct StaleRead {
-    /// A path, or the globs that were looked for.
-    what: String,
-    /// Where in the run.
-    position: String,
-}
 
 /// What the reads of a run are made again with.
 pub(in crate::host) struct Reading<'a> {
@@ -64,26 +57,26 @@ struct Then {
     /// Files of which the overlay does not say yet what they were.
     unsettled: BTreeSet<RepoPath>,
     /// What was read since the last change, by call.
-    known: BTreeMap<String, Result<Value, Code>>,
+    known: BTreeMap<String, Result<Stored, Code>>,
 }
 
 impl Reading<'_> {
     /// Every read that would give something else now.
     pub(in crate::host) fn stale(&self) -> Result<Vec<StaleRead>, Error> {
-        let mut then = Then::before(self.past.records())?;
+        let mut then = Then::before(self.past.records());
         let mut stale = Vec::new();
         for (at, record) in self.past.records().iter().enumerate() {
             self.context.check_cancelled()?;
-            match record.kind.as_str() {
-                "committed" | "undone" => then.pass(record)?,
-                "call" if is_read(record) && self.past.is_answer(at, record) => {
-                    let call = self.past.call_of(record)?;
-                    if !self.reads_the_same(&mut then, record, &call)? {
+            match &record.event {
+                Event::Committed(moved) | Event::Undone(moved) => then.pass(moved),
+                Event::Call(recorded) if is_read(recorded) && self.past.is_answer(at, record) => {
+                    let call = self.past.call_of(recorded)?;
+                    if !self.reads_the_same(&mut then, recorded, &call)? {
                         let row = |what| StaleRead { what, position: record.position.clone() };
-                        stale.extend(self.what(&then, record, &call)?.into_iter().map(row));
+                        stale.extend(self.what(&then, recorded, &call)?.into_iter().map(row));
                     }
                 }
-                "dta_proposed" if self.past.is_answered(&record.position) => {
+                Event::DtaProposed(_) if self.past.is_answered(&record.position) => {
                     let changed = self.changed_of_baseline(&mut then, record)?;
                     let row = |path: RepoPath| StaleRead { what: path.to_string(), position: record.position.clone() };
                     stale.extend(changed.into_iter().map(row));
@@ -94,14 +87,13 @@ impl Reading<'_> {
         Ok(stale)
     }
 
-    fn reads_the_same(&self, then: &mut Then, record: &Record, call: &Call) -> Result<bool, Error> {
+    fn reads_the_same(&self, then: &mut Then, recorded: &event::Call, call: &Call) -> Result<bool, Error> {
         then.settle(self.folder)?;
-        let key = record.data["args"].to_string();
-        let key = format!("{} {key}", call.name());
+        let key = format!("{} {}", call.name(), recorded.args.form());
         let found = match then.known.get(&key) {
             Some(found) => found.clone(),
             None => {
-                let found = match self.read_again(&then.overlay, record, call) {
+                let found = match self.read_again(&then.overlay, recorded, call) {
                     Ok(reply) => Ok(packed_value(&reply, replies_with_contents(call), self.rules.secrets())?),
                     Err(error) => Err(error.code()),
                 };
@@ -109,12 +101,12 @@ impl Reading<'_> {
                 found
             }
         };
-        let same = match (&found, record.data.get("reply")) {
-            (Ok(reply), Some(recorded)) => is_same(recorded, reply),
-            (Err(code), None) => record.data["error"]["code"] == code.as_str(),
+        let same = match (&found, &recorded.reply) {
+            (Ok(reply), Some(recorded)) => is_same(recorded.form(), reply.form()),
+            (Err(code), None) => recorded.error.as_ref().is_some_and(|error| error.code() == *code),
             (Ok(_), None) | (Err(_), Some(_)) => false,
         };
-        Ok(same || self.only_a_folder_of_ours(then, record, call)?)
+        Ok(same || self.only_a_folder_of_ours(then, recorded, call)?)
     }
 
     fn files<'a>(&'a self, overlay: &'a Overlay) -> Files<'a> {
@@ -123,22 +115,21 @@ impl Reading<'_> {
         Files { context: self.context, policy: self.policy, overlay, most: u64::MAX, stop }
     }
 
-    fn read_again(&self, overlay: &Overlay, record: &Record, call: &Call) -> Result<Value, Error> {
+    fn read_again(&self, overlay: &Overlay, recorded: &event::Call, call: &Call) -> Result<Value, Error> {
         let Call::PromptCompose(parts) = call else { return self.files(overlay).answer(call) };
         let composed = self.files(overlay).compose(parts)?;
-        let error = &record.data["error"];
-        if error["details"][MADE] == json!(composed.sha256) {
+        let made = recorded.error.as_ref().filter(|error| error.details().get(MADE) == Some(&json!(composed.sha256)));
+        if let Some(error) = made {
             // It was made, and is the same now. Why it was of no use then has nothing to do with files.
-            let code = serde_json::from_value(error["code"].clone()).unwrap_or(Code::RecordDamaged);
-            return Err(Error::new(code, "the prompt was of no use"));
+            return Err(Error::new(error.code(), "the prompt was of no use"));
         }
         as_value(&composed)
     }
 
     /// What a read that gives something else now was of.
-    fn what(&self, then: &Then, record: &Record, call: &Call) -> Result<Vec<String>, Error> {
+    fn what(&self, then: &Then, recorded: &event::Call, call: &Call) -> Result<Vec<String>, Error> {
         let Call::PromptCompose(parts) = call else { return Ok(vec![what(call)]) };
-        let Ok(reply) = answer_of(record, &self.folder.pack()?)? else { return Ok(vec![what(call)]) };
+        let Ok(reply) = answer_of(recorded, &self.folder.pack()?)? else { return Ok(vec![what(call)]) };
         let was = |path: &str| {
             let is_it = |part: &&Value| part["name"] == format!("file:{path}");
             reply["parts"].as_array().and_then(|parts| parts.iter().find(is_it)).map(|part| part["sha256"].clone())
@@ -150,10 +141,10 @@ impl Reading<'_> {
     }
 
     /// True if nothing was found at a path where now is a folder that holds nothing but files which the run made afterwards.
-    fn only_a_folder_of_ours(&self, then: &Then, record: &Record, call: &Call) -> Result<bool, Error> {
+    fn only_a_folder_of_ours(&self, then: &Then, recorded: &event::Call, call: &Call) -> Result<bool, Error> {
         let (Call::FilesExists { path } | Call::FilesStat { path }) = call else { return Ok(false) };
-        let was_nothing =
-            record.data["reply"] == json!(false) || record.data["error"]["code"] == Code::NotFound.as_str();
+        let was_nothing = recorded.reply.as_ref().is_some_and(|reply| *reply.form() == json!(false))
+            || recorded.error.as_ref().is_some_and(|error| error.code() == Code::NotFound);
         let Ok(path) = RepoPath::parse(path) else { return Ok(false) };
         let is_folder = self.context.workspace.stat(&path)?.is_some_and(|found| found.kind == Kind::Folder);
         if !was_nothing || !is_folder {
@@ -184,38 +175,30 @@ impl Reading<'_> {
 
 impl Then {
     /// The tree before the run.
-    fn before(records: &[Record]) -> Result<Self, Error> {
-        let revoked: BTreeSet<&str> = records
-            .iter()
-            .filter(|record| record.kind == "revoked")
-            .filter_map(|record| record.data["transaction"].as_str())
-            .collect();
+    fn before(records: &[Record]) -> Self {
+        let revoked = records.iter().filter_map(|record| record.event.revoked());
+        let revoked: BTreeSet<&str> = revoked.map(|revoked| revoked.transaction.as_str()).collect();
         let mut then = Then::default();
-        for record in records.iter().filter(|record| matches!(record.kind.as_str(), "committed" | "undone")) {
-            let transaction = record.data["transaction"].as_str().unwrap_or_default();
-            if revoked.contains(transaction) {
-                continue;
-            }
-            for (index, entry) in entries(record)?.into_iter().enumerate() {
-                let coming = Coming { transaction: transaction.to_owned(), index, before: entry.before };
-                then.coming.entry(entry.path).or_default().push_back(coming);
+        let moves = records.iter().filter_map(|record| record.event.moved());
+        for moved in moves.filter(|moved| !revoked.contains(moved.transaction.as_str())) {
+            for (index, entry) in moved.entries.iter().enumerate() {
+                let coming = Coming { transaction: moved.transaction.clone(), index, before: entry.before };
+                then.coming.entry(entry.path.clone()).or_default().push_back(coming);
             }
         }
         then.unsettled = then.coming.keys().cloned().collect();
-        Ok(then)
+        then
     }
 
     /// Goes on to the tree after a change.
-    fn pass(&mut self, record: &Record) -> Result<(), Error> {
-        let transaction = record.data["transaction"].as_str().unwrap_or_default();
-        for entry in entries(record)? {
+    fn pass(&mut self, moved: &event::Transaction) {
+        for entry in &moved.entries {
             let Some(coming) = self.coming.get_mut(&entry.path) else { continue };
-            if coming.front().is_some_and(|next| next.transaction == transaction) {
+            if coming.front().is_some_and(|next| next.transaction == moved.transaction) {
                 coming.pop_front();
-                self.unsettled.insert(entry.path);
+                self.unsettled.insert(entry.path.clone());
             }
         }
-        Ok(())
     }
 
     /// Makes the overlay say what every file was.
@@ -252,8 +235,8 @@ pub(in crate::host) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> 
     Some(Error::new(Code::StalePreimage, message).detail("files", files).detail("reads", json!(stale)).hint(hint))
 }
 
-fn is_read(record: &Record) -> bool {
-    record.data["call"].as_str().is_some_and(|name| name.starts_with("files.") || name == "prompt.compose")
+fn is_read(call: &event::Call) -> bool {
+    call.call.starts_with("files.") || call.call == "prompt.compose"
 }
 
 fn what(call: &Call) -> String {
@@ -266,9 +249,4 @@ fn what(call: &Call) -> String {
         Call::PromptCompose(parts) => parts.paths().collect::<Vec<_>>().join(" "),
         other => other.name().to_owned(),
     }
-}
-
-fn entries(record: &Record) -> Result<Vec<Entry>, Error> {
-    serde_json::from_value(record.data["entries"].clone())
-        .map_err(|_| Error::new(Code::RecordDamaged, format!("record {} names no files", record.seq)))
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     git_status,
@@ -20,14 +20,14 @@ use crate::{
     host::{
         Context, Event, Flags, Host, Sink,
         budget::{Budget, Deadline},
-        change::{
-            ledger::Ledger,
-            proof::{self, PLACE},
-        },
+        change::{ledger::Ledger, proof},
         recorder::Recorder,
         terms::Terms,
     },
-    record::{Chain, FileRef, Keeper, Note},
+    record::{
+        Chain, FileRef, Keeper, Note,
+        event::{self, Input, Place, RunStarted, WorkerStarted},
+    },
     service::{
         adapter::{self, contract::Mode},
         apply,
@@ -86,16 +86,6 @@ pub enum Asked {
     },
 }
 
-/// Something that a person gave to be applied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The name of its file; `-` for the standard input.
-    pub name: String,
-    /// The hash of its bytes.
-    pub sha256: Sha256,
-}
-
 /// Who makes the calls of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Origin {
@@ -110,6 +100,22 @@ pub(in crate::host) enum Origin {
 }
 
 impl Asked {
+    /// As a record has it, with hashes in place of sources.
+    pub(in crate::host) fn recorded(&self) -> event::Asked {
+        match self.clone() {
+            Asked::Script { path, sources, args, .. } => {
+                let sources = sources.into_iter().map(|(path, source)| (path, source.sha256.into())).collect();
+                event::Asked::Script { path, sources, args: event::Free(args) }
+            }
+            Asked::Adapter { tool, input } => event::Asked::Adapter { tool, input: event::Free(input) },
+            Asked::Session { name } => event::Asked::Session { name },
+            Asked::Program { name } => event::Asked::Program { name },
+            Asked::Patch { inputs } => event::Asked::Patch { inputs },
+            Asked::Planned { plan } => event::Asked::Planned { plan },
+            Asked::Rollback { parent, keep_later } => event::Asked::Rollback { parent, keep_later },
+        }
+    }
+
     pub(in crate::host) fn origin(&self) -> Origin {
         match self {
             Asked::Script { .. } => Origin::Script,
@@ -235,38 +241,29 @@ impl<'a> Host<'a> {
     }
 
     fn note_start(&mut self, asked: &Asked, text: &[u8], head: Option<&str>) -> Result<(), Error> {
-        let what = match asked {
-            Asked::Script { path, sources, args, .. } => {
-                let hashes: BTreeMap<&String, &Sha256> =
-                    sources.iter().map(|(path, source)| (path, &source.sha256)).collect();
-                json!({"kind": "script", "path": path, "sources": hashes, "args": args})
-            }
-            Asked::Adapter { tool, input } => json!({"kind": "adapter", "tool": tool, "input": input}),
-            Asked::Session { name } => json!({"kind": "session", "name": name}),
-            Asked::Program { name } => json!({"kind": "program", "name": name}),
-            Asked::Patch { inputs } => json!({"kind": "patch", "inputs": inputs}),
-            Asked::Planned { plan } => json!({"kind": "planned", "plan": plan}),
-            Asked::Rollback { parent, keep_later } => {
-                json!({"kind": "rollback", "parent": parent, "keep_later": keep_later})
-            }
+        let started = RunStarted {
+            asked: asked.recorded(),
+            seed: event::Whole(self.run.seed),
+            flags: self.run.flags,
+            mode: self.run.mode().to_owned(),
+            policy_sha256: self.run.policy.sha256().into(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            // A commit's id covers the time at which it was made.
+            volatile: Place {
+                git_head: Some(head.map(str::to_owned)),
+                place: Some(proof::place(self.run.context, &self.recorder.folder)?),
+            },
         };
-        let data = json!({
-            "asked": what, "seed": self.run.seed, "flags": self.run.flags, "mode": self.run.mode(),
-            "policy_sha256": self.run.policy.sha256(), "version": env!("CARGO_PKG_VERSION"),
-        });
         // The file names the run and its time, so that its hash differs from run to run.
         let files = vec![FileRef { path: RUN_FILE.to_owned(), sha256: Sha256::of(text) }];
-        // A commit's id covers the time at which it was made.
-        let place = proof::place(self.run.context, &self.recorder.folder)?;
-        let volatile = json!({"git_head": head, PLACE: place});
-        self.recorder.note(Note { kind: "run_started", data, files, volatile, ..Note::default() })
+        self.recorder.note(Note::of_run(event::Event::RunStarted(started.into())).with_files(files))
     }
 
     /// Records what confines the script's process.
     pub fn note_isolation(&mut self, isolation: &Isolation) -> Result<(), Error> {
         // What the kernel offers differs from machine to machine, and decides nothing.
-        let volatile = json!({"isolation": isolation});
-        self.recorder.note(Note { kind: "worker_started", volatile, ..Note::default() })
+        let started = WorkerStarted { isolation: isolation.clone() };
+        self.recorder.note(Note::of_run(event::Event::WorkerStarted(started.into())))
     }
 }
 

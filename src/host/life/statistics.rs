@@ -5,13 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::{finish::was_undone, outcome::overviews, retention::began};
+use super::{outcome::overviews, retention::began};
 use crate::{
     base::error::Error,
-    host::{Context, Overview, evaluator::ratio},
-    record::Record,
+    host::{
+        Context, Overview,
+        evaluator::{TESTS_PASS, ratio},
+    },
+    record::event::{Kind, RunEnd, Shown},
 };
 
 /// Milliseconds of a day.
@@ -129,66 +131,65 @@ pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
     for run in all.iter().filter(|run| !run.is_rollback && is_recent(run)) {
         let Some(end) = end_of(context, &run.run)? else { continue };
         stats.runs += 1;
-        let committed = number(&end.data["changes"]["committed"]);
-        let is_undone = committed > 0 && (undone.contains(run.run.as_str()) || was_undone(&end));
+        let committed = end.changes.unwrap_or_default().committed;
+        let is_undone = committed > 0 && (undone.contains(run.run.as_str()) || end.was_undone());
         stats.changed += u64::from(committed > 0);
         stats.rolled_back += u64::from(is_undone);
-        sums.add(&end.data, is_undone);
+        sums.add(&end, is_undone);
     }
     Ok(sums.into_stats(stats))
 }
 
 /// How a run ended; none if it goes on, waits or died.
-fn end_of(context: &Context, id: &str) -> Result<Option<Record>, Error> {
+fn end_of(context: &Context, id: &str) -> Result<Option<RunEnd>, Error> {
     let folder = context.runs.open(id)?;
     // A damaged record is `runs verify`'s to report.
-    let last = folder.last_record().unwrap_or_default();
-    if last.as_ref().is_none_or(|last| last.kind == "run_finished") {
-        return Ok(last);
+    let Some(last) = folder.last_record().unwrap_or_default() else { return Ok(None) };
+    if let Some(end) = last.event.run_finished() {
+        return Ok(Some(end.clone()));
     }
     // Recovery may have had something to add.
-    let ends = folder.records_with(&[r#""kind":"run_"#]).unwrap_or_default();
-    Ok(ends.into_iter().rfind(|record| record.kind.starts_with("run_")).filter(|last| last.kind == "run_finished"))
+    let sessions = [Kind::RunStarted, Kind::RunResumed, Kind::RunFinished, Kind::RunSuspended, Kind::RunInterrupted];
+    let ends = folder.records_of(&sessions).unwrap_or_default();
+    let last = ends.iter().rfind(|record| record.event.kind().is_some_and(|kind| sessions.contains(&kind)));
+    Ok(last.and_then(|last| last.event.run_finished()).cloned())
 }
 
 impl Sums {
-    fn add(&mut self, end: &Value, is_undone: bool) {
-        let changes = &end["changes"];
-        let evaluation = |name: &str| {
-            let all = end["evaluations"].as_array().into_iter().flatten();
-            all.into_iter().find(|one| one["evaluator"] == name).unwrap_or(&Value::Null)
-        };
-        self.modifications += number(&changes["modifications"]);
-        self.small += number(&changes["small"]);
-        self.lines += number(&changes["added"]) + number(&changes["removed"]);
-        if number(&changes["committed"]) > 0 {
-            self.committed += number(&changes["committed"]);
-            self.calls += number(&end["calls"]);
+    fn add(&mut self, end: &RunEnd, is_undone: bool) {
+        let changes = end.changes.unwrap_or_default();
+        self.modifications += changes.modifications;
+        self.small += changes.small;
+        self.lines += changes.added + changes.removed;
+        if changes.committed > 0 {
+            self.committed += changes.committed;
+            self.calls += end.calls.unwrap_or_default();
         }
-        self.attempts.0 += number(&end["attempts"]["kept"]);
-        self.attempts.1 += number(&end["attempts"]["undone"]);
-        if let Some(passed) = evaluation("tests-pass")["passed"].as_bool() {
+        let attempts = end.attempts.unwrap_or_default();
+        self.attempts.0 += attempts.kept;
+        self.attempts.1 += attempts.undone;
+        let tests = end.evaluations.iter().flatten().find(|one| one.evaluator == TESTS_PASS);
+        if let Some(passed) = tests.and_then(|tests| tests.passed) {
             self.tested += 1;
             self.tests_passed += u64::from(passed);
         }
-        let rework = if is_undone { 1.0 } else { ratio(number(&changes["reworked"]), number(&changes["added"])) };
-        if number(&changes["added"]) > 0 {
+        let rework = if is_undone { 1.0 } else { ratio(changes.reworked, changes.added) };
+        if changes.added > 0 {
             self.rework.push(rework);
         }
         self.add_violations(end, rework);
-        for (name, value) in end["metrics"].as_object().into_iter().flatten() {
+        for (name, value) in &end.metrics {
             // An integer that JSON does not hold exactly stands as a text.
-            let number = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+            let number = value.0.as_f64().or_else(|| value.0.as_str()?.parse().ok());
             self.metrics.entry(name.clone()).or_default().extend(number);
         }
     }
 
-    fn add_violations(&mut self, end: &Value, rework: f64) {
+    fn add_violations(&mut self, end: &RunEnd, rework: f64) {
         let mut here: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for violation in end["violations"].as_array().into_iter().flatten() {
-            let gate = violation["gate_name"].as_str().unwrap_or_default();
-            for rule in violation["triggered_rules"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-                *here.entry((rule.to_owned(), gate.to_owned())).or_default() += 1;
+        for violation in end.violations.iter().filter_map(Shown::exact) {
+            for rule in &violation.triggered_rules {
+                *here.entry((rule.clone(), violation.gate_name.clone())).or_default() += 1;
             }
         }
         for (rule, count) in here {
@@ -221,10 +222,6 @@ impl Sums {
     }
 }
 
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or(0)
-}
-
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
@@ -241,16 +238,28 @@ fn spread(values: &[f64]) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::base::hash::Sha256;
 
-    fn end(added: u64, reworked: u64, rules: &[&str]) -> Value {
-        let violations: Vec<Value> =
-            rules.iter().map(|rule| json!({"gate_name": "g", "triggered_rules": [rule]})).collect();
+    fn read(end: Value) -> RunEnd {
+        serde_json::from_value(end).unwrap()
+    }
+
+    fn end(added: u64, reworked: u64, rules: &[&str]) -> RunEnd {
+        let hash = Sha256::of(b"");
+        let violation = |rule: &&str| {
+            json!({
+                "gate_name": "g", "triggered_rules": [rule], "decision": "block", "reason": "", "remediation": null,
+                "config_sha256": hash, "input_sha256": hash,
+            })
+        };
+        let violations: Vec<Value> = rules.iter().map(violation).collect();
         let changes =
             json!({"committed": 1, "modifications": 2, "small": 1, "added": added, "removed": 0, "reworked": reworked});
-        json!({"calls": 3, "changes": changes, "violations": violations, "metrics": {"score": added}})
+        let metrics = json!({"score": added});
+        read(json!({"state": "done", "calls": 3, "changes": changes, "violations": violations, "metrics": metrics}))
     }
 
     #[test]
@@ -280,7 +289,8 @@ mod tests {
     #[test]
     fn a_large_metric_counts_too() {
         let mut sums = Sums::default();
-        sums.add(&json!({"metrics": {"size": "9007199254740994", "other": "none"}}), false);
+        let metrics = json!({"size": "9007199254740994", "other": "none"});
+        sums.add(&read(json!({"state": "done", "metrics": metrics})), false);
         let stats = sums.into_stats(Stats::default());
         let max = 9_007_199_254_740_994.0;
         assert_eq!(stats.metrics, BTreeMap::from([("size".to_owned(), Spread { runs: 1, min: max, mean: max, max })]));

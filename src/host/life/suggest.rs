@@ -165,17 +165,15 @@ fn asked(context: &Context, days: Option<u64>) -> Result<Asked, Error> {
         }
         let folder = context.runs.open(&run)?;
         // A damaged record is `runs verify`'s to report.
-        let records = folder.records_with(&[r#""decision":"block""#]).unwrap_or_default();
+        let records = folder.blocked().unwrap_or_default();
         let Ok(pack) = folder.pack() else { continue };
-        for record in records.iter().filter(|record| record.kind == "call") {
-            let Ok(args) = pack.value(&record.data["args"]) else { continue };
-            let Ok(call) = serde_json::from_value::<Call>(json!({"name": record.data["call"], "args": args})) else {
+        for recorded in records.iter().filter_map(|record| record.event.call()) {
+            let Ok(args) = pack.value(&recorded.args) else { continue };
+            let Ok(call) = serde_json::from_value::<Call>(json!({"name": recorded.call, "args": args})) else {
                 continue;
             };
-            let results = record.data["results"].as_array().into_iter().flatten();
-            let rules = results.flat_map(|result| result["triggered_rules"].as_array().into_iter().flatten());
-            for rule in rules.filter_map(Value::as_str) {
-                let words = match (&call, rule) {
+            for rule in recorded.gate_results().flat_map(|result| &result.triggered_rules) {
+                let words = match (&call, rule.as_str()) {
                     (Call::ExecRun(run), "exec.allow") => run.argv(),
                     _ => call.tool().map(str::to_owned).into_iter().collect(),
                 };

@@ -14,7 +14,10 @@ use crate::{
         confirm::{Asking, GATES, Subject},
         confirmations::{self, Bound, Standing},
     },
-    record::{Record, RunFolder},
+    record::{
+        Record, RunFolder,
+        event::{Event, Status},
+    },
 };
 
 /// How many files an error names of those that wait for a confirmation.
@@ -37,11 +40,14 @@ pub struct Waiting {
 /// What a run waits for, from its records: the latest confirmation that was asked for and not answered; none unless it is
 /// suspended.
 pub fn waiting(folder: &RunFolder, records: &[Record]) -> Option<Waiting> {
-    records.last().filter(|record| record.kind == "run_suspended")?;
-    let asked = records.iter().rfind(|record| record.kind == "confirmation_pending")?;
-    let answers = ["confirmation_granted", "confirmation_refused"];
-    let is_answer = |record: &Record| answers.contains(&record.kind.as_str()) && record.data["id"] == asked.data["id"];
-    let bound = confirmations::read(asked, folder).ok().filter(|_| !records.iter().any(is_answer))?;
+    records.last().and_then(|record| record.event.run_suspended())?;
+    let mut pending = records.iter().rev().filter_map(|record| Some((record, record.event.confirmation_pending()?)));
+    let (record, asked) = pending.next()?;
+    let is_answer = |record: &Record| match record.event.confirmation() {
+        Some((Status::Granted | Status::Refused, answered)) => answered.id == asked.id,
+        _ => false,
+    };
+    let bound = confirmations::read(record, asked, folder).ok().filter(|_| !records.iter().any(is_answer))?;
     Some(Waiting { id: bound.id, label: bound.label, expires_at: bound.expires_at })
 }
 
@@ -94,7 +100,7 @@ impl Asking<'_, '_> {
             self.recorder.folder.write(path, &shown)?;
         }
         let files = [bound.file()].into_iter().chain(path).collect();
-        self.recorder.note_confirmation(self.position.as_str(), "confirmation_pending", bound.data(), files)?;
+        self.recorder.note_confirmation(self.position.as_str(), Event::ConfirmationPending, bound.data(), files)?;
         self.confirmations.keep(bound.clone(), Standing::Pending, self.position.to_string());
         Ok(patch)
     }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Position,
         budget::{Cost, Demand},
-        call::{attempt, evaluate},
+        call::evaluate,
         life::history::is_same,
         reply::{self, Recorded},
     },
@@ -16,10 +16,13 @@ use super::{
     steps::Made,
     tried::another_answer,
 };
-use crate::base::{
-    call::Call,
-    error::{Code, Location},
-    json,
+use crate::{
+    base::{
+        call::Call,
+        error::{Code, Error, Location},
+        json,
+    },
+    record::event,
 };
 
 /// Where a call is made.
@@ -36,8 +39,8 @@ const BUDGETS: &[&str] = &["bytes", "calls", "diff_lines", "files"];
 impl Replay<'_> {
     /// The same call with the same arguments.
     pub(super) fn check_call(&self, made: &Made, call: &Call, form: &Recorded) -> Result<(), Stop> {
-        let recorded = Recorded::of(&made.record);
-        if recorded.name == form.name && same(&recorded.args, &form.args) {
+        let recorded = Recorded::of(&made.call);
+        if recorded.name == form.name && same(recorded.args.form(), form.args.form()) {
             return Ok(());
         }
         let reason = if recorded.name == form.name {
@@ -56,13 +59,13 @@ impl Replay<'_> {
     }
 
     /// Gates say the same of the call and of every change that was judged for it; those changes.
-    pub(super) fn check_decisions(&mut self, place: Place<'_>, made: &mut Made) -> Result<Vec<Change>, Stop> {
-        let decided = Decided::of(&mut made.record)?;
+    pub(super) fn check_decisions(&mut self, place: Place<'_>, made: &Made) -> Result<Vec<Change>, Stop> {
+        let decided = Decided::of(made.call.decision, &made.call.results)?;
         self.judge(place, Judged::Call(place.call), &decided, made.session)?;
         let mut changes = Vec::new();
-        for (session, record) in &mut made.judged {
+        for (session, judged) in &made.judged {
             let change =
-                Change::of(record, &self.folder, &self.pack, self.left_out).map_err(|error| self.missing(error));
+                Change::of(judged, &self.folder, &self.pack, self.left_out).map_err(|error| self.missing(error));
             let Some(change) = change? else {
                 self.not_judged += 1;
                 continue;
@@ -72,7 +75,7 @@ impl Replay<'_> {
                 let reason = "the run had changed another number of lines before than the record says";
                 return Err(parted(Parting::Change, reason, expected, actual));
             }
-            let decided = Decided::of(record)?;
+            let decided = Decided::of(judged.decision, &judged.results)?;
             self.judge(place, Judged::Change(&change), &decided, *session)?;
             changes.push(change);
         }
@@ -132,8 +135,9 @@ impl Replay<'_> {
         if self.not_judged > 0 {
             return Ok(());
         }
-        let error = &made.record.data["error"];
-        let refused = error["details"]["budget"].as_str().filter(|_| error["code"] == Code::BudgetExhausted.as_str());
+        let error = made.call.error.as_ref();
+        let exhausted = error.filter(|error| error.code() == Code::BudgetExhausted);
+        let refused = exhausted.and_then(|error| error.details().get("budget")?.as_str());
         // What time decides was as it was.
         if refused.is_some_and(|budget| !BUDGETS.contains(&budget)) {
             return Ok(());
@@ -142,16 +146,16 @@ impl Replay<'_> {
         let paid = self.budget.reserve_call().and_then(|()| self.budget.charge(&cost));
         match (paid, refused) {
             (Ok(()), None) => {}
-            (Err(now), Some(_)) if now.message() == error["message"] => {}
+            (Err(now), Some(_)) if error.is_some_and(|error| error.message() == now.message()) => {}
             (Ok(()), Some("calls")) => {
                 let reason = "the record has a call as refused that its budget admits";
-                return Err(parted(Parting::Budget, reason, error.clone(), Value::Null));
+                return Err(parted(Parting::Budget, reason, json!(error), Value::Null));
             }
             // Which change was refused, and by how much, is as it was: it has to be beyond the limit.
-            (Ok(()), Some(budget)) => self.check_refusal(budget, error)?,
+            (Ok(()), Some(budget)) => self.check_refusal(budget, &json!(exhausted.map(Error::details)))?,
             (Err(now), _) => {
                 let reason = format!("the record has as admitted what its budget refuses: {now}");
-                return Err(parted(Parting::Budget, reason, error.clone(), json!(now)));
+                return Err(parted(Parting::Budget, reason, json!(error), json!(now)));
             }
         }
         self.try_budget(place, &cost);
@@ -159,8 +163,7 @@ impl Replay<'_> {
     }
 
     /// A change that was refused would have gone beyond the limit.
-    fn check_refusal(&self, budget: &str, error: &Value) -> Result<(), Stop> {
-        let details = &error["details"];
+    fn check_refusal(&self, budget: &str, details: &Value) -> Result<(), Stop> {
         let number = |key: &str| details[key].as_u64().unwrap_or_default();
         let now = &self.budget.describe()[budget];
         let beyond = number("used").saturating_add(number("asked")) > number("limit");
@@ -173,22 +176,21 @@ impl Replay<'_> {
 
     /// What a call took of the budgets, as the record has it.
     fn cost(&self, made: &Made, changes: &[Change]) -> Result<Cost, Stop> {
-        let cost = &made.record.data["cost"];
-        let number = |key: &str| reply::cost_of(&made.record, key).unwrap_or_default();
-        let demand = Demand { exec_ms: number("exec_ms"), tokens: number("tokens"), cost: number("cost") };
-        if number("files") + number("diff_lines") + number("bytes") == 0 {
+        let event::Cost { files: n_files, diff_lines, bytes, exec_ms, tokens, cost } = made.call.whole_cost();
+        let demand = Demand { exec_ms, tokens, cost };
+        if n_files + diff_lines + bytes == 0 {
             return Ok(Cost { demand, ..Cost::default() });
         }
         let stats = || changes.last().into_iter().flat_map(|change| &change.patch.stats);
         let mut files: Vec<_> = stats().map(|stat| stat.path.clone()).collect();
         files.retain(|path| !self.budget.has_changed(path));
         let lines: u64 = stats().map(|stat| stat.lines.total()).sum();
-        if (files.len() as u64, lines) != (number("files"), number("diff_lines")) {
+        if (files.len() as u64, lines) != (n_files, diff_lines) {
             let reason = "the change takes another part of the budgets than the record says";
             let actual = json!({"files": files.len(), "diff_lines": lines});
-            return Err(parted(Parting::Budget, reason, cost.clone(), actual));
+            return Err(parted(Parting::Budget, reason, json!(made.call.cost), actual));
         }
-        Ok(Cost { files, diff_lines: lines, bytes: number("bytes"), demand })
+        Ok(Cost { files, diff_lines: lines, bytes, demand })
     }
 
     /// What can be computed from the calls alone comes to the same; the recorded reply.
@@ -217,7 +219,7 @@ impl Replay<'_> {
                 "files_changed": self.budget.files(),
                 "diff_lines": self.budget.lines(),
                 "tools": self.tools,
-                "attempts": attempt::tally(self.attempts.0, self.attempts.1),
+                "attempts": event::AttemptCounts { kept: self.attempts.0, undone: self.attempts.1 },
                 "own": self.metrics,
             }),
             Call::AttemptEnd { keep } => {
@@ -252,7 +254,7 @@ mod tests {
     fn a_value_is_the_same_in_every_form_in_which_a_record_may_have_it() {
         let value = json!({"a": [1.0, "x"], "b": 9_223_372_036_854_775_807_u64});
         let text = json::canonical(&json::exact(&value)).unwrap();
-        let packed = packed_form(&crate::base::hash::Sha256::of(text.as_bytes()), text.len());
+        let packed = packed_form(&crate::base::hash::Sha256::of(text.as_bytes()), text.len()).into_form();
         let inline: Value = serde_json::from_str(&text).unwrap();
         for recorded in [&packed, &inline] {
             assert!(same(recorded, &value) && same(recorded, &packed));

@@ -11,8 +11,14 @@ use super::{
 };
 use crate::{
     base::error::{Code, Error},
+    record::event::RunEnd,
     service::gate::secrets,
 };
+
+/// True for an error of the run as a whole, which is not the script's doing.
+fn is_judgement(error: &Error) -> bool {
+    ["commitments", "evaluators"].iter().any(|by| error.details().get(*by).is_some_and(Value::is_array))
+}
 
 impl Replay<'_> {
     /// What the replay came to; `outcome` is how the script ended, if there was one.
@@ -30,7 +36,7 @@ impl Replay<'_> {
             Some(Stop::Diverged(divergence)) => (Reach::Divergence, Some(*divergence)),
             Some(Stop::Failed(error)) => return Err(error),
         };
-        let waits = self.steps.end.as_ref().is_none_or(|end| end.kind == "run_suspended");
+        let waits = self.steps.end.is_none() || self.steps.is_suspended;
         Ok(Replayed {
             run: self.folder.id().to_owned(),
             agrees: matches!(reach, Reach::End | Reach::Open),
@@ -65,9 +71,9 @@ impl Replay<'_> {
         }
         let agrees = match &outcome {
             // What evaluators make of the whole is not the script's doing, nor whether its commitments hold.
-            Ok(_) if ["commitments", "evaluators"].iter().any(|by| end.data["error"]["details"][by].is_array()) => true,
-            Ok(result) => end.data["error"].is_null() && same(&end.data["result"], result),
-            Err(error) => self.is_error(&end.data["error"], error),
+            Ok(_) if end.error.as_ref().is_some_and(is_judgement) => true,
+            Ok(result) => end.error.is_none() && same(end.result.form(), result),
+            Err(error) => end.error.as_ref().is_some_and(|recorded| self.is_error(recorded, error)),
         };
         if agrees {
             return Ok(Ok(()));
@@ -75,12 +81,12 @@ impl Replay<'_> {
         if self.is_cut_short() {
             return Ok(Err(Stop::Open));
         }
-        Ok(Err(self.another_end(&end.data, outcome)))
+        Ok(Err(self.another_end(end, outcome)))
     }
 
     /// The script ended, and the record goes on.
     fn shorter(&self, step: &Step, outcome: Option<Result<Value, Error>>) -> Stop {
-        let Some(next) = step.made.last().map(|made| Recorded::of(&made.record)) else { return Stop::Open };
+        let Some(next) = step.made.last().map(|made| Recorded::of(&made.call)) else { return Stop::Open };
         let (how, actual) = match &outcome {
             Some(Err(error)) => (format!("the script fails ({})", error.message()), json!({"error": error})),
             Some(Ok(_)) | None => ("the script ends".to_owned(), Value::Null),
@@ -95,24 +101,24 @@ impl Replay<'_> {
     }
 
     /// The same error, but for what undoing the run added to it.
-    fn is_error(&self, recorded: &Value, error: &Error) -> bool {
+    fn is_error(&self, recorded: &Error, error: &Error) -> bool {
         let mut now = json!(error);
         secrets::redact_json(&mut now, self.law.rules.secrets());
-        let cause = &recorded["details"]["cause"];
-        if recorded["code"] == Code::UndoRefused.as_str() && *cause == now["message"] {
+        if recorded.code() == Code::UndoRefused && recorded.details().get("cause") == Some(&now["message"]) {
             return true;
         }
         // The lines of another script may be others.
         let place = |error: &Value| if self.against { Value::Null } else { error["script"].clone() };
-        recorded["code"] == now["code"] && recorded["message"] == now["message"] && place(recorded) == place(&now)
+        let recorded = json!(recorded);
+        recorded["code"] == now["code"] && recorded["message"] == now["message"] && place(&recorded) == place(&now)
     }
 
-    fn another_end(&self, end: &Value, outcome: Result<Value, Error>) -> Stop {
-        let expected = match end["error"].is_null() {
-            true => json!({"result": self.pack.value(&end["result"]).unwrap_or_else(|_| end["result"].clone())}),
-            false => json!({"error": end["error"]}),
+    fn another_end(&self, end: &RunEnd, outcome: Result<Value, Error>) -> Stop {
+        let expected = match &end.error {
+            None => json!({"result": self.pack.value(&end.result).unwrap_or_else(|_| end.result.form().clone())}),
+            Some(error) => json!({"error": error}),
         };
-        let reason = match (end["error"].is_null(), &outcome) {
+        let reason = match (end.error.is_none(), &outcome) {
             (true, Ok(_)) => "the script ends with another result than the record has",
             (true, Err(_)) => "the script fails, and the record has a result",
             (false, Ok(_)) => "the script ends well, and the record has an error",

@@ -19,9 +19,11 @@ use crate::{
         diff::{Lines, Stat},
         error::{Code, Error},
         hash::Sha256,
-        path::RepoPath,
     },
-    record::{Pack, Record, RunFolder, named},
+    record::{
+        Pack, RunFolder,
+        event::{self, FileRow, JudgedPatch, Shown},
+    },
     service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
     system::policy::Policy,
 };
@@ -68,12 +70,11 @@ impl<'a> Bench<'a> {
         let offered = options.calls.offered();
         let mut calls: Vec<(String, bool)> =
             offered.iter().map(|call| (call.name.to_owned(), call.needs_permission)).collect();
-        for record in steps.calls().filter(|record| record.data["call"] == "custom") {
-            let args = pack.value(&record.data["args"]).unwrap_or_default();
+        for call in steps.calls().filter(|call| call.call == "custom") {
+            let args = pack.value(&call.args).unwrap_or_default();
             let Some(name) = args["name"].as_str() else { continue };
-            let results = record.data["results"].as_array().into_iter().flatten();
-            let said: Vec<&Value> = results.filter(|one| one["gate_name"] == "calls").collect();
-            let exists = !said.iter().any(|one| one["triggered_rules"] == json!(["calls"]));
+            let said: Vec<&GateResult> = call.gate_results().filter(|one| one.gate_name == "calls").collect();
+            let exists = !said.iter().any(|one| one.triggered_rules == ["calls"]);
             if exists && calls.iter().all(|(known, _)| known != name) {
                 // If the gate had no objection, the header permits it, or need not.
                 calls.push((name.to_owned(), !said.is_empty() || policy.call_refusal(name, true).is_none()));
@@ -122,46 +123,46 @@ pub(super) struct Change {
 
 impl Change {
     /// The change of a record of the kind `judged`; none if what it held was left out of the record.
-    pub(super) fn of(record: &Record, folder: &RunFolder, pack: &Pack, left_out: bool) -> Result<Option<Self>, Error> {
+    pub(super) fn of(
+        recorded: &event::Judged,
+        folder: &RunFolder,
+        pack: &Pack,
+        left_out: bool,
+    ) -> Result<Option<Self>, Error> {
         let missing = |error: Error| if left_out { Ok(None) } else { Err(error) };
-        let data = &record.data;
-        let rows = match pack.value(&data["files"]) {
+        let rows = match pack.rows(&recorded.files) {
             Ok(rows) => rows,
             Err(error) => return missing(error),
         };
-        let bytes = match bytes(&data["patch"], folder, pack) {
+        let bytes = match bytes(&recorded.patch, folder, pack) {
             Ok(bytes) => bytes,
             Err(error) => return missing(error),
         };
-        let wrong = || Error::new(Code::RecordDamaged, format!("the change of record {} can't be read", record.seq));
+        let wrong =
+            || Error::new(Code::RecordDamaged, "the files of a change that was judged are not those of its patch");
         let mut patch = Patch::default();
         let mut rest = bytes.as_slice();
-        for row in rows.as_array().ok_or_else(wrong)? {
-            let number = |key: &str| row[key].as_u64().ok_or_else(wrong);
-            let path = RepoPath::parse(row["path"].as_str().ok_or_else(wrong)?)?;
-            let lines = Lines { added: number("added")?, removed: number("removed")? };
-            let length = usize::try_from(number("length")?).map_err(|_| wrong())?;
-            let (part, more) = rest.split_at_checked(length).ok_or_else(wrong)?;
-            patch.push(part, Stat { path, lines });
+        for FileRow { path, added, removed, length, .. } in rows {
+            let (part, more) = rest.split_at_checked(length.ok_or_else(wrong)?).ok_or_else(wrong)?;
+            patch.push(part, Stat { path, lines: Lines { added, removed } });
             rest = more;
         }
-        let adapter = data["adapter"].as_str().map(str::to_owned);
-        let run_lines_so_far = data["run_lines_so_far"].as_u64().ok_or_else(wrong)?;
-        Ok(Some(Change { adapter, patch, run_lines_so_far }))
+        Ok(Some(Change { adapter: recorded.adapter.clone(), patch, run_lines_so_far: recorded.run_lines_so_far }))
     }
 }
 
 /// A patch that stands in the run's folder or in the pack.
-fn bytes(place: &Value, folder: &RunFolder, pack: &Pack) -> Result<Vec<u8>, Error> {
+fn bytes(place: &JudgedPatch, folder: &RunFolder, pack: &Pack) -> Result<Vec<u8>, Error> {
     let wrong = || Error::new(Code::RecordDamaged, "a change that was judged names no patch");
-    let Some(path) = place["path"].as_str() else {
-        return pack.get(&named(place).ok_or_else(wrong)?);
+    let file = match place {
+        JudgedPatch::File(file) => file,
+        JudgedPatch::Kept(kept) => return pack.get(&kept.sha256().ok_or_else(wrong)?),
     };
-    let bytes = folder.read(path)?;
-    if json!(Sha256::of(&bytes)) == place["sha256"] {
+    let bytes = folder.read(&file.path)?;
+    if Sha256::of(&bytes) == file.sha256 {
         return Ok(bytes);
     }
-    Err(Error::new(Code::RecordDamaged, format!("`{path}` is not the patch that was judged")))
+    Err(Error::new(Code::RecordDamaged, format!("`{}` is not the patch that was judged", file.path)))
 }
 
 /// What a record says that gates decided.
@@ -172,14 +173,11 @@ pub(super) struct Decided {
 }
 
 impl Decided {
-    /// Of a record of the kind `call` or `judged`.
-    pub(super) fn of(record: &mut Record) -> Result<Self, Error> {
-        let wrong = |error: serde_json::Error| {
-            Error::new(Code::RecordDamaged, format!("the decision of a record can't be read: {error}"))
-        };
-        let mut take = |key: &str| record.data.get_mut(key).map(Value::take).unwrap_or_default();
-        let decision = serde_json::from_value(take("decision")).map_err(wrong)?;
-        Ok(Decided { decision, results: serde_json::from_value(take("results")).map_err(wrong)? })
+    /// Of a call, or of a change.
+    pub(super) fn of(decision: Decision, results: &[Shown<GateResult>]) -> Result<Self, Error> {
+        let wrong = || Error::new(Code::RecordDamaged, "the decision of a record can't be read");
+        let results = results.iter().map(|result| result.exact().cloned().ok_or_else(wrong));
+        Ok(Decided { decision, results: results.collect::<Result<_, _>>()? })
     }
 
     /// True if gates say the same now: the decision, and what every gate says that has something to say.

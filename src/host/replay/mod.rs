@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use self::divergence::{Difference, Divergence, Judges, Parting, RuleAt};
 use self::{
@@ -35,8 +35,11 @@ use crate::{
         call::Call,
         error::{Code, Error, Location},
     },
-    record::{self, Pack, Record, Report, RunFolder, Seal},
-    service::gate::Rules,
+    record::{
+        self, Pack, Report, RunFolder, Seal,
+        event::{RunResumed, Shown},
+    },
+    service::gate::{Decision, Rules},
     system::policy::{self, Ceiling, Policy},
 };
 
@@ -191,7 +194,7 @@ impl<'a> Replay<'a> {
             return Ok(Opened::Damaged(Box::new(damaged(&folder, report))));
         }
         let started = Started::load(&folder)?;
-        let steps = Steps::of(folder.records()?);
+        let steps = Steps::of(folder.readable_records()?);
         let pack = folder.pack()?;
         let against = trial.header.is_some();
         let under = |policy: &Policy| match &trial.header {
@@ -202,10 +205,10 @@ impl<'a> Replay<'a> {
         // What the earlier release decided is decided again by the names that it protected.
         let recorded = started_under.clone().as_then();
         let law = Law::of(under(&recorded)?)?;
-        let later = steps.resumed.iter().map(|record| {
-            let is_then = record.data["rules"].as_u64().unwrap_or_default() == 0;
+        let later = steps.resumed.iter().map(|resumed| {
+            let is_then = resumed.rules == 0;
             let first = under(if is_then { &recorded } else { &started_under })?;
-            let current = match current(record, &recorded, &pack)? {
+            let current = match current(resumed, &recorded, &pack)? {
                 Now::Same => return Law::of(first).map(Some),
                 Now::Unknown => return Ok(None),
                 Now::Policy(current) => under(&if is_then { current.as_then() } else { *current })?,
@@ -282,7 +285,7 @@ impl<'a> Replay<'a> {
         let mut outcome = None;
         while let Some(step) = self.steps.next() {
             let position = Position::from(step.position.clone());
-            let recorded = step.made.last().map(|made| Recorded::of(&made.record))?;
+            let recorded = step.made.last().map(|made| Recorded::of(&made.call))?;
             match reply::call_of(&recorded, &self.pack) {
                 Ok(call) => outcome = Some(self.perform(&position, None, &call)),
                 Err(error) => self.stop = Some(self.missing(error)),
@@ -305,15 +308,15 @@ impl<'a> Replay<'a> {
                 self.session = one.session;
                 self.budget = self.budget.under(limits(self.law_of(one.session).unwrap_or(&self.law)));
             }
-            let changes = self.check_decisions(place, &mut one)?;
+            let changes = self.check_decisions(place, &one)?;
             if !one.answered {
                 continue;
             }
             self.try_confirmations(place, &one);
             self.check_budget(place, &one, &changes)?;
-            let answer = reply::answer_of(&one.record, &self.pack).map_err(|error| self.missing(error))?;
+            let answer = reply::answer_of(&one.call, &self.pack).map_err(|error| self.missing(error))?;
             self.tools.extend(one.tool.take());
-            let blocked = one.record.data["decision"] == "block";
+            let blocked = one.call.decision == Decision::Block;
             self.tools.extend(perform::used(place.call).filter(|_| !blocked).map(str::to_owned));
             return match answer {
                 Ok(reply) => self.check_reply(place, &one, reply).map(Ok),
@@ -341,14 +344,14 @@ impl<'a> Replay<'a> {
     /// True if it was not the script that ended the run: it goes on, died, or was stopped from outside.
     fn is_cut_short(&self) -> bool {
         let Some(end) = &self.steps.end else { return true };
-        let error = &end.data["error"];
-        let code = error["code"].as_str().unwrap_or_default();
-        let limit = [&error["details"]["limit"], &error["details"]["budget"]];
-        let by_time = limit.iter().any(|limit| **limit == json!("script.limits.cpu_s") || **limit == json!("wall_s"));
+        let Some(error) = &end.error else { return false };
+        let limits = ["limit", "budget"].into_iter().filter_map(|key| error.details().get(key)?.as_str());
+        let by_time = limits.into_iter().any(|limit| matches!(limit, "script.limits.cpu_s" | "wall_s"));
         let is_script = matches!(self.started.asked, Asked::Script { .. });
         // What the script does wrong has a place in it.
-        let elsewhere = is_script && !error.is_null() && error.get("script").is_none();
-        by_time || elsewhere || matches!(code, "cancelled" | "script_crashed" | "uncertain" | "record_unwritable")
+        let elsewhere = is_script && error.location().is_none();
+        let codes = [Code::Cancelled, Code::ScriptCrashed, Code::Uncertain, Code::RecordUnwritable];
+        by_time || elsewhere || codes.contains(&error.code())
     }
 
     /// A value that the record lacks was left out, or the record is damaged.
@@ -383,19 +386,19 @@ enum Now {
     Policy(Box<Policy>),
 }
 
-fn current(record: &Record, started: &Policy, pack: &Pack) -> Result<Now, Error> {
-    if record.data["policy_changed"] != true {
+fn current(resumed: &RunResumed, started: &Policy, pack: &Pack) -> Result<Now, Error> {
+    if !resumed.policy_changed {
         return Ok(Now::Same);
     }
-    let source = record.data.get("policy_source").and_then(|source| pack.value(source).ok());
+    let source = resumed.policy_source.as_ref().and_then(|source| pack.value(source).ok());
     let Some(source) = source else { return Ok(Now::Unknown) };
     let wrong =
-        |error| Error::new(Code::RecordDamaged, format!("the policy of record {} can't be read: {error}", record.seq));
+        |error| Error::new(Code::RecordDamaged, format!("the policy of a session that went on can't be read: {error}"));
     let source = policy::Recorded::deserialize(source).map_err(wrong)?;
     // The release that went on with the run need not be the one that started it.
     for policy in [Policy::restore(&source)?, Policy::restore_earlier(&source)?] {
         let in_force = Policy::strictest(started, &policy)?.sha256();
-        if json!(in_force) == record.data["policy_sha256"] {
+        if resumed.policy_sha256.as_ref().and_then(Shown::exact) == Some(&in_force) {
             return Ok(Now::Policy(Box::new(policy)));
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::super::life::history::{is_for_later, may_be_last};
-use crate::record::Record;
+use crate::record::{
+    Record,
+    event::{Call, Confirmation, Event, Judged, RunEnd, RunResumed},
+};
 
 /// The calls of a run, by position.
 #[derive(Debug, Default)]
@@ -13,9 +14,11 @@ pub(super) struct Steps {
     steps: Vec<Step>,
     index: BTreeMap<String, usize>,
     /// How the run ended, or where it stopped; none if it goes on, or died.
-    pub(super) end: Option<Record>,
+    pub(super) end: Option<RunEnd>,
+    /// True if it only waits.
+    pub(super) is_suspended: bool,
     /// What a session that went on began with, in their order.
-    pub(super) resumed: Vec<Record>,
+    pub(super) resumed: Vec<RunResumed>,
     /// Every adapter that looked at files.
     pub(super) tools: BTreeSet<String>,
 }
@@ -33,12 +36,12 @@ pub(super) struct Step {
 /// A call as it was made once.
 #[derive(Debug)]
 pub(super) struct Made {
-    /// The record of the kind `call`.
-    pub(super) record: Record,
-    /// The records of the changes that gates judged for it, each with how often the run had been resumed before.
-    pub(super) judged: Vec<(usize, Record)>,
+    /// The call as it was answered.
+    pub(super) call: Call,
+    /// The changes that gates judged for it, each with how often the run had been resumed before.
+    pub(super) judged: Vec<(usize, Judged)>,
     /// The confirmations that were granted for it.
-    pub(super) granted: Vec<Value>,
+    pub(super) granted: Vec<Confirmation>,
     /// The adapter that looked at files for it.
     pub(super) tool: Option<String>,
     /// How often the run had been resumed before.
@@ -50,8 +53,8 @@ pub(super) struct Made {
 /// What was recorded at a position before its call was answered.
 #[derive(Debug, Default)]
 struct Open {
-    judged: Vec<(usize, Record)>,
-    granted: Vec<Value>,
+    judged: Vec<(usize, Judged)>,
+    granted: Vec<Confirmation>,
     tool: Option<String>,
 }
 
@@ -62,39 +65,40 @@ impl Steps {
         let mut open: BTreeMap<String, Open> = BTreeMap::new();
         let mut last = None;
         for record in records {
-            match record.kind.as_str() {
-                "judged" => {
+            let Record { position, event, .. } = record;
+            match event {
+                Event::Judged(judged) => {
                     let session = steps.resumed.len();
-                    open.entry(record.position.clone()).or_default().judged.push((session, record));
+                    open.entry(position).or_default().judged.push((session, *judged));
                 }
-                "confirmation_granted" => open.entry(record.position).or_default().granted.push(record.data),
-                "dta_started" => {
-                    let tool = record.data["tool"].as_str().map(str::to_owned);
-                    steps.tools.extend(tool.clone());
-                    open.entry(record.position).or_default().tool = tool;
+                Event::ConfirmationGranted(granted) => open.entry(position).or_default().granted.push(*granted),
+                Event::DtaStarted(started) => {
+                    steps.tools.insert(started.tool.clone());
+                    open.entry(position).or_default().tool = Some(started.tool);
                 }
-                "call" => {
-                    let Open { judged, granted, tool } = open.remove(&record.position).unwrap_or_default();
+                Event::Call(call) => {
+                    let Open { judged, granted, tool } = open.remove(&position).unwrap_or_default();
                     let session = steps.resumed.len();
-                    let is_last = may_be_last(&record);
-                    let at = steps.add(Made { record, judged, granted, tool, session, answered: true });
+                    let is_last = may_be_last(&call);
+                    let made = Made { call: *call, judged, granted, tool, session, answered: true };
+                    let at = steps.add(position, made);
                     last = if is_last { Some(at) } else { last };
                 }
-                "run_resumed" => {
+                Event::RunResumed(resumed) => {
                     // What was recorded of a call in flight stays: it may be answered without being made again.
                     steps.set_aside(last.take());
-                    steps.end = None;
-                    steps.resumed.push(record);
+                    (steps.end, steps.is_suspended) = (None, false);
+                    steps.resumed.push(*resumed);
                 }
-                "run_finished" | "run_suspended" => steps.end = Some(record),
+                Event::RunFinished(end) => (steps.end, steps.is_suspended) = (Some(*end), false),
+                Event::RunSuspended(end) => (steps.end, steps.is_suspended) = (Some(*end), true),
                 _ => {}
             }
         }
         steps
     }
 
-    fn add(&mut self, made: Made) -> usize {
-        let position = made.record.position.clone();
+    fn add(&mut self, position: String, made: Made) -> usize {
         let at = *self.index.entry(position.clone()).or_insert(self.steps.len());
         if at == self.steps.len() {
             self.steps.push(Step { position, ..Step::default() });
@@ -105,9 +109,9 @@ impl Steps {
 
     /// The call for which the run had stopped was not answered: it is made again.
     fn set_aside(&mut self, last: Option<usize>) {
-        let suspended = self.end.as_ref().is_some_and(|end| end.kind == "run_suspended");
+        let suspended = self.is_suspended;
         let made = last.and_then(|at| self.steps.get_mut(at)).and_then(|step| step.made.last_mut());
-        if let Some(made) = made.filter(|made| is_for_later(&made.record, suspended)) {
+        if let Some(made) = made.filter(|made| is_for_later(&made.call, suspended)) {
             made.answered = false;
         }
     }
@@ -128,34 +132,50 @@ impl Steps {
     }
 
     /// Every call as it was recorded.
-    pub(super) fn calls(&self) -> impl Iterator<Item = &Record> {
-        self.steps.iter().flat_map(|step| &step.made).map(|made| &made.record)
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.steps.iter().flat_map(|step| &step.made).map(|made| &made.call)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn record(kind: &str, position: &str, data: Value) -> Record {
-        let (at, prev, hash) = (String::new(), String::new(), String::new());
-        let (kind, position) = (kind.to_owned(), position.to_owned());
-        Record { seq: 1, position, at, kind, data, files: Vec::new(), volatile: Value::Null, prev, hash }
+    fn call(position: &str, call: Value) -> Record {
+        let call: Call = serde_json::from_value(call).unwrap();
+        Record::of_event(position, Event::Call(call.into()))
+    }
+
+    fn judged(position: &str) -> Record {
+        let judged: Judged = serde_json::from_value(json!({"patch": {}})).unwrap();
+        Record::of_event(position, Event::Judged(judged.into()))
+    }
+
+    fn end(state: &str) -> Box<RunEnd> {
+        serde_json::from_value(json!({"state": state})).unwrap()
+    }
+
+    fn resumed() -> Record {
+        Record::of_event("", Event::RunResumed(serde_json::from_value(json!({})).unwrap()))
+    }
+
+    fn suspended() -> Record {
+        Record::of_event("", Event::RunSuspended(end("suspended")))
     }
 
     #[test]
     fn a_call_for_which_the_run_waited_is_one_step_with_two_tries() {
         let waits = json!({"call": "gate.confirm", "error": {"code": "suspended", "message": "m"}});
         let mut steps = Steps::of(vec![
-            record("call", "1", json!({"call": "ui.step", "reply": null})),
-            record("judged", "2", json!({})),
-            record("call", "2", waits),
-            record("run_suspended", "", json!({})),
-            record("run_resumed", "", json!({})),
-            record("call", "2", json!({"call": "gate.confirm", "reply": 1})),
-            record("run_finished", "", json!({})),
+            call("1", json!({"call": "ui.step", "reply": null})),
+            judged("2"),
+            call("2", waits),
+            suspended(),
+            resumed(),
+            call("2", json!({"call": "gate.confirm", "reply": 1})),
+            Record::of_event("", Event::RunFinished(end("done"))),
         ]);
         assert_eq!((steps.calls().count(), steps.resumed.len()), (3, 1));
         steps.visit("1").unwrap();
@@ -164,16 +184,16 @@ mod tests {
         let seen: Vec<_> = made.iter().map(|made| (made.answered, made.session, made.judged.len())).collect();
         assert_eq!(seen, [(false, 0, 1), (true, 1, 0)]);
         assert!(steps.visit("2").is_none() && steps.visit("3").is_none() && steps.next().is_none());
-        assert_eq!(steps.end.unwrap().kind, "run_finished");
+        assert!(steps.end.is_some() && !steps.is_suspended);
     }
 
     #[test]
     fn what_was_judged_of_a_call_in_flight_belongs_to_its_answer() {
         let mut steps = Steps::of(vec![
-            record("judged", "1", json!({})),
-            record("run_resumed", "", json!({})),
-            record("judged", "1", json!({})),
-            record("call", "1", json!({"call": "apply.create", "reply": 1})),
+            judged("1"),
+            resumed(),
+            judged("1"),
+            call("1", json!({"call": "apply.create", "reply": 1})),
         ]);
         let made = steps.visit("1").unwrap();
         let sessions: Vec<usize> = made[0].judged.iter().map(|(session, _)| *session).collect();
@@ -183,7 +203,7 @@ mod tests {
     #[test]
     fn a_run_that_waits_still_has_its_answer() {
         let waits = json!({"call": "gate.confirm", "error": {"code": "suspended", "message": "m"}});
-        let mut steps = Steps::of(vec![record("call", "1", waits), record("run_suspended", "", json!({}))]);
+        let mut steps = Steps::of(vec![call("1", waits), suspended()]);
         assert!(steps.visit("1").unwrap()[0].answered);
     }
 }

@@ -13,6 +13,7 @@ use super::{
     steps::Made,
 };
 use crate::{
+    record::event::Confirmation,
     service::gate::{Decision, Verdict},
     system::policy::{Confirm, ConfirmMode},
 };
@@ -52,9 +53,9 @@ impl Replay<'_> {
             one.position == place.position.as_str() && one.was == Decision::RequireConfirmation && one.would < one.was
         };
         let gates_are_milder = self.differences.iter().any(is_milder);
-        for granted in made.granted.iter().filter(|granted| granted["kind"] != GATES || !gates_are_milder) {
+        for granted in made.granted.iter().filter(|granted| granted.kind != GATES || !gates_are_milder) {
             let Some((would, rule)) = asks(confirm, granted, self.started.flags.yes) else { continue };
-            let label = granted["label"].as_str().unwrap_or_default();
+            let label = &granted.label;
             let rule = rule_of(law, "confirm", rule, format!("`{label}` would not be confirmed by what confirmed it"));
             self.differences.push(place.difference(Judges::Confirmation, (Decision::Allow, would), vec![rule]));
         }
@@ -62,16 +63,16 @@ impl Replay<'_> {
 }
 
 /// What would become of a confirmation that was granted, and the key that says so; none if it would be granted as it was.
-fn asks(confirm: &Confirm, granted: &Value, yes: bool) -> Option<(Decision, &'static str)> {
-    let is_listed = |key: &str| confirm.auto.iter().any(|auto| granted[key] == auto.as_str());
-    let by = granted["by"].as_str().unwrap_or_default();
+fn asks(confirm: &Confirm, granted: &Confirmation, yes: bool) -> Option<(Decision, &'static str)> {
+    let Confirmation { label, kind, .. } = granted;
+    let is_listed = |name: &String| confirm.auto.contains(name);
+    let by = granted.by.as_deref().unwrap_or_default();
     // Whoever was asked would be asked again.
     let was_asked = !matches!(by, POLICY | FLAG | LOCK);
-    let said = |key: &str| granted[key].as_str().unwrap_or_default();
     match confirm.mode {
-        _ if confirm::grants(confirm, said("label"), said("kind")) => None,
+        _ if confirm::grants(confirm, label, kind) => None,
         ConfirmMode::Never => Some((Decision::Block, "confirm.mode")),
-        ConfirmMode::Ask | ConfirmMode::Policy if is_listed("label") || is_listed("kind") || was_asked => None,
+        ConfirmMode::Ask | ConfirmMode::Policy if is_listed(label) || is_listed(kind) || was_asked => None,
         ConfirmMode::Ask | ConfirmMode::Policy if confirm.approvers.is_some() => {
             Some((Decision::RequireConfirmation, "confirm.approvers"))
         }
@@ -102,8 +103,6 @@ impl Place<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::system::policy::{FILE, Policy};
 
@@ -111,7 +110,12 @@ mod tests {
     fn what_was_confirmed_without_a_question_may_be_asked_or_refused() {
         let check = |policy: &str, by: &str, yes: bool, expected: Option<(Decision, &str)>| {
             let policy = Policy::parse(&format!("[confirm]\n{policy}"), FILE).unwrap();
-            let granted = json!({"label": "review", "kind": "gate.confirm", "by": by});
+            let granted = Confirmation {
+                label: "review".to_owned(),
+                kind: "gate.confirm".to_owned(),
+                by: Some(by.to_owned()),
+                ..Confirmation::default()
+            };
             assert_eq!(asks(&policy.settings().confirm, &granted, yes), expected, "{policy:?} {by}");
         };
         let asked = |rule| Some((Decision::RequireConfirmation, rule));

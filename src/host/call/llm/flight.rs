@@ -18,7 +18,10 @@ use crate::{
         budget::{Demand, Rate},
         call::llm::provider::Provider,
     },
-    record::Note,
+    record::{
+        Note,
+        event::{self, LlmTried},
+    },
     service::llm::{
         self, Capabilities, Cassettes, Key, Kind, LlmClientConfig, LlmHandle, LlmRequest, LlmStream, LlmStreamEvent,
         Orchestrator, Reply, Transcript, Usage,
@@ -307,13 +310,8 @@ impl Requests<'_, '_> {
         };
         for event in &events {
             if let LlmStreamEvent::Started { attempt, after, .. } = event {
-                let data = json!({"attempt": attempt, "after": after});
-                self.recorder.note(Note {
-                    position: flight.position.to_string(),
-                    kind: "llm_tried",
-                    data,
-                    ..Note::default()
-                })?;
+                let tried = LlmTried { attempt: u64::from(*attempt), after: after.as_deref().cloned() };
+                self.recorder.note(Note::at(flight.position.as_str(), event::Event::LlmTried(tried.into())))?;
             }
         }
         let told = flight.take(events);

@@ -43,7 +43,10 @@ use crate::{
         terms::Terms,
         turn::Turn,
     },
-    record::Note,
+    record::{
+        Note,
+        event::{self, LlmSent, Reserved},
+    },
     service::{
         llm::{Capabilities, Cassettes, LlmRequest},
         prompt,
@@ -234,14 +237,16 @@ impl Requests<'_, '_> {
     fn note_sent(&mut self, position: &Position, call: &Call, flight: &Flight) -> Result<(), Error> {
         self.recorder.note_intent(position, call)?;
         let schema = flight.request.schema().map(|schema| schema.wire_sha256());
-        let mut data = json!({
-            "provider": flight.provider(), "model": flight.request.model(), "request": flight.key.to_string(),
-            "reserved": {"tokens": flight.reserved.tokens, "cost": flight.reserved.cost}, "wire_schema_sha256": schema,
-        });
-        if flight.is_recorded {
-            data["from"] = json!("cassette");
-        }
-        self.recorder.note(Note { position: position.to_string(), kind: "llm_sent", data, ..Note::default() })
+        let reserved = Reserved { tokens: flight.reserved.tokens, cost: flight.reserved.cost };
+        let sent = LlmSent {
+            provider: flight.provider().to_owned(),
+            model: flight.request.model().to_owned(),
+            request: flight.key.to_string(),
+            reserved,
+            wire_schema_sha256: schema.copied().map(Into::into),
+            from: LlmSent::source(flight.is_recorded),
+        };
+        self.recorder.note(Note::at(position.as_str(), event::Event::LlmSent(sent.into())))
     }
 }
 

@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IntoDeserializer};
 use serde_json::json;
 
 use super::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
     host::{Context, Host, Position, life::history::Past},
-    record::{Note, Record},
+    record::{
+        Note,
+        event::{Event, LlmCassettes, LlmSent},
+    },
     service::{
         gate::secrets,
         llm::{Cassettes, Key, LlmRequest, Mode},
@@ -32,10 +35,14 @@ pub struct Tape {
 /// What a run did with recorded replies, without their files; none if nothing.
 pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {
     let records = context.runs.open(run)?.records()?;
-    let named = records.iter().rfind(|record| record.kind == "llm_cassettes");
-    let read = |record: &Record| {
-        Tape::deserialize(&record.data)
-            .map_err(|error| Error::new(Code::RecordDamaged, format!("record {} can't be read: {error}", record.seq)))
+    let named = records.iter().rev().find_map(|record| Some((record.seq, record.event.llm_cassettes()?)));
+    let read = |(seq, used): (u64, &LlmCassettes)| {
+        let mode = policy::Cassettes::deserialize(used.mode.as_str().into_deserializer()).map_err(
+            |error: serde::de::value::Error| {
+                Error::new(Code::RecordDamaged, format!("record {seq} can't be read: {error}"))
+            },
+        )?;
+        Ok(Tape { mode, folder: used.folder.clone(), files: BTreeMap::new() })
     };
     named.map(read).transpose()
 }
@@ -55,8 +62,9 @@ impl Host<'_> {
         let rules = Arc::clone(&self.run.rules);
         let redact = move |text: &str| secrets::redact(text, rules.secrets()).into_owned();
         let cassettes = Cassettes::new(mode, &tape.files, Box::new(redact))?;
-        let data = json!({"mode": tape.mode, "folder": tape.folder, "files": tape.files.len()});
-        self.recorder.note(Note { kind: "llm_cassettes", data, ..Note::default() })?;
+        let mode = json!(tape.mode).as_str().unwrap_or_default().to_owned();
+        let used = LlmCassettes { mode, folder: tape.folder.clone(), files: tape.files.len() as u64 };
+        self.recorder.note(Note::of_run(Event::LlmCassettes(used.into())))?;
         self.models.tape = Some((tape, Arc::new(cassettes)));
         Ok(())
     }
@@ -72,7 +80,7 @@ impl Models {
 
     /// Counts the requests that former sessions of the run made, so that a repeated one is known as that.
     pub(in crate::host) fn count_requests(&mut self, past: &Past) {
-        let sent = past.records().iter().filter(|record| record.kind == "llm_sent");
+        let sent = past.records().iter().filter_map(|record| record.event.llm_sent());
         let keys: Vec<Key> = sent.filter_map(key_of).collect();
         for key in keys {
             self.count(&key);
@@ -83,13 +91,13 @@ impl Models {
 impl Requests<'_, '_> {
     /// The key of a request that is made now. One that is made again keeps the key that it had.
     pub(super) fn next_key(&self, position: &Position, request: &LlmRequest) -> Key {
-        let sent = self.recorder.past.as_ref().and_then(|past| past.last(position.as_str(), "llm_sent"));
-        let key = sent.and_then(key_of).filter(|key| key.request == request.key(1).request);
+        let sent = self.recorder.past.as_ref().and_then(|past| past.last(position.as_str(), Event::llm_sent));
+        let key = sent.and_then(|(_, sent)| key_of(sent)).filter(|key| key.request == request.key(1).request);
         key.unwrap_or_else(|| self.models.next_key(request))
     }
 }
 
 /// The key in a record of the kind `llm_sent`.
-fn key_of(record: &Record) -> Option<Key> {
-    record.data["request"].as_str()?.parse().ok()
+fn key_of(sent: &LlmSent) -> Option<Key> {
+    sent.request.parse().ok()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Requests, flight::Flight};
 use crate::{
@@ -20,7 +20,10 @@ use crate::{
         recorder::Recorder,
         reply::{Answered, recorded_form},
     },
-    record::Note,
+    record::{
+        Note,
+        event::{Event, LlmSeen},
+    },
     service::{
         gate::Verdict,
         llm::{Events, Transcript},
@@ -256,8 +259,8 @@ impl Requests<'_, '_> {
             live.noted = live.told;
         }
         for (position, part) in seen {
-            let data = json!({"events": self.recorder.packed(&part.value(), false)?});
-            self.recorder.note(Note { position, kind: "llm_seen", data, ..Note::default() })?;
+            let seen = LlmSeen { events: self.recorder.packed(&part.value(), false)? };
+            self.recorder.note(Note::at(&position, Event::LlmSeen(seen.into())))?;
         }
         Ok(())
     }
@@ -278,12 +281,12 @@ impl Requests<'_, '_> {
 /// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
 fn broken_off(recorder: &Recorder<'_>, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
     let Some(past) = &recorder.past else { return Ok(None) };
-    let Some(intent) = past.in_flight(position) else { return Ok(None) };
-    check_same(intent, position, &recorded_form(call, recorder.rules.secrets())?)?;
+    let Some((intent, recorded)) = past.in_flight(position) else { return Ok(None) };
+    check_same(&recorded, position, &recorded_form(call, recorder.rules.secrets())?)?;
     let mut told: Option<Transcript> = None;
-    let seen = past.all(position.as_str(), "llm_seen").filter(|record| record.seq > intent.seq);
-    for record in seen {
-        let part = Transcript::of(&past.pack().value(&record.data["events"])?)?;
+    let seen = past.all(position.as_str(), Event::llm_seen).filter(|(record, _)| record.seq > intent);
+    for (_, seen) in seen {
+        let part = Transcript::of(&past.pack().value(&seen.events)?)?;
         match &mut told {
             Some(told) => told.append(part),
             None => told = Some(part),
