@@ -172,8 +172,8 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
         }
     }
     for asked in &finished.would_ask {
-        let label = asked["label"].as_str().unwrap_or_default();
-        out.say(&match asked["refused"] == true {
+        let label = &asked.label;
+        out.say(&match asked.refused {
             true => format!("Would be refused, since there is no person to ask: {}.", escape(label)),
             false => format!("Would ask: {}.", escape(label)),
         });

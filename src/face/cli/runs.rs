@@ -47,8 +47,8 @@ fn tell_waiting(folder: &record::RunFolder, records: &[record::Record], out: &mu
 /// Shows the files of the change that waits for confirmation, and the path of its diff.
 fn tell_waiting_change(folder: &record::RunFolder, records: &[record::Record], out: &mut Output) {
     let end = records.last().filter(|_| host::waiting(folder, records).is_some());
-    let error: Option<Error> = end.and_then(|end| serde_json::from_value(end.data["error"].clone()).ok());
-    if let Some(text) = error.as_ref().and_then(table::waiting) {
+    let error = end.and_then(|end| end.event.end()?.error.as_ref());
+    if let Some(text) = error.and_then(table::waiting) {
         out.data(&text);
     }
 }
@@ -102,19 +102,19 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
     tell_waiting_change(&folder, &records, out);
     for record in &records {
         let place = if record.position.is_empty() { "-" } else { &record.position };
-        out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind, host::summary(record)));
-        if let Some(output) = record.volatile["output"].as_str().filter(|_| record.kind == "exec_ended") {
+        out.line(&format!("{:>4}  {place:<6} {:<22} {}", record.seq, record.kind(), record.summary()));
+        if let Some(output) = record.event.exec_ended().and_then(|ended| ended.volatile.output.as_ref()) {
             out.line(&table::output(output, "             "));
         }
     }
-    if let Some(end) = records.iter().rfind(|record| matches!(record.kind.as_str(), "run_finished" | "run_suspended")) {
+    if let Some(end) = records.iter().rev().find_map(|record| record.event.end()) {
         out.line("");
-        out.data(&table::account(end, &records[0]));
+        out.data(&table::account(end, records.iter().find_map(|record| record.event.run_started())));
     }
     host::commitments(&records).iter().for_each(|one| out.data(&table::commitment(one)));
-    for record in records.iter().filter(|record| record.kind == "dta_verified") {
+    for verified in records.iter().filter_map(|record| record.event.dta_verified()) {
         out.line("");
-        out.data(&table::adapter(&record.data["output"], &record.data["after"]));
+        out.data(&table::adapter(&json!(verified.output), &json!(verified.after)));
     }
     Ok(0)
 }

@@ -12,8 +12,11 @@ use crate::{
         error::Error,
         text::{counted, escape},
     },
-    host::{Commitment, Evaluation, Overview, Question, Spread, Stats, Tries},
-    record::{self, Record},
+    host::{Commitment, Overview, Question, Spread, Stats, Tries},
+    record::{
+        self,
+        event::{Changes, RunEnd, RunStarted},
+    },
     script::{Listed, approval::Standing},
     service::llm::{Capabilities, Usage},
 };
@@ -191,30 +194,23 @@ pub(super) fn runs(overviews: &[Overview]) -> String {
 }
 
 /// The account of a run, from its first and its last record.
-pub(super) fn account(end: &Record, start: &Record) -> String {
-    let data = &end.data;
-    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
-    let tools: Vec<&str> = strings(&data["tools"]).collect();
+pub(super) fn account(end: &RunEnd, started: Option<&RunStarted>) -> String {
+    let tools: Vec<&str> = end.tools.iter().map(String::as_str).collect();
     let mut text = format!(
         "{}, {}, {} ms, tools: {}\n",
-        counted(data["calls"].as_u64().unwrap_or(0), "call"),
-        counted(count(&data["violations"]), "violation"),
-        end.volatile["duration_ms"],
+        counted(end.calls.unwrap_or_default(), "call"),
+        counted(end.violations.len(), "violation"),
+        end.volatile.duration_ms.unwrap_or_default(),
         if tools.is_empty() { "none".to_owned() } else { escape(&tools.join(", ")) }
     );
-    if let Some(changes) = data["changes"].as_object() {
-        let number = |key: &str| changes.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let committed = counted(number("committed"), "change");
-        let files = counted(data["files_changed"].as_u64().unwrap_or(0), "file");
-        let (added, removed, reworked) = (number("added"), number("removed"), number("reworked"));
+    if let Some(Changes { committed, added, removed, reworked, .. }) = end.changes {
+        let (committed, files) = (counted(committed, "change"), counted(end.files_changed, "file"));
         let _ = writeln!(text, "{committed}, {files}, +{added} −{removed} lines, {reworked} reworked");
     }
-    let policy = start.data["policy_sha256"].as_str().and_then(|hash| hash.get(..12)).unwrap_or_default();
-    let _ = writeln!(text, "policy {policy}");
-    for evaluation in data["evaluations"].as_array().into_iter().flatten() {
-        if let Ok(evaluation) = serde_json::from_value::<Evaluation>(evaluation.clone()) {
-            let _ = writeln!(text, "{}", evaluation.sentence());
-        }
+    let policy = started.map(|started| started.policy_sha256.text()).unwrap_or_default();
+    let _ = writeln!(text, "policy {}", policy.get(..12).unwrap_or_default());
+    for evaluation in end.evaluations.iter().flatten() {
+        let _ = writeln!(text, "{}", evaluation.sentence());
     }
     text
 }

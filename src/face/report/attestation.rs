@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     base::{
+        change::Stamp,
         error::{Code, Error},
         json,
     },
@@ -92,14 +93,11 @@ fn command(asked: &Asked) -> Vec<&str> {
 
 /// What the record says of the run beside its files.
 fn byproducts(folder: &RunFolder, records: &[Record], (started, removed): (&Started, &[&String])) -> Value {
-    let of = |kind: &str| records.iter().filter(move |record| record.kind == kind).cloned().collect::<Vec<_>>();
-    let confirmed: Vec<Value> = of("confirmation_granted")
-        .iter()
-        .map(|record| json!({"label": record.data["label"], "by": record.data["by"]}))
-        .collect();
-    let verified: Vec<Value> = of("dta_verified")
-        .iter()
-        .map(|record| json!({"tool": record.data["output"]["tool"], "passed": record.data["output"]["verifier"]["passed"]}))
+    let granted = records.iter().filter_map(|record| record.event.confirmation_granted());
+    let confirmed: Vec<Value> = granted.map(|granted| json!({"label": granted.label, "by": granted.by})).collect();
+    let verified = records.iter().filter_map(|record| record.event.dta_verified());
+    let verified: Vec<Value> = verified
+        .map(|verified| json!({"tool": verified.output.tool, "passed": verified.output.verifier.passed}))
         .collect();
     let commitments: Vec<Value> = host::commitments(records)
         .iter()
@@ -122,12 +120,10 @@ fn byproducts(folder: &RunFolder, records: &[Record], (started, removed): (&Star
 /// What each file was before the run and is after it, if that differs.
 fn contents(records: &[Record]) -> Contents {
     let mut contents = Contents::new();
-    for record in records.iter().filter(|record| matches!(record.kind.as_str(), "committed" | "undone")) {
-        for entry in record.data["entries"].as_array().into_iter().flatten() {
-            let hash = |side: &str| entry[side]["sha256"].as_str().map(str::to_owned);
-            let path = entry["path"].as_str().unwrap_or_default().to_owned();
-            contents.entry(path).or_insert_with(|| (hash("before"), None)).1 = hash("after");
-        }
+    let hash = |side: Option<Stamp>| side.map(|stamp| stamp.sha256.to_string());
+    for entry in records.iter().filter_map(|record| record.event.moved()).flat_map(|moved| &moved.entries) {
+        let path = entry.path.to_string();
+        contents.entry(path).or_insert_with(|| (hash(entry.before), None)).1 = hash(entry.after);
     }
     contents.retain(|_, (before, after)| before != after);
     contents

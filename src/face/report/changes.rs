@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{
     material::Material,
     model::{Change, Changes, Fate},
     patch,
 };
-use crate::{base::diff, record::Record};
-
-/// The kinds of records by which changes of an attempt are taken back until the run goes on.
-const SET_ASIDE: &str = "attempt_set_aside";
-const PUT_BACK: &str = "attempt_put_back";
+use crate::{
+    base::{change::Entry, diff, hash::Sha256},
+    record::{
+        Record,
+        event::{Event, Judged, JudgedPatch, Transaction},
+    },
+};
 
 /// How many lines of diffs are shown in all.
 const MOST_LINES: usize = 20_000;
@@ -23,9 +23,9 @@ struct Gathered<'m, 'a> {
     material: &'m Material<'a>,
     files: Vec<Change>,
     /// Of each path the changes that stand: which it is, and the hash of what was there before.
-    standing: BTreeMap<String, Vec<(usize, Value)>>,
-    /// The change that gates judged last.
-    judged: Option<&'m Record>,
+    standing: BTreeMap<String, Vec<(usize, Option<Sha256>)>>,
+    /// The change that gates judged last, and where.
+    judged: Option<(&'m str, &'m Judged)>,
     room: usize,
 }
 
@@ -33,26 +33,28 @@ struct Gathered<'m, 'a> {
 pub(super) fn of(material: &Material<'_>) -> Changes {
     let mut gathered =
         Gathered { material, files: Vec::new(), standing: BTreeMap::new(), judged: None, room: MOST_LINES };
-    let says = |record: &&Record| matches!(record.kind.as_str(), SET_ASIDE | PUT_BACK);
-    let detours: BTreeMap<&str, &Record> =
-        material.records.iter().filter(says).map(|record| (name(record), record)).collect();
+    let detours: BTreeMap<&str, &Event> = material.records.iter().filter_map(|record| detour(&record.event)).collect();
     for record in &material.records {
-        match record.kind.as_str() {
-            "judged" => gathered.judged = Some(record),
-            "committed" => gathered.commit(record),
-            "undone" if detours.contains_key(name(record)) => gathered.detour(detours[name(record)]),
-            "undone" | "undone_after_crash" => gathered.undo(record),
+        match &record.event {
+            Event::Judged(judged) => gathered.judged = Some((&record.position, judged)),
+            Event::Committed(committed) => gathered.commit(record, committed),
+            Event::Undone(undone) => match detours.get(undone.transaction.as_str()) {
+                Some(detour) => gathered.detour(detour),
+                None => gathered.undo(record, undone),
+            },
+            Event::UndoneAfterCrash(undone) => gathered.undo(record, undone),
             _ => {}
         }
     }
     // What was set aside when the run came to its end is not put back any more.
-    if material.end().is_some_and(|end| end.kind == "run_finished") {
+    if material.end().is_some_and(|(record, _)| record.event.run_finished().is_some()) {
         gathered.settle();
     }
-    let would = material.end().and_then(|record| record.files.iter().find(|file| file.path == "artifacts/run.patch"));
+    let would =
+        material.end().and_then(|(record, _)| record.files.iter().find(|file| file.path == "artifacts/run.patch"));
     match would {
         Some(file) => {
-            let bytes = material.patch(&serde_json::json!({"path": file.path})).unwrap_or_default();
+            let bytes = material.artifact(&file.path).unwrap_or_default();
             gathered.take("", Fate::WouldChange, &bytes);
         }
         None => gathered.propose(),
@@ -67,45 +69,44 @@ pub(super) fn of(material: &Material<'_>) -> Changes {
 
 impl Gathered<'_, '_> {
     /// A transaction was committed: its files, with the diffs of its patch.
-    fn commit(&mut self, record: &Record) {
-        let transaction = name(record);
-        let patch = self.material.pack_patch(transaction);
+    fn commit(&mut self, record: &Record, committed: &Transaction) {
+        let patch = self.material.pack_patch(&committed.transaction);
         let parts: BTreeMap<String, diff::Part<'_>> = diff::parts(patch.as_deref().unwrap_or_default())
             .into_iter()
             .filter_map(|part| Some((part.path()?, part)))
             .collect();
         let counted = if patch.is_none() { self.counted(&record.position) } else { BTreeMap::new() };
-        for entry in record.data["entries"].as_array().into_iter().flatten() {
-            let path = entry["path"].as_str().unwrap_or_default().to_owned();
+        for entry in &committed.entries {
+            let path = entry.path.to_string();
             let part = parts.get(&path).map(|part| part.bytes);
             let mut change = self.change(path.clone(), &record.position, Fate::Changed, part);
-            change.transaction = Some(transaction.to_owned());
+            change.transaction = Some(committed.transaction.clone());
             change.remark = change.remark.or_else(|| remark(entry));
             if patch.is_none() {
                 change.note = Some("the diff is not in this record".to_owned());
                 (change.added, change.removed) = counted.get(&change.path).copied().unwrap_or_default();
             }
-            self.standing.entry(path).or_default().push((self.files.len(), entry["before"]["sha256"].clone()));
+            let before = entry.before.map(|stamp| stamp.sha256);
+            self.standing.entry(path).or_default().push((self.files.len(), before));
             self.files.push(change);
         }
     }
 
     /// The lines added to and removed from each file by the change that was judged at a position, if the record still says so.
     fn counted(&self, position: &str) -> BTreeMap<String, (u64, u64)> {
-        let judged = self.judged.filter(|record| record.position == position);
-        let rows = judged.and_then(|record| self.material.value(&record.data["files"])).unwrap_or_default();
-        let row = |row: &Value| {
-            let number = |key: &str| row[key].as_u64();
-            Some((row["path"].as_str()?.to_owned(), (number("added")?, number("removed")?)))
-        };
-        rows.as_array().into_iter().flatten().filter_map(row).collect()
+        let judged = self.judged.filter(|(at, _)| *at == position);
+        let rows = judged.and_then(|(_, judged)| self.material.rows(&judged.files)).unwrap_or_default();
+        rows.into_iter().map(|row| (row.path.to_string(), (row.added, row.removed))).collect()
     }
 
     /// The changes of an attempt were set aside, or put back.
-    fn detour(&mut self, record: &Record) {
-        let of: Vec<&str> = record.data["of"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let fate = if record.kind == SET_ASIDE { Fate::SetAside } else { Fate::Changed };
-        let is_of = |change: &&mut Change| change.transaction.as_deref().is_some_and(|name| of.contains(&name));
+    fn detour(&mut self, event: &Event) {
+        let (of, fate) = match event {
+            Event::AttemptSetAside(set_aside) => (&set_aside.of, Fate::SetAside),
+            Event::AttemptPutBack(put_back) => (&put_back.of, Fate::Changed),
+            _ => return,
+        };
+        let is_of = |change: &&mut Change| change.transaction.as_ref().is_some_and(|name| of.contains(name));
         self.files.iter_mut().filter(is_of).for_each(|change| change.fate = fate);
     }
 
@@ -115,19 +116,19 @@ impl Gathered<'_, '_> {
     }
 
     /// Files were brought back: what stood of them is undone, or it was another run's.
-    fn undo(&mut self, record: &Record) {
-        for entry in record.data["entries"].as_array().into_iter().flatten() {
-            let path = entry["path"].as_str().unwrap_or_default();
+    fn undo(&mut self, record: &Record, undone: &Transaction) {
+        for entry in &undone.entries {
             let mut own = false;
-            while let Some((at, before)) = self.standing.get_mut(path).and_then(Vec::pop) {
+            let after = entry.after.map(|stamp| stamp.sha256);
+            while let Some((at, before)) = self.standing.get_mut(entry.path.as_str()).and_then(Vec::pop) {
                 own = true;
                 self.files[at].fate = Fate::Undone;
-                if before == entry["after"]["sha256"] {
+                if before == after {
                     break;
                 }
             }
             if !own {
-                let mut change = self.change(path.to_owned(), &record.position, Fate::BroughtBack, None);
+                let mut change = self.change(entry.path.to_string(), &record.position, Fate::BroughtBack, None);
                 change.remark = remark(entry);
                 change.note = Some("its diff is in the report of the run that changed it".to_owned());
                 self.files.push(change);
@@ -138,32 +139,39 @@ impl Gathered<'_, '_> {
     /// What was proposed of files that were never changed.
     fn propose(&mut self) {
         let mut known: BTreeSet<String> = self.files.iter().map(|change| change.path.clone()).collect();
-        let proposals =
-            self.material.records.iter().filter(|record| matches!(record.kind.as_str(), "dta_proposed" | "judged"));
         let mut seen = BTreeSet::new();
-        for record in proposals {
-            let named = match record.files.iter().find(|file| file.path.ends_with(".patch")) {
-                Some(file) => serde_json::json!({"path": file.path}),
-                None => record.data["patch"].clone(),
-            };
+        for record in &self.material.records {
+            let Some((name, bytes)) = self.proposal(record) else { continue };
             // What is proposed and what is judged then is one change.
-            let name = named["sha256"]
-                .as_str()
-                .or(record.data["patch_sha256"].as_str())
-                .or(named["path"].as_str())
-                .unwrap_or_default()
-                .to_owned();
             if !seen.insert(name) {
                 continue;
             }
-            let bytes = self.material.patch(&named).unwrap_or_default();
-            for part in diff::parts(&bytes) {
+            for part in diff::parts(&bytes.unwrap_or_default()) {
                 let path = part.path().unwrap_or_default();
                 if known.insert(path.clone()) {
                     let change = self.change(path, &record.position, Fate::Proposed, Some(part.bytes));
                     self.files.push(change);
                 }
             }
+        }
+    }
+
+    /// The hash of the patch that a record proposes, and the patch if it is here.
+    fn proposal(&self, record: &Record) -> Option<(String, Option<Vec<u8>>)> {
+        let file = record.files.iter().find(|file| file.path.ends_with(".patch"));
+        match &record.event {
+            Event::DtaProposed(proposed) => {
+                let bytes = file.and_then(|file| self.material.artifact(&file.path));
+                Some((proposed.patch_sha256.text(), bytes))
+            }
+            Event::Judged(judged) => match &judged.patch {
+                JudgedPatch::File(file) => Some((file.sha256.to_string(), self.material.artifact(&file.path))),
+                JudgedPatch::Kept(kept) => {
+                    let sha256 = kept.sha256()?;
+                    Some((sha256.to_string(), self.material.content(&sha256)))
+                }
+            },
+            _ => None,
         }
     }
 
@@ -194,16 +202,17 @@ impl Gathered<'_, '_> {
     }
 }
 
-/// The transaction that a record is about.
-fn name(record: &Record) -> &str {
-    record.data["transaction"].as_str().unwrap_or_default()
+/// The transaction by which changes of an attempt are taken back until the run goes on, or put back.
+fn detour(event: &Event) -> Option<(&str, &Event)> {
+    let is_detour = event.attempt_set_aside().is_some() || event.attempt_put_back().is_some();
+    event.transaction().filter(|_| is_detour).map(|name| (name, event))
 }
 
 /// What an entry says beside the contents.
-fn remark(entry: &Value) -> Option<String> {
-    match (&entry["before"], &entry["after"]) {
-        (Value::Null, Value::Object(_)) => Some("created".to_owned()),
-        (Value::Object(_), Value::Null) => Some("removed".to_owned()),
+fn remark(entry: &Entry) -> Option<String> {
+    match (&entry.before, &entry.after) {
+        (None, Some(_)) => Some("created".to_owned()),
+        (Some(_), None) => Some("removed".to_owned()),
         _ => None,
     }
 }

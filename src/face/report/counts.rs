@@ -1,60 +1,68 @@
 //! What was counted: by adapters before and after, by their verifiers, and by evaluators of the finished run.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    format::{self, some_text, text, texts, words},
+    format::{self, text, words},
     material::Material,
     model::{Check, Commitment, Count, Evaluation, Failure, Verification},
 };
-use crate::{host, record::Record};
+use crate::{
+    base::output::{self, Phase},
+    host,
+    record::{
+        Record,
+        event::{self, Checked, DtaVerified, Event},
+    },
+};
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
-    let adapters = material.of("dta_verified").map(of_adapter);
+    let adapters = material.of(Event::dta_verified).map(of_adapter);
     adapters.chain(of_apply(material)).collect()
 }
 
-fn of_adapter(record: &Record) -> Verification {
-    let (output, after) = (&record.data["output"], &record.data["after"]);
-    let dry = output["phase"] == "dry-run";
-    let before = output["baseline"].as_object().into_iter().flatten();
-    let row = |(name, before): (&String, &Value)| Count {
+fn of_adapter((record, verified): (&Record, &DtaVerified)) -> Verification {
+    let DtaVerified { output, after, .. } = verified;
+    let dry = output.phase == Phase::DryRun;
+    let row = |(name, before): (&String, &u64)| Count {
         name: words(name),
-        before: before.as_u64(),
-        after: after[name].as_u64(),
+        before: Some(*before),
+        after: after.get(name).copied(),
     };
-    let mut counts: Vec<Count> = before.map(row).collect();
+    let mut counts: Vec<Count> = output.baseline.iter().map(row).collect();
     let done = if dry { "to change" } else { "changed" };
-    for (name, proposed) in output["proposed_changes"].as_object().into_iter().flatten() {
-        let count = if dry { proposed } else { output["applied_changes"].get(name).unwrap_or(proposed) };
-        counts.push(Count { name: format!("{} {done}", words(name)), before: None, after: count.as_u64() });
+    for (name, proposed) in &output.proposed_changes {
+        let count = if dry { proposed } else { output.applied_changes.get(name).unwrap_or(proposed) };
+        counts.push(Count { name: format!("{} {done}", words(name)), before: None, after: Some(*count) });
     }
-    let verifier = &output["verifier"];
-    let failures: Vec<Failure> = verifier["failures"].as_array().into_iter().flatten().map(failure).collect();
-    let check = |name: String| Check { passed: !failures.iter().any(|failure| failure.check == name), name };
+    let verifier = &output.verifier;
+    let failures: Vec<Failure> = verifier.failures.iter().map(failure).collect();
+    let check =
+        |name: &String| Check { passed: !failures.iter().any(|failure| failure.check == *name), name: name.clone() };
     Verification {
         position: record.position.clone(),
-        tool: text(&output["tool"]),
+        tool: output.tool.clone(),
         dry,
-        passed: verifier["passed"] == true,
+        passed: verifier.passed,
         counts,
-        checks: texts(&verifier["checks"]).into_iter().map(check).collect(),
-        remarks: texts(&verifier["remarks"]),
+        checks: verifier.checks.iter().map(check).collect(),
+        remarks: verifier.remarks.clone(),
         failures,
     }
 }
 
-fn failure(failure: &Value) -> Failure {
-    Failure { check: text(&failure["check"]), path: some_text(&failure["path"]), reason: text(&failure["reason"]) }
+fn failure(failure: &output::Failure) -> Failure {
+    let output::Failure { check, path, reason } = failure.clone();
+    Failure { check, path: path.filter(|path| !path.is_empty()), reason }
 }
 
 /// The changes by `apply.*` that were read back, all together: a script may make many.
 fn of_apply(material: &Material<'_>) -> Option<Verification> {
-    let checked: Vec<&Record> = material.of("checked").collect();
+    let checked: Vec<(&Record, &Checked)> = material.of(Event::checked).collect();
     let count = |name: &str, n: u64| Count { name: name.to_owned(), before: None, after: Some(n) };
-    let files = checked.iter().filter_map(|record| record.data["files"].as_u64()).sum();
-    checked.first().map(|first| Verification {
+    let files = checked.iter().map(|(_, checked)| checked.files).sum();
+    checked.first().map(|(first, _)| Verification {
         position: first.position.clone(),
         tool: "apply".to_owned(),
         dry: false,
@@ -82,21 +90,20 @@ pub(super) fn commitments(material: &Material<'_>) -> Vec<Commitment> {
 
 /// What evaluators said of the finished run.
 pub(super) fn evaluations(material: &Material<'_>) -> Vec<Evaluation> {
-    let evaluations = material.ended()["evaluations"].as_array().into_iter().flatten();
-    let evaluation = |said: &Value| Evaluation {
-        evaluator: text(&said["evaluator"]),
-        passed: said["passed"].as_bool(),
-        value: format::value(&said["value"]),
-        limit: format::value(&said["limit"]),
-        details: details(&said["details"]),
+    let evaluations = material.ended().and_then(|end| end.evaluations.as_ref()).into_iter().flatten();
+    let evaluation = |said: &event::Evaluation| Evaluation {
+        evaluator: said.evaluator.clone(),
+        passed: said.passed,
+        value: format::value(&json!(said.value)),
+        limit: said.limit.map(|limit| format::value(&json!(limit))).unwrap_or_default(),
+        details: details(&said.details),
     };
     evaluations.map(evaluation).collect()
 }
 
 /// What an evaluator counted, as `files 3, findings …`.
-fn details(details: &Value) -> String {
-    let Some(map) = details.as_object() else { return format::value(details) };
-    let said = map.iter().filter(|(_, value)| *value != &serde_json::json!([]));
+fn details(details: &Map<String, Value>) -> String {
+    let said = details.iter().filter(|(_, value)| *value != &serde_json::json!([]));
     let said: Vec<String> = said.map(|(name, value)| format!("{} {}", words(name), format::value(value))).collect();
     said.join(", ")
 }

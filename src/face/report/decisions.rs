@@ -1,27 +1,36 @@
 //! What was decided: by gates, and by whoever was asked.
 
-use serde_json::Value;
-
 use super::{
-    format::{some_text, text},
+    format::some_text,
     material::Material,
     model::{Confirmation, Decision},
 };
-use crate::record::Record;
+use crate::{
+    base::hash::Sha256,
+    record::{
+        Record,
+        event::{self, Event, Question, Shown},
+    },
+    service::gate::{self, GateResult},
+};
 
 /// What gates said that is not plain permission, each once.
 pub(super) fn gates(material: &Material<'_>) -> Vec<Decision> {
-    let judges = |record: &&Record| matches!(record.kind.as_str(), "call" | "judged");
     let mut decisions: Vec<Decision> = Vec::new();
-    for record in material.records.iter().filter(judges) {
-        for decision in said(&record.position, &record.data["results"]) {
+    for record in &material.records {
+        let results = match &record.event {
+            Event::Call(call) => &call.results,
+            Event::Judged(judged) => &judged.results,
+            _ => continue,
+        };
+        for decision in said(&record.position, results) {
             if !decisions.contains(&decision) {
                 decisions.push(decision);
             }
         }
     }
     // The summary has what was said in places that have no event of their own.
-    for decision in said("", &material.ended()["violations"]) {
+    for decision in material.ended().into_iter().flat_map(|end| said("", &end.violations)) {
         let same = |known: &Decision| Decision { position: String::new(), ..known.clone() } == decision;
         if !decisions.iter().any(same) {
             decisions.push(decision);
@@ -30,15 +39,15 @@ pub(super) fn gates(material: &Material<'_>) -> Vec<Decision> {
     decisions
 }
 
-fn said(position: &str, results: &Value) -> Vec<Decision> {
-    let objects = |result: &&Value| result["decision"] != "allow";
-    let results = results.as_array().into_iter().flatten().filter(objects);
-    let decision = |result: &Value| Decision {
+fn said(position: &str, results: &[Shown<GateResult>]) -> Vec<Decision> {
+    let objects = |result: &&GateResult| result.decision != gate::Decision::Allow;
+    let results = results.iter().filter_map(Shown::exact).filter(objects);
+    let decision = |result: &GateResult| Decision {
         position: position.to_owned(),
-        decision: text(&result["decision"]),
-        gate: text(&result["gate_name"]),
-        reason: text(&result["reason"]),
-        remediation: some_text(&result["remediation"]),
+        decision: result.decision.as_str().to_owned(),
+        gate: result.gate_name.clone(),
+        reason: result.reason.clone(),
+        remediation: result.remediation.clone().filter(|text| !text.is_empty()),
     };
     results.map(decision).collect()
 }
@@ -47,57 +56,62 @@ fn said(position: &str, results: &Value) -> Vec<Decision> {
 pub(super) fn confirmations(material: &Material<'_>) -> Vec<Confirmation> {
     let mut confirmations: Vec<Confirmation> = Vec::new();
     for record in &material.records {
-        let Some(status) = record.kind.strip_prefix("confirmation_") else { continue };
-        let data = &record.data;
-        let (id, subject) = (text(&data["id"]), text(&data["subject"]));
+        let Some((status, data)) = record.event.confirmation() else { continue };
+        let id = data.id.as_str();
         // One that is used may be named by what it is about alone.
-        let same = |known: &&mut Confirmation| known.id == id || (id.is_empty() && known.subject == subject);
+        let same = |known: &&mut Confirmation| known.id == id || (id.is_empty() && known.subject == data.subject);
         let confirmation = match confirmations.iter_mut().rfind(same) {
             Some(known) => known,
             None => {
-                confirmations.push(asked(material, &id, record));
+                confirmations.push(asked(material, record, data));
                 let Some(new) = confirmations.last_mut() else { continue };
                 new
             }
         };
-        status.clone_into(&mut confirmation.status);
+        status.as_str().clone_into(&mut confirmation.status);
         confirmation.at.clone_from(&record.at);
-        confirmation.by = some_text(&data["by"]).or(confirmation.by.take());
-        confirmation.reason = some_text(&data["reason"]).or(confirmation.reason.take());
+        confirmation.by = said_text(data.by.as_ref()).or(confirmation.by.take());
+        confirmation.reason = said_text(data.reason.as_ref()).or(confirmation.reason.take());
         confirmation.shown_by = proof(data).or(confirmation.shown_by.take());
     }
     confirmations
 }
 
+/// A text that says something.
+fn said_text(text: Option<&String>) -> Option<String> {
+    text.filter(|text| !text.is_empty()).cloned()
+}
+
 /// How whoever answered showed who they are.
-fn proof(data: &Value) -> Option<String> {
-    let proof = some_text(&data["proof"])?;
-    Some(some_text(&data["fingerprint"]).map_or_else(|| proof.clone(), |key| format!("{proof} of {key}")))
+fn proof(data: &event::Confirmation) -> Option<String> {
+    let proof = said_text(data.proof.as_ref())?;
+    Some(said_text(data.fingerprint.as_ref()).map_or_else(|| proof.clone(), |key| format!("{proof} of {key}")))
 }
 
 /// What was asked, from the event and the confirmation's file.
-fn asked(material: &Material<'_>, id: &str, record: &Record) -> Confirmation {
-    let file = material.confirmation(id);
-    let said = |key: &str| some_text(&record.data[key]).or_else(|| some_text(&file[key]));
+fn asked(material: &Material<'_>, record: &Record, data: &event::Confirmation) -> Confirmation {
+    let file = material.confirmation(&data.id);
+    let said = |said: Option<String>, key: &str| said_text(said.as_ref()).or_else(|| some_text(&file[key]));
+    let hash = |hash: &Option<Shown<Sha256>>| hash.as_ref().map(Shown::text);
     Confirmation {
-        id: id.to_owned(),
-        label: said("label").unwrap_or_default(),
+        id: data.id.clone(),
+        label: said(Some(data.label.clone()), "label").unwrap_or_default(),
         position: record.position.clone(),
-        subject: said("subject").unwrap_or_default(),
-        patch_sha256: said("patch_sha256").unwrap_or_default(),
-        policy_sha256: said("policy_sha256").unwrap_or_default(),
+        subject: said(Some(data.subject.clone()), "subject").unwrap_or_default(),
+        patch_sha256: said(hash(&data.patch_sha256), "patch_sha256").unwrap_or_default(),
+        policy_sha256: said(hash(&data.policy_sha256), "policy_sha256").unwrap_or_default(),
         files: file["files"].as_array().map_or(0, Vec::len),
-        expires_at: said("expires_at"),
+        expires_at: some_text(&file["expires_at"]),
         ..Confirmation::default()
     }
 }
 
 /// What a dry run would have asked.
 pub(super) fn would_ask(material: &Material<'_>) -> Vec<String> {
-    let asked = material.ended()["would_ask"].as_array().into_iter().flatten();
-    let label = |question: &Value| match question["refused"] == true {
-        true => format!("{} (nobody is asked here, so that it would be refused)", text(&question["label"])),
-        false => text(&question["label"]),
+    let asked = material.ended().into_iter().flat_map(|end| &end.would_ask);
+    let label = |question: &Question| match question.refused {
+        true => format!("{} (nobody is asked here, so that it would be refused)", question.label),
+        false => question.label.clone(),
     };
     asked.map(label).collect()
 }

@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use super::{
     Report,
-    format::{some_text, text},
+    format::some_text,
     material::Material,
     model::{Command, Trouble, Waiting},
 };
 use crate::{
     base::error::Error,
     host::{Finished, Overview, State},
+    record::event::{Asked, RunEnd},
 };
 
 /// How a run ended.
@@ -24,27 +25,25 @@ pub(super) struct End {
 
 /// How the run ended.
 pub(super) fn of(material: &Material<'_>, overview: &Overview) -> End {
-    let data = material.ended();
     let has_stopped = !matches!(overview.state.as_str(), "running" | "interrupted");
-    let error = &data["error"];
+    let end = material.ended().filter(|_| has_stopped);
     End {
         sentence: sentence(material, overview),
-        exit_code: data["exit_code"].as_u64().filter(|_| has_stopped),
-        error: (has_stopped && error.is_object()).then(|| trouble(error)),
+        exit_code: end.and_then(|end| end.exit_code),
+        error: end.and_then(|end| end.error.as_ref()).map(trouble),
         waits_for: material.waiting(),
         duration_ms: material.duration_ms(),
     }
 }
 
-fn trouble(error: &Value) -> Trouble {
-    let place = &error["script"];
-    let place = some_text(&place["path"]).map(|path| format!("{path}:{}:{}", place["line"], place["column"]));
+fn trouble(error: &Error) -> Trouble {
+    let place = error.location().filter(|place| !place.path.is_empty());
     Trouble {
-        code: text(&error["code"]),
-        message: text(&error["message"]),
-        hint: some_text(&error["hint"]),
-        place,
-        output: some_text(&error["details"]["output"]),
+        code: error.code().as_str().to_owned(),
+        message: error.message().to_owned(),
+        hint: error.hint_text().filter(|hint| !hint.is_empty()).map(str::to_owned),
+        place: place.map(|place| format!("{}:{}:{}", place.path, place.line, place.column)),
+        output: error.details().get("output").and_then(some_text),
     }
 }
 
@@ -52,14 +51,14 @@ fn trouble(error: &Value) -> Trouble {
 fn sentence(material: &Material<'_>, overview: &Overview) -> String {
     const STATES: [State; 6] =
         [State::Done, State::Failed, State::Cancelled, State::Suspended, State::UndoRefused, State::Interrupted];
-    let data = material.ended();
-    let number = |key: &str| data[key].as_u64().unwrap_or(0);
+    let end = material.ended();
+    let number = |count: fn(&RunEnd) -> u64| end.map(count).unwrap_or_default();
     let known = STATES.into_iter().find(|state| state.as_str() == overview.state);
     let Some(state) = known else { return "The run is going on.".to_owned() };
     if state == State::Interrupted {
         return "The run's process died before the run came to its end.".to_owned();
     }
-    let error: Option<Error> = serde_json::from_value(data["error"].clone()).ok();
+    let error = end.and_then(|end| end.error.clone());
     let finished = Finished {
         run: overview.run.clone(),
         state,
@@ -67,9 +66,9 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         error,
         mode: overview.mode.clone(),
         files_changed: usize::try_from(overview.files_changed).unwrap_or(usize::MAX),
-        diff_lines: number("diff_lines"),
-        undone: usize::try_from(number("undone")).unwrap_or(usize::MAX),
-        set_aside: usize::try_from(number("set_aside")).unwrap_or(usize::MAX),
+        diff_lines: number(|end| end.diff_lines),
+        undone: usize::try_from(number(|end| end.undone)).unwrap_or(usize::MAX),
+        set_aside: usize::try_from(number(|end| end.set_aside)).unwrap_or(usize::MAX),
         patch: None,
         patch_redacted: false,
         withheld: Vec::new(),
@@ -92,7 +91,7 @@ pub(super) fn next(report: &Report, material: &Material<'_>) -> Vec<Command> {
     let run = &report.run;
     let mut next = Vec::new();
     let mut add = |what: &str, command: String| next.push(Command { what: what.to_owned(), command });
-    let is_script = report.asked["kind"] == "script";
+    let is_script = material.started().is_some_and(|started| matches!(started.asked, Asked::Script { .. }));
     match (report.state.as_str(), &report.waits_for) {
         // An id is put into a command only if no shell reads more in it.
         ("suspended", Some(Waiting { id, .. })) if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {

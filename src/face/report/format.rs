@@ -101,11 +101,6 @@ pub(super) fn some_text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The texts of a list.
-pub(super) fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 /// Millionths as a number with as many digits as it needs, at least two after the point.
 pub(super) fn millionths(amount: u64) -> String {
     let digits = format!("{}.{:06}", amount / 1_000_000, amount % 1_000_000);

@@ -1,23 +1,22 @@
 //! What a report is made of: the record's events, what was asked, and patches, all without secrets.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
-    format::{self, moment, text},
+    format::{self, moment},
     model::{Fact, Waiting},
 };
 use crate::{
     base::{error::Error, hash::Sha256, path::RepoPath},
     host::{self, Context},
-    record::{Pack, Record, RunFolder},
+    record::{
+        Pack, Record, RunFolder,
+        event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},
+    },
     service::gate::{Rules, secrets},
 };
-
-/// Records of paths and hashes alone: they stand as they are.
-const EXACT: &[&str] = &["committed", "undone", "undone_after_crash", "revoked"];
-
-/// The kinds of records with which a session stops.
-pub(super) const ENDS: &[&str] = &["run_finished", "run_suspended"];
 
 /// What a report is made of.
 pub(super) struct Material<'a> {
@@ -36,13 +35,12 @@ impl<'a> Material<'a> {
     /// Reads a record.
     pub(super) fn read(context: &'a Context, folder: &'a RunFolder) -> Result<Self, Error> {
         let rules: &Rules = &context.rules;
-        let mut records = folder.records()?;
-        for record in records.iter_mut().filter(|record| !EXACT.contains(&record.kind.as_str())) {
-            secrets::redact_json(&mut record.data, rules.secrets());
-            if let Some(output) = record.volatile.get_mut("output") {
-                secrets::redact_json(output, rules.secrets());
-            }
-        }
+        let redacted = |record: Record| match record.event.is_exact() {
+            // Paths and hashes alone stand as they are.
+            true => record,
+            false => record.edited(&|value| secrets::redact_json(value, rules.secrets())),
+        };
+        let records = folder.records()?.into_iter().map(redacted).collect();
         let mut run: Value =
             folder.read("run.json").ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         secrets::redact_json(&mut run, rules.secrets());
@@ -51,30 +49,42 @@ impl<'a> Material<'a> {
     }
 
     /// The events of a kind.
-    pub(super) fn of<'m>(&'m self, kind: &'static str) -> impl DoubleEndedIterator<Item = &'m Record> {
-        self.records.iter().filter(move |record| record.kind == kind)
+    pub(super) fn of<'m, T: 'm>(
+        &'m self,
+        of_kind: impl Fn(&'m Event) -> Option<&'m T>,
+    ) -> impl DoubleEndedIterator<Item = (&'m Record, &'m T)> {
+        self.records.iter().filter_map(move |record| Some((record, of_kind(&record.event)?)))
     }
 
-    /// What the last session that stopped came to; null if none did.
-    pub(super) fn ended(&self) -> &Value {
-        const NONE: &Value = &Value::Null;
-        self.end().map_or(NONE, |record| &record.data)
+    /// What the last session that stopped came to; none if none did.
+    pub(super) fn ended(&self) -> Option<&RunEnd> {
+        self.end().map(|(_, end)| end)
     }
 
     /// The last event with which a session stopped.
-    pub(super) fn end(&self) -> Option<&Record> {
-        self.records.iter().rfind(|record| ENDS.contains(&record.kind.as_str()))
+    pub(super) fn end(&self) -> Option<(&Record, &RunEnd)> {
+        self.of(Event::end).next_back()
     }
 
     /// How long all sessions took that stopped.
     pub(super) fn duration_ms(&self) -> Option<u64> {
-        let ends = self.records.iter().filter(|record| ENDS.contains(&record.kind.as_str()));
-        ends.filter_map(|record| record.volatile["duration_ms"].as_u64()).reduce(u64::saturating_add)
+        self.of(Event::end).filter_map(|(_, end)| end.volatile.duration_ms).reduce(u64::saturating_add)
+    }
+
+    /// The metrics that the script gave, by name.
+    pub(super) fn metrics(&self) -> BTreeMap<String, Value> {
+        let metrics = self.ended().into_iter().flat_map(|end| &end.metrics);
+        metrics.map(|(name, value)| (name.clone(), value.0.clone())).collect()
+    }
+
+    /// How the run began.
+    pub(super) fn started(&self) -> Option<&RunStarted> {
+        self.of(Event::run_started).next().map(|(_, started)| started)
     }
 
     /// What was asked, with hashes in place of sources.
     pub(super) fn asked(&self) -> Value {
-        self.of("run_started").next().map_or_else(|| json!({}), |record| record.data["asked"].clone())
+        self.started().map_or_else(|| json!({}), |started| json!(started.asked))
     }
 
     /// The limits of the budgets.
@@ -84,26 +94,17 @@ impl<'a> Material<'a> {
 
     /// What was asked, and under which circumstances.
     pub(super) fn facts(&self) -> Vec<Fact> {
-        let asked = self.asked();
-        let started = self.of("run_started").next();
-        let data = started.map(|record| record.data.clone()).unwrap_or_default();
-        let flags: Vec<String> = data["flags"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(_, given)| **given == true)
-            .map(|(name, _)| format!("--{}", name.replace('_', "-")))
-            .collect();
-        let head = started.map(|record| &record.volatile["git_head"]).cloned().unwrap_or_default();
-        let mut facts = asked_facts(&asked);
+        let Some((record, started)) = self.of(Event::run_started).next() else { return Vec::new() };
+        let flags: Vec<String> = started.flags.given().map(|name| format!("--{}", name.replace('_', "-"))).collect();
+        let mut facts = asked_facts(&started.asked);
         facts.extend(
             [
                 ("flags", flags.join(" ")),
-                ("seed", format::value(&data["seed"])),
-                ("started", started.map(|record| moment(&record.at)).unwrap_or_default()),
-                ("commit", text(&head)),
-                ("policy", text(&data["policy_sha256"])),
-                ("nrv", text(&data["version"])),
+                ("seed", started.seed.0.to_string()),
+                ("started", moment(&record.at)),
+                ("commit", started.volatile.git_head.clone().flatten().unwrap_or_default()),
+                ("policy", started.policy_sha256.text()),
+                ("nrv", started.version.clone()),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
@@ -135,19 +136,20 @@ impl<'a> Material<'a> {
         is_name(transaction).then(|| self.folder.read(&format!("packs/{transaction}/patch")).ok()).flatten()
     }
 
-    /// A patch by its path among the artefacts, or by its hash in the pack.
-    pub(super) fn patch(&self, named: &Value) -> Option<Vec<u8>> {
-        if let Some(path) = named["path"].as_str() {
-            let is_artifact = path.starts_with("artifacts/") && RepoPath::parse(path).is_ok();
-            return is_artifact.then(|| self.folder.read(path).ok()).flatten();
-        }
-        let sha256: Sha256 = serde_json::from_value(named["sha256"].clone()).ok()?;
-        self.pack.get(&sha256).ok()
+    /// A patch by its path among the artefacts.
+    pub(super) fn artifact(&self, path: &str) -> Option<Vec<u8>> {
+        let is_artifact = path.starts_with("artifacts/") && RepoPath::parse(path).is_ok();
+        is_artifact.then(|| self.folder.read(path).ok()).flatten()
     }
 
-    /// A value that stands in a record or in the pack; none if it is not here.
-    pub(super) fn value(&self, recorded: &Value) -> Option<Value> {
-        self.pack.value(recorded).ok()
+    /// A content by its hash in the pack.
+    pub(super) fn content(&self, sha256: &Sha256) -> Option<Vec<u8>> {
+        self.pack.get(sha256).ok()
+    }
+
+    /// The files of a change that was judged; none if they are not here.
+    pub(super) fn rows(&self, recorded: &Stored) -> Option<Vec<FileRow>> {
+        self.pack.rows(recorded).ok()
     }
 
     /// A part of a patch as text without secrets.
@@ -175,43 +177,33 @@ impl<'a> Material<'a> {
 }
 
 /// What was asked, by kind.
-fn asked_facts(asked: &Value) -> Vec<(String, String)> {
+fn asked_facts(asked: &Asked) -> Vec<(String, String)> {
     let own = |name: &str, value: String| (name.to_owned(), value);
-    match asked["kind"].as_str() {
-        Some("script") => {
-            let modules = asked["sources"].as_object().map_or(0, serde_json::Map::len).saturating_sub(1);
-            let hash = text(&asked["sources"][text(&asked["path"])]);
-            let mut facts = vec![own("script", text(&asked["path"])), own("source", hash)];
+    let input = |input: &Input| format!("{} ({})", input.name, format::short(&input.sha256.to_string()));
+    match asked {
+        Asked::Script { path, sources, args } => {
+            let modules = sources.len().saturating_sub(1);
+            let hash = sources.get(path).map(Shown::text).unwrap_or_default();
+            let mut facts = vec![own("script", path.clone()), own("source", hash)];
             if modules > 0 {
                 facts.push(own("imports", format::count(modules as u64, "module")));
             }
-            let args = asked["args"].as_object().into_iter().flatten();
+            let args = args.0.as_object().into_iter().flatten();
             facts.extend(args.map(|(name, value)| (format!("--arg {name}"), format::value(value))));
             facts
         }
-        Some("adapter") => vec![own("adapter", text(&asked["tool"])), own("input", format::value(&asked["input"]))],
-        Some("program") => vec![own("program", text(&asked["name"]))],
-        Some("session") => vec![own("session", "texts that a person gave one after another".to_owned())],
-        Some("patch") => {
-            let inputs = asked["inputs"].as_array().into_iter().flatten();
-            inputs
-                .map(|input| {
-                    own("patch", format!("{} ({})", text(&input["name"]), format::short(&text(&input["sha256"]))))
-                })
-                .collect()
-        }
-        Some("planned") => {
-            let plan = &asked["plan"];
-            vec![own("plan", format!("{} ({})", text(&plan["name"]), format::short(&text(&plan["sha256"]))))]
-        }
-        Some("rollback") => {
-            let mut facts = vec![own("rolls back", text(&asked["parent"]))];
-            if asked["keep_later"] == true {
+        Asked::Adapter { tool, input } => vec![own("adapter", tool.clone()), own("input", format::value(&input.0))],
+        Asked::Program { name } => vec![own("program", name.clone())],
+        Asked::Session { .. } => vec![own("session", "texts that a person gave one after another".to_owned())],
+        Asked::Patch { inputs } => inputs.iter().map(|one| own("patch", input(one))).collect(),
+        Asked::Planned { plan } => vec![own("plan", input(plan))],
+        Asked::Rollback { parent, keep_later } => {
+            let mut facts = vec![own("rolls back", parent.clone())];
+            if *keep_later {
                 facts.push(own("later changes", "kept".to_owned()));
             }
             facts
         }
-        _ => Vec::new(),
     }
 }
 

@@ -75,7 +75,7 @@ impl Report {
             verifications: counts::verifications(&material),
             commitments: counts::commitments(&material),
             evaluations: counts::evaluations(&material),
-            metrics: material.ended()["metrics"].as_object().cloned().unwrap_or_default().into_iter().collect(),
+            metrics: material.metrics(),
             changes: changes::of(&material),
             outside: timeline::outside(&material),
             models: models::of(&material),

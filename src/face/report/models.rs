@@ -2,45 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::{
-    format::{count, millionths, number, some_text, text},
+    format::{count, millionths, number},
     material::Material,
     model::Asked,
 };
-use crate::record::Record;
+use crate::record::event::{Call, Event, LlmSent};
 
 /// What tells the rows apart: provider, model, label, and whether the reply was recorded.
 type Who = (String, String, Option<String>, bool);
 
 /// Each model, or record of its replies, that was asked.
 pub(super) fn of(material: &Material<'_>) -> Vec<Asked> {
-    let sent: BTreeMap<&str, &Value> =
-        material.of("llm_sent").map(|record| (record.position.as_str(), &record.data)).collect();
+    let sent = material.of(Event::llm_sent).map(|(record, sent)| (record.position.as_str(), sent));
+    let sent: BTreeMap<&str, &LlmSent> = sent.collect();
     let mut asked: BTreeMap<Who, Asked> = BTreeMap::new();
-    for record in material.of("call") {
-        let Some(who) = who(record, sent.get(record.position.as_str()).copied()) else { continue };
+    for (record, call) in material.of(Event::call) {
+        let Some(who) = who(call, sent.get(record.position.as_str()).copied()) else { continue };
         let (provider, model, label, recorded) = who.clone();
         let none = Asked { provider, model, label, recorded, requests: 0, failed: 0, tokens: 0, cost: 0 };
         let row = asked.entry(who).or_insert(none);
-        let cost = |kind: &str| record.data["cost"][kind].as_u64().unwrap_or(0);
+        let cost = call.cost.unwrap_or_default();
         row.requests += 1;
-        row.failed += u64::from(record.data["error"].is_object() || record.data["ended"].is_string());
-        row.tokens = row.tokens.saturating_add(cost("tokens"));
-        row.cost = row.cost.saturating_add(cost("cost"));
+        row.failed += u64::from(call.error.is_some() || call.ended.is_some());
+        row.tokens = row.tokens.saturating_add(cost.tokens);
+        row.cost = row.cost.saturating_add(cost.cost);
     }
     asked.into_values().collect()
 }
 
 /// Who answered a call; of one that got no reply, who was asked. None if nobody was.
-fn who(record: &Record, sent: Option<&Value>) -> Option<Who> {
-    if !matches!(record.data["call"].as_str(), Some("llm.complete" | "llm.stream")) {
+fn who(call: &Call, sent: Option<&LlmSent>) -> Option<Who> {
+    if !matches!(call.call.as_str(), "llm.complete" | "llm.stream") {
         return None;
     }
-    let by = &record.data["answered_by"];
-    let by = if by.is_object() { by } else { sent? };
-    Some((text(&by["provider"]), text(&by["model"]), some_text(&by["label"]), by["from"] == "cassette"))
+    if let Some(by) = &call.answered_by {
+        let (provider, model) = (by.provider.clone().unwrap_or_default(), by.model.clone().unwrap_or_default());
+        return Some((provider, model, by.label.clone().filter(|label| !label.is_empty()), by.is_recorded()));
+    }
+    let sent = sent?;
+    Some((sent.provider.clone(), sent.model.clone(), None, sent.is_recorded()))
 }
 
 impl Asked {

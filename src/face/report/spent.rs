@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{format, material::Material, model::Spent};
+use crate::{base::path::RepoPath, record::event::Event};
 
 /// The order in which budgets are told; others follow.
 const ORDER: &[&str] = &["calls", "files", "diff_lines", "bytes", "wall_s", "exec_s", "tokens", "cost"];
@@ -24,26 +25,23 @@ pub(super) fn of(material: &Material<'_>) -> Vec<Spent> {
     all
 }
 
-fn used<'m>(material: &'m Material<'_>) -> BTreeMap<&'m str, f64> {
+fn used(material: &Material<'_>) -> BTreeMap<&'static str, f64> {
     let mut used = BTreeMap::new();
     let ended = material.ended();
-    let calls = || material.of("call").count() as u64;
-    used.insert("calls", ended["calls"].as_u64().unwrap_or_else(calls) as f64);
+    let calls = || material.of(Event::call).count() as u64;
+    used.insert("calls", ended.and_then(|end| end.calls).unwrap_or_else(calls) as f64);
     used.insert("wall_s", material.duration_ms().unwrap_or(0) as f64 / 1000.0);
-    let costs: Vec<&Value> =
-        material.of("call").map(|record| &record.data["cost"]).filter(|cost| cost.is_object()).collect();
-    let apart = material.of("call").map(|record| &record.volatile["cost"]);
-    for (name, cost) in costs.iter().copied().chain(apart).filter_map(Value::as_object).flatten() {
+    for (name, amount) in material.of(Event::call).flat_map(|(_, call)| call.whole_cost().amounts()) {
         // What programs took is counted finer than it is limited.
-        let (name, unit) = if name == "exec_ms" { ("exec_s", 1000.0) } else { (name.as_str(), 1.0) };
-        *used.entry(name).or_default() += cost.as_f64().unwrap_or(0.0) / unit;
+        let (name, unit) = if name == "exec_ms" { ("exec_s", 1000.0) } else { (name, 1.0) };
+        *used.entry(name).or_default() += amount as f64 / unit;
     }
-    if costs.is_empty() {
-        let entries = || material.of("committed").filter_map(|record| record.data["entries"].as_array()).flatten();
-        let files: BTreeSet<&str> = entries().filter_map(|entry| entry["path"].as_str()).collect();
+    if material.of(Event::call).all(|(_, call)| call.cost.is_none()) {
+        let entries = || material.of(Event::committed).flat_map(|(_, committed)| &committed.entries);
+        let files: BTreeSet<&RepoPath> = entries().map(|entry| &entry.path).collect();
         used.insert("files", files.len() as f64);
-        used.insert("bytes", entries().filter_map(|entry| entry["after"]["length"].as_f64()).sum());
-        used.insert("diff_lines", ended["diff_lines"].as_f64().unwrap_or(0.0));
+        used.insert("bytes", entries().filter_map(|entry| entry.after).map(|after| after.length as f64).sum());
+        used.insert("diff_lines", ended.map_or(0.0, |end| end.diff_lines as f64));
     }
     used
 }

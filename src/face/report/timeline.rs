@@ -2,15 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    format::{self, count, short, some_text, text},
-    material::{ENDS, Material},
+    format::{self, count, short, text},
+    material::Material,
     model::{Outside, Row, RowKind, Session},
     models,
 };
-use crate::{base::text::shortened, record::Record};
+use crate::{
+    base::text::shortened,
+    record::{
+        Record,
+        event::{Call, Confinement, Event, ExecEnded, Ruling, RunEnd, RunResumed, Status, Transaction},
+    },
+    service::gate::Decision,
+};
 
 /// So many dull calls in a row are one row.
 const DULL: usize = 4;
@@ -28,36 +35,39 @@ const MOST_OUTSIDE: usize = 200;
 pub(super) fn sessions(material: &Material<'_>) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     for record in &material.records {
-        let kind = record.kind.as_str();
-        if matches!(kind, "run_started" | "run_resumed") {
-            let remarks = if kind == "run_resumed" { resumed(&record.data) } else { Vec::new() };
-            sessions.push(Session { from: record.at.clone(), to: None, state: None, remarks });
-        } else if (ENDS.contains(&kind) || kind == "run_interrupted")
-            && let Some(session) = sessions.last_mut()
-        {
-            session.to = Some(record.at.clone());
-            session.state = some_text(&record.data["state"]);
+        let (state, remarks) = match &record.event {
+            Event::RunStarted(_) => (None, Vec::new()),
+            Event::RunResumed(data) => (None, resumed(data)),
+            Event::RunFinished(end) | Event::RunSuspended(end) => (Some(end.state), Vec::new()),
+            Event::RunInterrupted(died) => (Some(died.state), Vec::new()),
+            _ => continue,
+        };
+        match (state, sessions.last_mut()) {
+            (None, _) => sessions.push(Session { from: record.at.clone(), to: None, state: None, remarks }),
+            (Some(state), Some(session)) => {
+                session.to = Some(record.at.clone());
+                session.state = Some(state.as_str().to_owned());
+            }
+            (Some(_), None) => {}
         }
     }
     sessions
 }
 
 /// What a session began with that goes on with a run.
-fn resumed(data: &Value) -> Vec<String> {
+fn resumed(data: &RunResumed) -> Vec<String> {
     let mut remarks = Vec::new();
-    for (key, words) in [("approved", "approved"), ("rejected", "rejected")] {
-        let answer = &data[key];
-        if answer.is_object() {
-            let by = some_text(&answer["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
-            let reason = some_text(&answer["reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
-            remarks.push(format!("{} {words}{by}{reason}", text(&answer["id"])));
+    for (answer, words) in [(&data.approved, "approved"), (&data.rejected, "rejected")] {
+        if let Some(Ruling { id, by, reason }) = answer {
+            let by = by.iter().filter(|by| !by.is_empty()).map(|by| format!(" by {by}")).collect::<String>();
+            let reason = reason.iter().filter(|reason| !reason.is_empty()).map(|reason| format!(": {reason}"));
+            remarks.push(format!("{id} {words}{by}{}", reason.collect::<String>()));
         }
     }
-    if data["policy_changed"] == true {
+    if data.policy_changed {
         remarks.push("the policy had changed; the stricter of both was in force".to_owned());
     }
-    let stale = &data["accepted_stale_reads"];
-    let n = stale.as_array().map_or(u64::from(*stale == true), |paths| paths.len() as u64);
+    let n = data.accepted_stale_reads.count();
     if n > 0 {
         remarks.push(format!("{} that had changed were accepted", count(n, "file")));
     }
@@ -66,26 +76,26 @@ fn resumed(data: &Value) -> Vec<String> {
 
 /// Calls whose effects lie outside of the workspace.
 pub(super) fn outside(material: &Material<'_>) -> Vec<Outside> {
-    let calls = material.of("call").filter(|record| is_outside(&record.data));
-    let outside = |record: &Record| {
-        let args = &record.data["args"];
-        let (call, args) = match args["name"].as_str() {
-            Some(name) if record.data["call"] == "custom" => (name.to_owned(), &args["params"]),
-            _ => (text(&record.data["call"]), args),
+    let calls = material.of(Event::call).filter(|(_, call)| is_outside(call));
+    let outside = |(record, call): (&Record, &Call)| {
+        let args = call.args.form();
+        let (name, args) = match args["name"].as_str() {
+            Some(name) if call.call == "custom" => (name.to_owned(), &args["params"]),
+            _ => (call.call.clone(), args),
         };
         Outside {
             position: record.position.clone(),
-            call,
+            call: name,
             args: format::value(args),
-            error: some_text(&record.data["error"]["code"]),
-            duration_ms: record.volatile["duration_ms"].as_u64(),
+            error: call.error.as_ref().map(|error| error.code().as_str().to_owned()),
+            duration_ms: call.volatile.duration_ms,
         }
     };
     calls.take(MOST_OUTSIDE).map(outside).collect()
 }
 
-fn is_outside(data: &Value) -> bool {
-    data["call"].as_str().is_some_and(|call| call == "custom" || call.starts_with("exec."))
+fn is_outside(call: &Call) -> bool {
+    call.call == "custom" || call.call.starts_with("exec.")
 }
 
 /// What happened, in not too many rows.
@@ -110,42 +120,41 @@ pub(super) fn rows(material: &Material<'_>) -> Vec<Row> {
 }
 
 fn matters(record: &Record) -> bool {
-    let kind = record.kind.as_str();
-    let listed = [
-        "call",
-        "committed",
-        "undone",
-        "undone_after_crash",
-        "revoked",
-        "attempt_set_aside",
-        "attempt_put_back",
-        "dta_verified",
-        "dta_failed",
-        "exec_ended",
-        "llm_cassettes",
-        "llm_sent",
-        "settled",
-        "commitment_verified",
-    ];
     // That a confirmation is used stands among the decisions, and here the call that used it.
-    let asks = kind.starts_with("confirmation_") && kind != "confirmation_used";
-    asks || kind.starts_with("run_") || listed.contains(&kind)
+    !matches!(
+        record.event,
+        Event::WorkerStarted(_)
+            | Event::Input(_)
+            | Event::InputFailed(_)
+            | Event::Intent(_)
+            | Event::Prepared(_)
+            | Event::Checked(_)
+            | Event::ExecStarted(_)
+            | Event::LlmTried(_)
+            | Event::LlmSeen(_)
+            | Event::Judged(_)
+            | Event::DtaStarted(_)
+            | Event::DtaProposed(_)
+            | Event::DtaApplied(_)
+            | Event::ConfirmationUsed(_)
+            | Event::CommitmentMade(_)
+            | Event::Undoing(_)
+            | Event::Other(_)
+    )
 }
 
 /// True for a call of which there is nothing to say but that it was made.
 fn is_dull(record: &Record) -> bool {
-    let data = &record.data;
-    let telling = ["apply.", "attempt.", "dta."];
-    let works = data["call"].as_str().is_some_and(|call| telling.iter().any(|name| call.starts_with(name)));
-    went_well(record) && record.kind == "call" && !works && !is_outside(data) && !data["cost"].is_object()
+    let Event::Call(call) = &record.event else { return false };
+    let works = ["apply.", "attempt.", "dta."].iter().any(|name| call.call.starts_with(name));
+    went_well(record) && !works && !is_outside(call) && call.cost.is_none()
 }
 
 /// True for a call or change that nothing was wrong with.
 fn went_well(record: &Record) -> bool {
-    let data = &record.data;
-    match record.kind.as_str() {
-        "call" => data["error"].is_null() && matches!(data["decision"].as_str(), Some("allow") | None),
-        "committed" => true,
+    match &record.event {
+        Event::Call(call) => call.error.is_none() && call.decision == Decision::Allow,
+        Event::Committed(_) => true,
         _ => false,
     }
 }
@@ -170,16 +179,17 @@ fn fold(records: &[&Record], may: fn(&Record) -> bool) -> Vec<Row> {
 /// Several calls as one row.
 fn folded(records: &[&Record]) -> Row {
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
-    let mut costs: BTreeMap<String, f64> = BTreeMap::new();
+    let mut costs: BTreeMap<&str, u64> = BTreeMap::new();
     let mut positions = Vec::new();
     let mut n = 0;
-    for record in records.iter().filter(|record| record.kind == "call") {
+    let mut duration_ms = 0;
+    for (record, call) in records.iter().filter_map(|record| Some((record, record.event.call()?))) {
         n += 1;
         positions.push(record.position.as_str());
-        *names.entry(text(&record.data["call"])).or_default() += 1;
-        let parts = [&record.data, &record.volatile].into_iter();
-        for (name, cost) in parts.filter_map(|part| part["cost"].as_object()).flatten() {
-            *costs.entry(name.clone()).or_default() += cost.as_f64().unwrap_or(0.0);
+        duration_ms += call.volatile.duration_ms.unwrap_or_default();
+        *names.entry(call.call.clone()).or_default() += 1;
+        for (name, amount) in call.whole_cost().amounts() {
+            *costs.entry(name).or_default() += amount;
         }
     }
     let position = match (positions.first(), positions.last()) {
@@ -188,7 +198,6 @@ fn folded(records: &[&Record]) -> Row {
         (None, _) => String::new(),
     };
     let names: Vec<String> = names.iter().map(|(name, n)| format!("{} {name}", format::number(*n))).collect();
-    let durations = records.iter().filter_map(|record| record.volatile["duration_ms"].as_u64());
     Row {
         kind: RowKind::Calls,
         at: records.first().map(|record| record.at.clone()).unwrap_or_default(),
@@ -197,17 +206,16 @@ fn folded(records: &[&Record]) -> Row {
         detail: Some(names.join(", ")),
         output: None,
         cost: cost(&costs),
-        duration_ms: Some(durations.sum()),
+        duration_ms: Some(duration_ms),
         failed: false,
     }
 }
 
 /// What calls cost, as `2 files, 30 diff lines`.
-fn cost(costs: &BTreeMap<String, f64>) -> Option<String> {
+fn cost(costs: &BTreeMap<&str, u64>) -> Option<String> {
     let rank =
         |name: &str| ["files", "diff_lines", "bytes"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
-    let mut costs: Vec<(&String, u64)> =
-        costs.iter().map(|(name, cost)| (name, *cost as u64)).filter(|one| one.1 > 0).collect();
+    let mut costs: Vec<(&str, u64)> = costs.iter().map(|(name, cost)| (*name, *cost)).collect();
     costs.sort_by_key(|(name, _)| rank(name));
     let words = costs.iter().map(|(name, cost)| {
         if *name == "cost" {
@@ -238,115 +246,122 @@ fn event(kind: &RowKind, record: Option<&Record>) -> Row {
     }
 }
 
-/// What is to be told of a run that was recovered without a lease.
-fn without_lease(data: &Value) -> Option<String> {
-    (data["without_lease"] == true).then(|| "its lease was gone: nothing but the record said so".to_owned())
-}
-
 /// One record as a row.
 fn row(record: &Record) -> Row {
-    let data = &record.data;
-    let files = count(data["entries"].as_array().map_or(0, Vec::len) as u64, "file");
-    let transaction = || some_text(&data["transaction"]);
     let event = |what: String, detail: Option<String>, failed: bool| Row {
         what,
         detail: detail.filter(|text| !text.is_empty()),
         failed,
         ..event(&RowKind::Event, Some(record))
     };
-    let session =
-        |what: &str, detail: Option<String>| Row { kind: RowKind::Session, ..event(what.to_owned(), detail, false) };
-    match record.kind.as_str() {
-        "call" => call(record),
-        "committed" => event(format!("{files} written"), transaction(), false),
-        "undone" => event(format!("{files} brought back"), transaction(), false),
-        "undone_after_crash" => event(format!("{files} brought back after a crash"), transaction(), false),
-        "revoked" => event("a change was taken back: it could not be recorded".to_owned(), transaction(), true),
-        "attempt_set_aside" => event("an attempt is set aside until the run goes on".to_owned(), attempt(data), false),
-        "attempt_put_back" => event("an attempt is put back".to_owned(), attempt(data), false),
-        "dta_verified" => {
-            let passed = data["output"]["verifier"]["passed"] == true;
+    let files = |moved: &Transaction| count(moved.entries.len() as u64, "file");
+    let begun_at = |attempt: &str| Some(format!("begun at {attempt}")).filter(|_| !attempt.is_empty());
+    match &record.event {
+        Event::Call(data) => call(record, data),
+        Event::Committed(data) => event(format!("{} written", files(data)), Some(data.transaction.clone()), false),
+        Event::Undone(data) => event(format!("{} brought back", files(data)), Some(data.transaction.clone()), false),
+        Event::UndoneAfterCrash(data) => {
+            event(format!("{} brought back after a crash", files(data)), Some(data.transaction.clone()), false)
+        }
+        Event::Revoked(data) => {
+            let what = "a change was taken back: it could not be recorded";
+            event(what.to_owned(), Some(data.transaction.clone()), true)
+        }
+        Event::AttemptSetAside(data) => {
+            event("an attempt is set aside until the run goes on".to_owned(), begun_at(&data.attempt), false)
+        }
+        Event::AttemptPutBack(data) => event("an attempt is put back".to_owned(), begun_at(&data.attempt), false),
+        Event::DtaVerified(data) => {
+            let passed = data.output.verifier.passed;
             let what = if passed { "verifier passed" } else { "verifier failed" };
-            event(what.to_owned(), some_text(&data["tool"]), !passed)
+            event(what.to_owned(), Some(data.tool.clone()), !passed)
         }
-        "dta_failed" => event(format!("{} failed", text(&data["tool"])), some_text(&data["reason"]), true),
-        "exec_ended" => {
+        Event::DtaFailed(data) => event(format!("{} failed", data.tool), Some(data.reason.clone()), true),
+        Event::ExecEnded(data) => {
             let (what, failed) = exec_ended(data);
-            let told = [confinement(&record.volatile["confinement"]), set_id(data)];
-            let detail = Some(told.into_iter().flatten().collect::<Vec<_>>().join("; "));
-            let output = some_text(&record.volatile["output"]);
-            Row { output, ..event(what, detail.filter(|detail| !detail.is_empty()), failed) }
+            let told = [confinement(&data.volatile.confinement), set_id(data)];
+            let detail = told.into_iter().flatten().collect::<Vec<_>>().join("; ");
+            let output = data.volatile.output.clone().filter(|output| !output.is_empty());
+            Row { output, ..event(what, Some(detail), failed) }
         }
-        "input" => event(format!("text `{}`", text(&data["name"])), some_text(&data["text"]), false),
-        "llm_cassettes" | "llm_sent" => event(model(record), None, false),
-        "commitment_verified" => {
-            let ok = data["ok"] == true;
-            let seen = if ok { "holds" } else { "does not hold" };
-            event(format!("commitment {} {seen}", text(&data["id"])), some_text(&data["reason"]), !ok)
+        Event::LlmCassettes(used) => {
+            event(format!("recorded replies of `{}`: {}", used.folder, used.mode), None, false)
         }
-        "settled" => event(format!("settled after a crash: {}", format::words(&text(&data["how"]))), None, false),
-        "run_started" => session("run started", None),
-        "run_resumed" => session("run resumed", Some(resumed(data).join("; "))),
-        "run_suspended" => session("run suspended", some_text(&data["error"]["message"])),
-        "run_interrupted" => session("the process had died; what it left was recovered", without_lease(data)),
-        "run_finished" => {
-            session(&format!("run ended: {}", text(&data["state"])), some_text(&data["error"]["message"]))
+        Event::LlmSent(sent) => event(format!("asked `{}` of `{}`", sent.model, sent.provider), None, false),
+        Event::CommitmentVerified(data) => {
+            let seen = if data.ok { "holds" } else { "does not hold" };
+            event(format!("commitment {} {seen}", data.id), Some(data.reason.clone()), !data.ok)
         }
-        kind => match kind.strip_prefix("confirmation_") {
-            Some(status) => {
-                let by = some_text(&data["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
-                let label = some_text(&data["label"]).unwrap_or_else(|| short(&text(&data["subject"])));
-                event(format!("confirmation {status}{by}"), Some(label), status == "refused")
+        Event::Settled(data) => {
+            event(format!("settled after a crash: {}", format::words(data.how.as_str())), None, false)
+        }
+        other => match other.confirmation() {
+            Some((status, asked)) => {
+                let by = asked.by.iter().filter(|by| !by.is_empty()).map(|by| format!(" by {by}")).collect::<String>();
+                let label = if asked.label.is_empty() { short(&asked.subject) } else { asked.label.clone() };
+                event(format!("confirmation {}{by}", status.as_str()), Some(label), status == Status::Refused)
             }
-            None => event(kind.replace('_', " "), some_text(&data["error"]["message"]), data["error"].is_object()),
+            None => session(record),
         },
     }
 }
 
+/// How a session began or ended, as a row.
+fn session(record: &Record) -> Row {
+    let row = |what: &str, detail: Option<String>| Row {
+        what: what.to_owned(),
+        detail: detail.filter(|text| !text.is_empty()),
+        ..event(&RowKind::Session, Some(record))
+    };
+    let error = |end: &RunEnd| end.error.as_ref().map(|error| error.message().to_owned());
+    match &record.event {
+        Event::RunStarted(_) => row("run started", None),
+        Event::RunResumed(data) => row("run resumed", Some(resumed(data).join("; "))),
+        Event::RunSuspended(end) => row("run suspended", error(end)),
+        Event::RunFinished(end) => row(&format!("run ended: {}", end.state.as_str()), error(end)),
+        Event::RunInterrupted(died) => {
+            let remark = died.without_lease.then(|| "its lease was gone: nothing but the record said so".to_owned());
+            row("the process had died; what it left was recovered", remark)
+        }
+        other => row(&other.name().replace('_', " "), None),
+    }
+}
+
 /// A call as a row.
-fn call(record: &Record) -> Row {
-    let data = &record.data;
-    let code = some_text(&data["error"]["code"]);
-    let decision = some_text(&data["decision"]).filter(|decision| decision != "allow");
-    let costs = [data, &record.volatile].into_iter().filter_map(|part| part["cost"].as_object()).flatten();
-    let costs = costs.map(|(name, cost)| (name.clone(), cost.as_f64().unwrap_or(0.0))).collect();
-    let broken = some_text(&data["ended"]);
-    let said = [subject(&data["args"]), ended(data), replied(data), decision, code.clone(), broken];
+fn call(record: &Record, data: &Call) -> Row {
+    let code = data.error.as_ref().map(|error| error.code().as_str().to_owned());
+    let decision = Some(data.decision).filter(|decision| *decision != Decision::Allow);
+    let decision = decision.map(|decision| decision.as_str().to_owned());
+    let costs = data.whole_cost().amounts().collect();
+    let broken = data.ended.map(|code| code.as_str().to_owned());
+    let said = [subject(data.args.form()), ended(data), replied(data), decision, code.clone(), broken];
     Row {
-        what: text(&data["call"]),
+        what: data.call.clone(),
         detail: Some(said.into_iter().flatten().collect::<Vec<_>>().join(" · ")).filter(|text| !text.is_empty()),
         cost: cost(&costs),
-        duration_ms: record.volatile["duration_ms"].as_u64(),
+        duration_ms: data.volatile.duration_ms,
         failed: code.is_some(),
         ..event(&RowKind::Call, Some(record))
     }
 }
 
-/// What was asked of a model, or which recorded replies stand before models.
-fn model(record: &Record) -> String {
-    let data = &record.data;
-    if record.kind == "llm_cassettes" {
-        return format!("recorded replies of `{}`: {}", text(&data["folder"]), text(&data["mode"]));
-    }
-    format!("asked `{}` of `{}`", text(&data["model"]), text(&data["provider"]))
-}
-
 /// That a model's reply was recorded, and what it is marked as.
-fn replied(data: &Value) -> Option<String> {
-    let by = &data["answered_by"];
-    (by["from"] == "cassette").then(|| models::told(true, by["label"].as_str()))
+fn replied(data: &Call) -> Option<String> {
+    let by = data.answered_by.as_ref().filter(|by| by.is_recorded())?;
+    Some(models::told(true, by.label.as_deref()))
 }
 
 /// How a command ended, and whether that is no good end.
-fn exec_ended(data: &Value) -> (String, bool) {
-    let changed = data["changed"].as_u64().filter(|n| *n > 0).map(|n| format!(", {} changed", count(n, "file")));
-    let exceeded =
-        data["exceeded"].as_str().map(|bound| format!("the command took more than `exec.{bound}` and was ended"));
-    let is_good = data["status"] == 0 && exceeded.is_none();
-    let how = match (data["status"].as_i64(), data["signal"].as_i64()) {
-        _ if exceeded.is_some() => exceeded.unwrap_or_default(),
-        _ if data["timed_out"] == true => "the command took too long and was ended".to_owned(),
-        _ if data["cancelled"] == true => "the command was ended, since the run was cancelled".to_owned(),
+fn exec_ended(data: &ExecEnded) -> (String, bool) {
+    let changed = Some(data.changed).filter(|n| *n > 0).map(|n| format!(", {} changed", count(n, "file")));
+    let is_good = data.status == Some(0) && data.exceeded.is_none();
+    let exceeded = data.exceeded.map(|bound| text(&json!(bound)));
+    let how = match (data.status, data.signal) {
+        _ if exceeded.is_some() => {
+            format!("the command took more than `exec.{}` and was ended", exceeded.unwrap_or_default())
+        }
+        _ if data.timed_out => "the command took too long and was ended".to_owned(),
+        _ if data.cancelled => "the command was ended, since the run was cancelled".to_owned(),
         (Some(status), _) => format!("the command ended with status {status}"),
         (None, Some(signal)) => format!("the command was ended by signal {signal}"),
         (None, None) => "the command did not end".to_owned(),
@@ -355,32 +370,26 @@ fn exec_ended(data: &Value) -> (String, bool) {
 }
 
 /// What confined a command, and what is missing.
-fn confinement(confinement: &Value) -> Option<String> {
-    let state = confinement["state"].as_str()?;
-    let missing = confinement["missing"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let missing = missing.collect::<Vec<_>>().join("; ");
+fn confinement(confinement: &Confinement) -> Option<String> {
+    let state = text(&json!(confinement.state));
+    let missing = confinement.missing.join("; ");
     Some(if missing.is_empty() { format!("sandbox {state}") } else { format!("sandbox {state}: {missing}") })
 }
 
 /// The set-id files that a command left in scratch.
-fn set_id(data: &Value) -> Option<String> {
-    let named = |key: &str| {
-        let paths = data[key].as_array()?.iter().filter_map(Value::as_str).map(|path| format!("`{path}`"));
-        Some(shortened(&paths.collect::<Vec<_>>().join(", "), 200))
+fn set_id(data: &ExecEnded) -> Option<String> {
+    let named = |paths: &[String], what: &str| {
+        let quoted: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+        (!quoted.is_empty()).then(|| format!("{what} of {}", shortened(&quoted.join(", "), 200)))
     };
-    let cleared = named("set_id_cleared").map(|paths| format!("set-id bits cleared of {paths}"));
-    let left = named("set_id_left").map(|paths| format!("set-id bits can't be cleared of {paths}"));
+    let cleared = named(&data.set_id_cleared, "set-id bits cleared");
+    let left = named(&data.set_id_left, "set-id bits can't be cleared");
     Some([cleared, left].into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
 }
 
-/// Where the attempt was begun that a record is about.
-fn attempt(data: &Value) -> Option<String> {
-    some_text(&data["attempt"]).map(|at| format!("begun at {at}"))
-}
-
 /// What became of an attempt, if that is the call by which it ended.
-fn ended(data: &Value) -> Option<String> {
-    let reply = data.get("reply").filter(|_| data["call"] == "attempt.end")?;
+fn ended(data: &Call) -> Option<String> {
+    let reply = data.reply.as_ref().filter(|_| data.call == "attempt.end")?.form();
     let how = if reply["kept"] == true { "kept" } else { "undone" };
     Some(format!("{how}, {}", count(reply["files"].as_u64().unwrap_or(0), "file")))
 }
