@@ -56,6 +56,7 @@ mod planted;
 mod prompts;
 mod prose;
 mod public_face;
+mod recorded;
 mod reference;
 mod refusals;
 mod repl;
