@@ -9,7 +9,7 @@ use std::{fs, time::Instant};
 
 use nrv::{
     Call, Context, Host, Options, Position, Request, Silent, Workspace, host,
-    record::{self, Chain, Head, Note, RunFolder, Runs},
+    record::{self, Chain, Head, Note, RunFolder, Runs, event},
 };
 use serde_json::{Value, json};
 
@@ -23,8 +23,8 @@ fn data(n: usize, size: usize) -> Value {
 }
 
 fn append(chain: &mut Chain, n: usize, size: usize) {
-    let volatile = json!({"duration_ms": 0});
-    let note = Note { position: n.to_string(), kind: "call", data: data(n, size), volatile, ..Note::default() };
+    let call: event::Call = serde_json::from_value(data(n, size)).unwrap();
+    let note = Note::at(&n.to_string(), event::Event::Call(call.into())).draft().unwrap();
     chain.append("2026-11-21T20:20:00.000Z".to_owned(), note).unwrap();
 }
 

@@ -11,11 +11,13 @@ use std::{
 
 use nrv::{
     Calls, Code, Context, CustomCall, Demand, Finished, Flags, Invocation, Options, Program, Silent, State, Workspace,
-    record::Record,
 };
 use serde_json::{Value, json};
 
-use crate::support::site::Site;
+use crate::support::{
+    record::{Line, lines},
+    site::Site,
+};
 
 /// A call that reserves the amount in its params, and reports half of it as used if they ask for that.
 fn work(made: &Arc<AtomicUsize>) -> CustomCall {
@@ -48,7 +50,7 @@ fn endless() -> CustomCall {
 }
 
 /// Runs a script that may make these calls; returns its outcome, the number of calls, and the record.
-fn run(site: &Site, header: &str, body: &str) -> (Finished, usize, Vec<Record>) {
+fn run(site: &Site, header: &str, body: &str) -> (Finished, usize, Vec<Line>) {
     let made = Arc::default();
     let calls = Calls::default().with(work(&made)).unwrap().with(endless()).unwrap();
     let program = Program::Path(Path::new(env!("CARGO_BIN_EXE_nrv")).to_owned());
@@ -59,7 +61,7 @@ fn run(site: &Site, header: &str, body: &str) -> (Finished, usize, Vec<Record>) 
     let flags = Flags { yes: true, ..Flags::default() };
     let finished =
         nrv::run_file(&context, "own.rhai", Invocation { flags, ..Invocation::default() }, &mut Silent).unwrap();
-    let records = context.runs.open("last").unwrap().records().unwrap();
+    let records = lines(&context.runs.open("last").unwrap().records().unwrap());
     (finished, made.load(Ordering::Relaxed), records)
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     keys::Keys,
+    record::lines,
     script::program,
     site::{MIGRATE, NEW, OLD, Ran, Running, Site, Tree, wait_until},
     terminal::{line, line_on_a_terminal, on_a_terminal},
@@ -65,7 +66,7 @@ fn refused(result: Result<(), Error>, code: Code, words: &str) -> Error {
 
 /// The events of a run about confirmations: kind, id, and person.
 fn told(host: &Host<'_>) -> Vec<String> {
-    let records = host.folder().records().unwrap();
+    let records = lines(&host.folder().records().unwrap());
     let about = records.iter().filter_map(|record| Some((record.kind.strip_prefix("confirmation_")?, &record.data)));
     about.map(|(kind, data)| format!("{kind} {} {}", data["id"], data["by"]).replace('"', "")).collect()
 }
@@ -144,8 +145,9 @@ fn an_approval_lets_what_it_was_given_for_through_once() {
     let expected =
         ["pending c1 null", "granted c1 alice", "pending c2 null", "used c1 null", "pending c3 null", "refused c2 bob"];
     assert_eq!(told(&host), expected);
-    let granted = host.folder().records().unwrap().into_iter().find(|record| record.kind == "confirmation_granted");
-    assert_eq!(granted.unwrap().data["reason"], "looks right");
+    let records = host.folder().records().unwrap();
+    let granted = records.iter().find_map(|record| record.event.confirmation_granted());
+    assert_eq!(granted.unwrap().reason.as_deref(), Some("looks right"));
 }
 
 #[test]
@@ -215,10 +217,11 @@ fn an_approver_signs_what_is_confirmed() {
         host.approve("c1", Some("root"), None).unwrap();
         host.perform(&Position::nth(1), change(&site, "new\n"), &mut Silent).unwrap();
         let records = host.folder().records().unwrap();
-        let granted = records.iter().find(|record| record.kind == "confirmation_granted").unwrap();
-        assert_eq!((&granted.data["by"], &granted.data["proof"]), (&json!("alice@example.com"), &json!("signature")));
-        assert!(granted.data["fingerprint"].as_str().unwrap().starts_with("SHA256:"), "{granted:?}");
-        assert!(granted.files.iter().any(|file| file.path == "confirmations/c1.json.sig"));
+        let mut granted = records.iter().filter_map(|record| Some((record, record.event.confirmation_granted()?)));
+        let (record, granted) = granted.next().unwrap();
+        assert_eq!((granted.by.as_deref(), granted.proof.as_deref()), (Some("alice@example.com"), Some("signature")));
+        assert!(granted.fingerprint.as_ref().unwrap().starts_with("SHA256:"), "{granted:?}");
+        assert!(record.files.iter().any(|file| file.path == "confirmations/c1.json.sig"));
     }
 }
 

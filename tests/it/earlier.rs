@@ -27,7 +27,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The workspace of a record.
-fn recorded(name: &str) -> Site {
+pub(crate) fn recorded(name: &str) -> Site {
     let site = Site::empty();
     copy(&repository::root().join("tests/records").join(name), &site.root());
     fs::rename(site.path("runs"), site.path(".runs")).unwrap();

@@ -14,7 +14,6 @@ use std::{
 use nrv::{
     Adapter, Adapters, Call, Calls, Change, ChangeSet, Code, Content, Context, CustomCall, Error, Finished, Flags,
     Host, Invocation, Options, Policy, Position, Program, Request, Silent, State, Workspace, host,
-    record::Record,
     script::guest::bindings,
     service::adapter::{
         self,
@@ -26,6 +25,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     model::server::{Answer, ModelServer},
+    record::{Line, lines},
     site::{Site, wait_until},
 };
 
@@ -87,13 +87,13 @@ fn context(site: &Site, options: Options) -> Context {
 }
 
 /// Runs a script that makes calls, inside this process; returns the outcome, the number of calls with an effect, and the record.
-fn run_with(site: &Site, text: &str, flags: Flags) -> (Finished, usize, Vec<Record>) {
+fn run_with(site: &Site, text: &str, flags: Flags) -> (Finished, usize, Vec<Line>) {
     site.script("own.rhai", text);
     let made = Arc::default();
     let context = context(site, options(Adapters::default(), calls(&made)));
     let invocation = Invocation { flags, ..Invocation::default() };
     let finished = nrv::run_file(&context, "own.rhai", invocation, &mut Silent).unwrap();
-    let records = context.runs.open("last").unwrap().records().unwrap();
+    let records = lines(&context.runs.open("last").unwrap().records().unwrap());
     (finished, made.load(Ordering::Relaxed), records)
 }
 
@@ -350,7 +350,7 @@ fn nrvs_own_names_can_not_be_taken() {
 }
 
 /// Runs a script on a thread of this process.
-fn on_a_thread(text: &str, policy: &str, cancelled: bool) -> (Finished, Vec<Record>) {
+fn on_a_thread(text: &str, policy: &str, cancelled: bool) -> (Finished, Vec<Line>) {
     let site = Site::new(0).policy(policy);
     site.script("own.rhai", text);
     let made = Arc::default();
@@ -368,7 +368,7 @@ fn on_a_thread(text: &str, policy: &str, cancelled: bool) -> (Finished, Vec<Reco
         });
         nrv::run_file(&context, "own.rhai", Invocation::default(), &mut Silent).unwrap()
     });
-    (finished.unwrap(), context.runs.open("last").unwrap().records().unwrap())
+    (finished.unwrap(), lines(&context.runs.open("last").unwrap().records().unwrap()))
 }
 
 #[test]

@@ -7,10 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::{Context, Options, Workspace, record::Record};
+use nrv::{Context, Options, Workspace};
 use serde_json::{Value, json};
 
-use crate::support::site::Site;
+use crate::support::{
+    record::{Line, lines},
+    site::Site,
+};
 
 /// A site whose policy allows the shell, with a script that runs its argument.
 fn site(policy: &str) -> Site {
@@ -30,9 +33,9 @@ fn workflow(site: &Site, body: &str) {
 }
 
 /// The events of the last run.
-fn records(site: &Site) -> Vec<Record> {
+fn records(site: &Site) -> Vec<Line> {
     let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
-    context.runs.open("last").unwrap().records().unwrap()
+    lines(&context.runs.open("last").unwrap().records().unwrap())
 }
 
 const RUN: [&str; 3] = ["run", "commands.rhai", "--json"];

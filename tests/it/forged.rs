@@ -9,38 +9,32 @@ use std::{
 };
 
 use nrv::{
-    base::{hash::Sha256, json::canonical},
-    record::{FileRef, GENESIS, Head, Record, Runs},
+    base::hash::Sha256,
+    record::{FileRef, Head, Runs},
 };
 use serde_json::{Value, json};
 
-use crate::support::site::Site;
+use crate::support::{
+    record::{Line, chained},
+    site::Site,
+};
 
 const APPROVERS: &str = "[confirm]\napprovers = ['alice@example.com']\n";
 
 /// Writes the record of the only run anew, with a chain and a head that hold.
-fn forge(site: &Site, state: &str, change: impl FnOnce(&Path, &mut Vec<Record>)) {
+fn forge(site: &Site, state: &str, change: impl FnOnce(&Path, &mut Vec<Line>)) {
     let run = site.last_run();
     let text = fs::read_to_string(run.join("events.jsonl")).unwrap();
-    let mut records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut records: Vec<Line> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     change(&run, &mut records);
-    let mut last = GENESIS.to_owned();
-    let mut lines = String::new();
-    for (seq, record) in records.iter_mut().enumerate() {
-        record.seq = seq as u64 + 1;
-        record.prev = last;
-        record.hash = record.computed_hash().unwrap().to_string();
-        last = record.hash.clone();
-        lines.push_str(&canonical(&record).unwrap());
-        lines.push('\n');
-    }
-    fs::write(run.join("events.jsonl"), lines).unwrap();
+    fs::write(run.join("events.jsonl"), chained(&mut records)).unwrap();
+    let last = &records.last().unwrap().hash;
     let id = run.file_name().unwrap().to_str().unwrap();
-    Runs::of(&site.root()).add_head(&Head::new(id, (records.len() as u64, &last), state)).unwrap();
+    Runs::of(&site.root()).add_head(&Head::new(id, (records.len() as u64, last), state)).unwrap();
 }
 
 /// Gives every record the hash that a file has now.
-fn rehash(run: &Path, records: &mut [Record], name: &str) {
+fn rehash(run: &Path, records: &mut [Line], name: &str) {
     let sha256 = Sha256::of(&fs::read(run.join(name)).unwrap());
     let files = records.iter_mut().flat_map(|record| &mut record.files);
     files.filter(|file| file.path == name).for_each(|file| file.sha256 = sha256);
@@ -59,16 +53,10 @@ fn asking() -> Site {
 }
 
 /// Adds to a record that a person granted the run's confirmation, and that the run died then.
-fn granted(records: &mut Vec<Record>, by: &str) {
+fn granted(records: &mut Vec<Line>, by: &str) {
     let asked = records.iter().find(|record| record.kind == "confirmation_pending").unwrap().clone();
-    let row = |kind: &str, data: Value| Record {
-        kind: kind.to_owned(),
-        data,
-        position: String::new(),
-        files: Vec::new(),
-        ..asked.clone()
-    };
-    let mut answer = Record { kind: "confirmation_granted".to_owned(), ..asked.clone() };
+    let row = |kind: &str, data: Value| Line { at: asked.at.clone(), ..Line::new("", kind, data) };
+    let mut answer = Line { kind: "confirmation_granted".to_owned(), ..asked.clone() };
     answer.data["by"] = json!(by);
     answer.data["proof"] = json!("signature");
     answer.files.truncate(1);

@@ -408,7 +408,7 @@ fn the_record_holds_the_texts_and_a_session_is_replayed_but_not_resumed() {
     fails(&mut session, "a", Code::ScriptSyntax, Some(("input-1", 1, 1)));
     session.finish(&mut Person::who(Answer::Yes)).unwrap();
     let runs = context.runs.list().unwrap();
-    let records = context.runs.open(&runs[0]).unwrap().records().unwrap();
+    let records = crate::support::record::lines(&context.runs.open(&runs[0]).unwrap().records().unwrap());
     let texts: Vec<_> = records.iter().filter(|one| one.kind == "input").map(|one| one.data["name"].clone()).collect();
     assert_eq!(texts, ["input-1", "input-2", "input-3"]);
     assert!(records.iter().any(|one| one.kind == "input_failed" && one.data["error"]["code"] == "script_failed"));

@@ -11,11 +11,14 @@ use std::{
 use nrv::{
     Context, Options, Workspace,
     host::{self, Overview},
-    record::{self, Chain, Head, Note, RunFolder, Runs},
+    record::{self, EVENTS, Head, RunFolder, Runs},
 };
 use serde_json::{Value, json};
 
-use crate::support::site::{Ran, Site};
+use crate::support::{
+    record::{Line, chained},
+    site::{Ran, Site},
+};
 
 /// True if `NRV_FLIPS=all` asks to flip every byte of a small record and 10,000 of a large one.
 fn flips_all() -> bool {
@@ -99,21 +102,16 @@ fn large(calls: usize) -> (tempfile::TempDir, Runs, RunFolder) {
     let folder = tempfile::tempdir().unwrap();
     let runs = Runs::of(folder.path());
     let run = runs.create(0, 1).unwrap();
-    let mut chain = Chain::open(&run).unwrap();
+    let mut lines = Vec::new();
     for n in 0..calls {
         let reply = json!({"text": format!("é {n} \n").repeat(n % 40), "ratio": n as f64 / 8.0});
         let data =
             json!({"call": "custom", "args": {"name": "a.b", "params": {"n": n}}, "decision": "allow", "reply": reply});
-        let note = Note {
-            position: n.to_string(),
-            kind: "call",
-            data,
-            volatile: json!({"duration_ms": 1}),
-            ..Note::default()
-        };
-        chain.append("2026-11-21T20:20:00.000Z".to_owned(), note).unwrap();
+        lines.push(Line { volatile: json!({"duration_ms": 1}), ..Line::new(n, "call", data) });
     }
-    runs.add_head(&Head::new(run.id(), chain.tip(), "done")).unwrap();
+    run.write(EVENTS, chained(&mut lines).as_bytes()).unwrap();
+    let last = lines.last().unwrap();
+    runs.add_head(&Head::new(run.id(), (last.seq, &last.hash), "done")).unwrap();
     (folder, runs, run)
 }
 
@@ -134,8 +132,8 @@ fn bytes_of_a_large_record_that_chance_flips_are_noticed() {
 /// The data of the latest run's last record.
 fn end(site: &Site) -> Value {
     let record = Runs::of(&site.root()).open("last").unwrap().last_record().unwrap().unwrap();
-    assert_eq!(record.kind, "run_finished");
-    record.data
+    assert_eq!(record.kind(), "run_finished");
+    record.data().0
 }
 
 fn evaluation(finished: &Value, name: &str) -> Value {

@@ -33,8 +33,8 @@ const SERVICES: &[&str] = &["adapter", "apply", "assertion", "exec", "gate", "ll
 const ROOMS: &[(&str, &[&[&str]])] = &[
     // It has to recognise the files that it is about to replace.
     ("journal", &[SHARED, &["workspace"]]),
-    // The chain, its packs and heads: it does not know the meaning of events.
-    ("record", &[SHARED]),
+    // The chain, its packs and heads, and events as types, which hold what confined a program.
+    ("record", &[SHARED, &["process"]]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
     // It runs in the script's process, which reaches nothing: only pure functions.
     ("guest", &[&["schema"]]),

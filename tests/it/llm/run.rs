@@ -6,7 +6,6 @@ use std::fs;
 
 use nrv::{
     Context, Options, Workspace,
-    record::Record,
     service::llm::{self, Finish},
 };
 use serde_json::{Value, json};
@@ -18,6 +17,7 @@ use crate::support::{
         form,
         server::{Answer, ModelServer},
     },
+    record::{Line, lines},
     site::{Ran, Site},
 };
 
@@ -60,9 +60,9 @@ pub(super) fn ran(site: &Site, arguments: &[&str]) -> Ran {
 }
 
 /// The events of the last run.
-pub(super) fn records(site: &Site) -> Vec<Record> {
+pub(super) fn records(site: &Site) -> Vec<Line> {
     let context = Context::new(Workspace::open(&site.root()).unwrap(), Options::default()).unwrap();
-    context.runs.open("last").unwrap().records().unwrap()
+    lines(&context.runs.open("last").unwrap().records().unwrap())
 }
 
 /// A site whose server answers with these in turn.

@@ -1,33 +1,25 @@
 //! Records with a valid chain and false content: the repeated judgements find them.
 
-use nrv::record::{Chain, EVENTS, Head, Note, Runs};
+use nrv::record::{EVENTS, Head, Runs};
 use serde_json::{Value, json};
 
 use super::{ran, replayed};
-use crate::support::site::Site;
+use crate::support::{
+    record::{chained, lines},
+    site::Site,
+};
 
 /// Rewrites the data of the first record of a kind at a position, with a chain and a head that fit.
 fn forge(site: &Site, kind: &str, position: &str, change: impl Fn(&mut Value)) {
     let runs = Runs::of(&site.root());
     let run = runs.open("last").unwrap();
-    let records = run.records().unwrap();
-    run.write(EVENTS, b"").unwrap();
-    let mut chain = Chain::open(&run).unwrap();
-    let mut done = false;
-    for record in records {
-        let mut data = record.data;
-        if !done && record.kind == kind && record.position == position {
-            change(&mut data);
-            done = true;
-        }
-        let kind: &'static str = record.kind.leak();
-        let note = Note { position: record.position, kind, data, files: record.files, volatile: record.volatile };
-        chain.append(record.at, note).unwrap();
-    }
-    assert!(done, "there is no `{kind}` at {position}");
-    let (seq, hash) = chain.tip();
+    let mut lines = lines(&run.records().unwrap());
+    let told = lines.iter_mut().find(|line| line.kind == kind && line.position == position);
+    change(&mut told.unwrap_or_else(|| panic!("there is no `{kind}` at {position}")).data);
+    run.write(EVENTS, chained(&mut lines).as_bytes()).unwrap();
+    let last = lines.last().unwrap();
     let head = runs.head(run.id()).unwrap().unwrap();
-    runs.add_head(&Head { seq, hash: hash.to_owned(), ..head }).unwrap();
+    runs.add_head(&Head { seq: last.seq, hash: last.hash.clone(), ..head }).unwrap();
 }
 
 const BODY: &str =

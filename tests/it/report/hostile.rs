@@ -1,6 +1,5 @@
 //! A record is untrusted: none of its text becomes markup, moves a cursor, or shows a secret.
 
-use nrv::record::Note;
 use serde_json::{Value, json};
 
 use super::{model, page, part, text};
@@ -19,16 +18,21 @@ pub(super) fn record(site: &Site, evil: &str) {
         "kind": "script", "path": evil, "sources": {evil: evil}, "args": {evil: evil, "list": [evil]},
     });
     let mut run = Forged::new(site, &asked, "apply");
-    let result = json!({"decision": "block", "gate_name": evil, "reason": evil, "remediation": evil});
+    let hash = "ab".repeat(32);
+    let result = json!({
+        "decision": "block", "gate_name": evil, "reason": evil, "remediation": evil, "triggered_rules": [evil],
+        "config_sha256": hash, "input_sha256": hash,
+    });
     run.event(
         evil,
         "call",
         json!({
-            "call": evil, "args": {"path": evil}, "decision": evil, "results": [result],
-            "error": {"code": evil, "message": evil}, "cost": {evil: 3},
+            "call": evil, "args": {"path": evil}, "decision": "block", "results": [result.clone()],
+            "error": {"code": "io", "message": evil}, "cost": {evil: 3},
         }),
     );
-    let other = json!({"decision": "warn", "gate_name": evil, "reason": evil, "remediation": evil});
+    let mut other = result.clone();
+    other["decision"] = json!("warn");
     run.event(evil, "judged", json!({"decision": "warn", "results": [other], "patch": {"path": evil}, "files": []}));
     run.event(
         evil,
@@ -44,11 +48,18 @@ pub(super) fn record(site: &Site, evil: &str) {
         }),
     );
     let verifier = json!({
-        "passed": false, "checks": [evil], "failures": [{"check": evil, "path": evil, "reason": evil}], "remarks": [evil],
+        "passed": false, "sample_size": 0, "checks": [evil], "failures": [{"check": evil, "path": evil, "reason": evil}], "remarks": [evil],
     });
-    run.event(evil, "dta_verified", json!({
-        "tool": evil, "after": {}, "output": {"tool": evil, "baseline": {evil: 1}, "proposed_changes": {evil: 1}, "verifier": verifier},
-    }));
+    run.event(
+        evil,
+        "dta_verified",
+        json!({
+            "tool": evil, "after": {}, "output": {
+                "tool": evil, "ok": false, "phase": "verify", "baseline": {evil: 1}, "proposed_changes": {evil: 1},
+                "applied_changes": {}, "artifacts": [], "verifier": verifier,
+            },
+        }),
+    );
     let line = evil.replace('\n', " ");
     let quoted = format!(
         "diff --git \"a/q\" \"b/q\"\n--- a/q\n+++ b/q\n@@ -1 +1 @@ {line}\n-{line} one\n+{line} two\n\\ {line}\n"
@@ -60,13 +71,13 @@ pub(super) fn record(site: &Site, evil: &str) {
         json!({"transaction": evil, "entries": [{"path": format!("{evil}2"), "before": null, "after": null}]}),
     );
     run.event("", "run_resumed", json!({"approved": {"id": evil, "by": evil, "reason": evil}}));
-    run.event("", "dta_failed", json!({"tool": evil, "reason": evil}));
-    run.append(Note { kind: "run_other", data: json!({"x": evil}), ..Note::default() });
-    let evaluation = json!({"evaluator": evil, "passed": true, "value": evil, "limit": evil, "details": {evil: evil}});
+    run.event("", "dta_failed", json!({"tool": evil, "code": "io", "reason": evil}));
+    run.event("", "run_other", json!({"x": evil}));
+    let evaluation = json!({"evaluator": evil, "passed": true, "value": 1, "limit": 2, "details": {evil: evil}});
     run.end(site, "failed", &json!({
         "exit_code": 1, "evaluations": [evaluation], "metrics": {evil: 3, "own": evil}, "would_ask": [{"label": evil}],
         "error": {"code": "script_failed", "message": evil, "hint": evil, "script": {"path": evil, "line": 1, "column": 1}},
-        "violations": [{"decision": "warn", "gate_name": evil, "reason": evil}],
+        "violations": [result],
     }));
 }
 

@@ -3,9 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "a record that is put together by hand")]
 
 use nrv::{
-    base::hash::Sha256,
-    record::{Chain, FileRef, Note, RunFolder, Runs},
+    base::{hash::Sha256, json::canonical},
+    record::{EVENTS, FileRef, GENESIS, Record, RunFolder, Runs},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::site::Site;
@@ -13,10 +14,57 @@ use super::site::Site;
 /// The time of all recorded events.
 const AT: &str = "2026-11-21T20:20:00.000Z";
 
+/// A line of a chain as it stands there, whatever it says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) seq: u64,
+    pub(crate) position: String,
+    pub(crate) at: String,
+    pub(crate) kind: String,
+    pub(crate) data: Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<FileRef>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) volatile: Value,
+    pub(crate) prev: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) hash: String,
+}
+
+impl Line {
+    /// A line of a kind, without a place in a chain.
+    pub(crate) fn new(position: impl ToString, kind: &str, data: Value) -> Self {
+        let (prev, hash) = (String::new(), String::new());
+        let (position, at, kind) = (position.to_string(), AT.to_owned(), kind.to_owned());
+        Line { seq: 0, position, at, kind, data, files: Vec::new(), volatile: Value::Null, prev, hash }
+    }
+}
+
+/// The lines of records.
+pub(crate) fn lines(records: &[Record]) -> Vec<Line> {
+    let line = |record| serde_json::from_value(serde_json::to_value(record).unwrap()).unwrap();
+    records.iter().map(line).collect()
+}
+
+/// The text of lines, in a chain that holds.
+pub(crate) fn chained(lines: &mut [Line]) -> String {
+    let mut last = GENESIS.to_owned();
+    let mut text = String::new();
+    for (seq, line) in lines.iter_mut().enumerate() {
+        (line.seq, line.prev) = (seq as u64 + 1, last);
+        line.hash.clear();
+        line.hash = Sha256::of(canonical(&line).unwrap().as_bytes()).to_string();
+        last = line.hash.clone();
+        text.push_str(&canonical(&line).unwrap());
+        text.push('\n');
+    }
+    text
+}
+
 /// A record in the making.
 pub(crate) struct Forged {
     pub(crate) folder: RunFolder,
-    chain: Chain,
+    lines: Vec<Line>,
 }
 
 impl Forged {
@@ -27,14 +75,14 @@ impl Forged {
         let run = json!({"run": folder.id(), "asked": asked, "policy": {"budget": budget}}).to_string();
         folder.write("run.json", run.as_bytes()).unwrap();
         let files = vec![FileRef { path: "run.json".to_owned(), sha256: Sha256::of(run.as_bytes()) }];
-        let mut forged = Forged { chain: Chain::open(&folder).unwrap(), folder };
+        let mut forged = Forged { lines: Vec::new(), folder };
         let flags = json!({"dry_run": mode == "dry-run", "yes": true});
         let hash = "ab".repeat(32);
         let data = json!({
             "asked": asked, "seed": 7, "flags": flags, "mode": mode, "policy_sha256": hash, "version": "0.1.0",
         });
         let volatile = json!({"git_head": "cd".repeat(20)});
-        forged.append(Note { kind: "run_started", data, files, volatile, ..Note::default() });
+        forged.append(Line { files, volatile, ..Line::new("", "run_started", data) });
         forged
     }
 
@@ -44,14 +92,16 @@ impl Forged {
         Forged::new(site, &asked, "apply")
     }
 
-    pub(crate) fn append(&mut self, note: Note) {
-        self.chain.append(AT.to_owned(), note).unwrap();
+    pub(crate) fn append(&mut self, line: Line) {
+        self.lines.push(line);
+        let text = chained(&mut self.lines);
+        self.folder.write(EVENTS, text.as_bytes()).unwrap();
     }
 
     /// An event at a position.
     pub(crate) fn event(&mut self, position: impl ToString, kind: &'static str, data: Value) {
         let volatile = if kind == "call" { json!({"duration_ms": 3}) } else { Value::Null };
-        self.append(Note { position: position.to_string(), kind, data, volatile, ..Note::default() });
+        self.append(Line { volatile, ..Line::new(position, kind, data) });
     }
 
     /// A call that was answered.
@@ -75,14 +125,9 @@ impl Forged {
         let name = format!("packs/{transaction}/patch");
         std::fs::create_dir_all(self.folder.path().join("packs").join(transaction)).unwrap();
         self.folder.write(&name, patch.as_bytes()).unwrap();
-        let note = Note {
-            position: position.to_string(),
-            kind: "committed",
-            data: json!({"transaction": transaction, "entries": entries}),
-            files: vec![FileRef { path: name, sha256: Sha256::of(patch.as_bytes()) }],
-            ..Note::default()
-        };
-        self.append(note);
+        let files = vec![FileRef { path: name, sha256: Sha256::of(patch.as_bytes()) }];
+        let data = json!({"transaction": transaction, "entries": entries});
+        self.append(Line { files, ..Line::new(position, "committed", data) });
     }
 
     /// The end, with further fields beside the state; the record is sealed.
@@ -96,8 +141,8 @@ impl Forged {
             data[key] = value.clone();
         }
         let volatile = json!({"duration_ms": 1234});
-        self.append(Note { kind, data, volatile, ..Note::default() });
-        let (seq, hash) = self.chain.tip();
+        self.append(Line { volatile, ..Line::new("", kind, data) });
+        let Some(Line { seq, hash, .. }) = self.lines.last() else { return };
         let head = json!({"run": self.folder.id(), "seq": seq, "hash": hash, "state": state});
         site.write(".runs/heads.jsonl", format!("{head}\n"));
     }
