@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Decision, Verdict, tool_name::Deeds, tool_use};
+use super::{Decision, Verdict, param_names, tool_name::Deeds, tool_use};
 use crate::base::error::{Code, Error};
 
 /// The exit code that blocks; every other code but 0 would let the call through.
@@ -198,7 +198,7 @@ fn asked(
         Some(Value::String(text)) => Ok((tool, decoded(text))),
         Some(Value::Object(map)) if inner.is_some() => {
             let decode = |name: &str, value: &Value| match value.as_str() {
-                Some(text) if !tool_use::is_content(name) => decoded(text),
+                Some(text) if !param_names::is_content(name) => decoded(text),
                 Some(_) | None => value.clone(),
             };
             Ok((tool, map.iter().map(|(name, value)| (name.clone(), decode(name, value))).collect()))

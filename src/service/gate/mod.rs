@@ -13,6 +13,8 @@ mod explain;
 pub mod hook;
 pub mod jsonl;
 mod llm;
+mod param_names;
+mod parts;
 mod patch_text;
 mod paths;
 mod prompt_text;
@@ -31,8 +33,9 @@ use serde_json::Value;
 pub(crate) use self::secret_texts::allowance;
 pub use self::{
     explain::{Explained, explain},
+    parts::{Edit, Text},
     rules::Rules,
-    subject::{Domain, Edit, Offered, Subject, Text},
+    subject::{Domain, Offered, Subject},
 };
 pub use crate::base::verdict::{Decision, GateResult};
 use crate::{

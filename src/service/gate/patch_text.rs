@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::subject::Edit;
+use super::parts::Edit;
 
 const BEGIN: &str = "*** Begin Patch";
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::subject::Text;
+use super::parts::Text;
 use crate::base::call::Ask;
 
 /// The texts of a request, each with its name, and the strings inside texts that are JSON themselves.

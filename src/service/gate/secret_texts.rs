@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{
     Decision, Finding, Gate, Place, Rules, Subject,
+    parts::Text,
     secrets::{self, Found, Moved},
-    subject::Text,
 };
 use crate::{
     base::{error::Code, path::RepoPath, text::escape},

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::{
     destructive::{self, Start},
+    parts::{Edit, Text, Words},
     prompt_text, tool_use,
 };
 use crate::base::{
     call::{Call, Touches},
     diff::Stat,
-    hash::Sha256,
 };
 
 /// A subject of the gates.
@@ -91,61 +91,6 @@ pub struct Offered<'a> {
     pub name: &'a str,
     /// True if a script's header must permit it.
     pub needs_permission: bool,
-}
-
-/// A text before and after. The hash of a subject covers only hashes of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Text<'a> {
-    /// The file or the parameter that it belongs to; none for a command.
-    pub place: Option<Cow<'a, str>>,
-    /// True if `place` is a file.
-    pub is_file: bool,
-    /// The text before.
-    #[serde(serialize_with = "hash")]
-    pub before: Cow<'a, [u8]>,
-    /// The text after.
-    #[serde(serialize_with = "hash")]
-    pub after: Cow<'a, [u8]>,
-}
-
-/// An edit of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Edit<'a> {
-    /// The file, relative to the workspace.
-    pub path: Cow<'a, str>,
-    /// The text before; empty for a new file.
-    #[serde(serialize_with = "hash")]
-    pub before: Cow<'a, [u8]>,
-    /// The text after.
-    #[serde(serialize_with = "hash")]
-    pub after: Cow<'a, [u8]>,
-    /// Lines added and removed.
-    pub diff_lines: u64,
-}
-
-impl<'a> From<Edit<'a>> for Text<'a> {
-    fn from(edit: Edit<'a>) -> Self {
-        Text { place: Some(edit.path), is_file: true, before: edit.before, after: edit.after }
-    }
-}
-
-/// A command, owned if a tool's params do not hold it in one piece.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Words<'a> {
-    Argv(Cow<'a, [String]>),
-    Line(Cow<'a, str>),
-    /// An unknown command.
-    Untold,
-}
-
-impl Words<'_> {
-    pub(super) fn command(&self) -> Option<destructive::Command<'_>> {
-        match self {
-            Words::Argv(argv) => Some(destructive::Command::Argv(argv)),
-            Words::Line(line) => Some(destructive::Command::Line(line)),
-            Words::Untold => None,
-        }
-    }
 }
 
 impl<'a> Subject<'a> {
@@ -255,10 +200,6 @@ fn texts_of<'a>(call: &'a Call) -> Option<Vec<Text<'a>>> {
     }
     let used = adapter.and_then(|used| Some((used.name, used.input?)));
     used.or(custom.map(|made| (made.name, made.params))).map(|(name, params)| tool_use::texts(name, params))
-}
-
-fn hash<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    Sha256::of(bytes).serialize(serializer)
 }
 
 fn words<S: Serializer>(command: &destructive::Command<'_>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,72 +8,19 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{
+    param_names::{
+        AFTER, ARGUMENTS, BEFORE, COMMANDS, EDITS, FOLDERS, MANY_COMMANDS, PATHS, QUERIES, SOURCES, STATEMENTS,
+        TARGETS, is, is_content,
+    },
+    parts::{Edit, Text, Words},
     patch_text,
-    subject::{Edit, Text, Words},
-    tool_name::{Deeds, plain},
+    tool_name::Deeds,
     whole_file,
 };
 use crate::base::diff;
 
-/// Strings that are judged as commands; a list is judged as a command's words.
-const COMMANDS: &[&str] = &["bash", "cmd", "command", "commandline", "program", "script", "shellcommand"];
-
-/// Lists of strings, each of which is judged as a command.
-const MANY_COMMANDS: &[&str] = &["cmds", "commands", "scripts"];
-
-/// The words that follow a command.
-const ARGUMENTS: &[&str] = &["arguments", "args", "argv"];
-
-/// The folder in which a command starts.
-const FOLDERS: &[&str] = &["cwd", "directory", "dirpath", "workdir", "workingdir", "workingdirectory"];
-
 /// The largest number of folders in the params of one tool.
 const MOST_FOLDERS: usize = 8;
-
-/// Statements for a database.
-const STATEMENTS: &[&str] = &["sql", "sqlquery", "sqlstatement"];
-
-/// Names that may hold statements too, if the tool is for databases.
-const QUERIES: &[&str] = &["queries", "query", "statement", "statements"];
-
-/// The file, or files, to edit or read.
-const PATHS: &[&str] = &[
-    "absolutepath",
-    "file",
-    "filename",
-    "filepath",
-    "filepaths",
-    "files",
-    "notebookpath",
-    "path",
-    "paths",
-    "targetfile",
-];
-
-/// The new text.
-pub(super) const AFTER: &[&str] = &[
-    "codeedit",
-    "content",
-    "contents",
-    "filetext",
-    "inserttext",
-    "newcontent",
-    "newsource",
-    "newstr",
-    "newstring",
-    "newtext",
-    "text",
-];
-
-/// The text that it replaces.
-pub(super) const BEFORE: &[&str] = &["oldcontent", "oldsource", "oldstr", "oldstring", "oldtext"];
-
-/// Several such pieces.
-pub(super) const EDITS: &[&str] = &["edits"];
-
-/// The target of a move or copy, and its source.
-const TARGETS: &[&str] = &["destination", "newpath", "to"];
-const SOURCES: &[&str] = &["from", "oldpath", "source"];
 
 /// The commands in some params of a tool.
 pub(super) fn commands<'a>(tool: &str, params: &'a Value) -> Vec<Words<'a>> {
@@ -252,11 +199,6 @@ fn inner(text: &str) -> Vec<Text<'static>> {
     texts("", &value).into_iter().map(owned).collect()
 }
 
-/// True for the name of a new text, or of the text that it replaces.
-pub(super) fn is_content(name: &str) -> bool {
-    is(name, AFTER) || is(name, BEFORE)
-}
-
 /// Rewrites every path, and replaces pieces by whole files where `read` knows the file.
 pub(super) fn locate(
     tool: &str,
@@ -344,11 +286,6 @@ fn values<'a>(map: &'a Map<String, Value>, names: &'a [&'a str]) -> impl Iterato
 fn strings(value: &Value) -> impl Iterator<Item = &str> {
     let listed = value.as_array().into_iter().flatten().filter_map(Value::as_str);
     value.as_str().into_iter().chain(listed)
-}
-
-/// True if a name is one of those, in any spelling.
-pub(super) fn is(name: &str, known: &[&str]) -> bool {
-    known.contains(&plain(name).as_str())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::{
+    param_names::{AFTER, BEFORE, EDITS, is, is_content},
     tool_name::{Deeds, plain},
-    tool_use::{AFTER, BEFORE, EDITS, is, is_content},
 };
 
 /// The limit of bytes copied for all pieces; each piece copies the file once.

@@ -1,6 +1,6 @@
 //! Code of other languages in a command line: its deletions, and the commands that it runs.
 
-use super::walk::UNKNOWN;
+use super::value::UNKNOWN;
 
 /// A language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

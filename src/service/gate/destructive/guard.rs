@@ -8,24 +8,16 @@ use std::path::Path;
 use super::{
     arguments::Arguments,
     check,
+    command::program,
     guarded::{self, guarded, is_pattern_of_guarded, may_be_guarded},
     kind::Kind,
     lists,
     place::{self, Place},
     printed::starts,
-    program,
-    walk::{Context, Value, Walk},
+    value::Value,
+    walk::{Context, Walk},
     written::{edits_in_place, written},
 };
-
-/// The disguises for nrv that the line has prepared.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Guise {
-    /// True if the line changed variables by which nrv recognises its caller or finds a person's trust.
-    variables: bool,
-    /// True if the line made a false terminal.
-    terminal: bool,
-}
 
 /// Programs that remove a link itself, and leave its target alone.
 const UNLINKS: &[&str] =

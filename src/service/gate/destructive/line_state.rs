@@ -1,10 +1,12 @@
 //! The state of a line as it runs: the values of variables and lists, and the folder of its commands.
 
 use super::{
-    Real, Start, lists,
+    command::Start,
+    lists,
     place::{self, Place},
     shell::{Assignment, Operator, Part, Script, Word, expand, joined},
-    walk::{Context, UNKNOWN, Value, Walk},
+    value::{UNKNOWN, Value},
+    walk::{Context, Walk},
 };
 
 /// The limits of a list: its values, and the bytes of all of them.
@@ -12,21 +14,6 @@ const LISTED: (usize, usize) = (256, 4096);
 
 /// The number of values up to which the body of a loop is examined for each.
 const EACH: usize = 8;
-
-/// The folder of commands, as far as the line tells.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Stand {
-    /// The folder that the line has entered; if none, where it began.
-    pub(super) folder: Option<String>,
-    /// True once it has entered an unknown folder.
-    pub(super) moved: bool,
-    /// The absolute path of the workspace, if it is known.
-    pub(super) root: Option<String>,
-    /// The function that resolves links, if there is one.
-    pub(super) real: Option<Real>,
-    /// The folders to which `popd` returns.
-    pub(super) before: Vec<(Option<String>, bool)>,
-}
 
 impl Walk<'_> {
     /// Runs `inner` without effect on the folder of later commands.

@@ -1,6 +1,8 @@
 //! Commands that print the names of a whole tree's files: the files of the guard may be among them.
 
-use super::{arguments::Arguments, kind::Kind, place::Place, printed::starts, program, written::edits_in_place};
+use super::{
+    arguments::Arguments, command::program, kind::Kind, place::Place, printed::starts, written::edits_in_place,
+};
 
 /// Options that select files.
 const GREP: &[&str] = &["--include"];

@@ -4,7 +4,7 @@ use super::{
     arguments::Arguments,
     code::unescaped,
     place::{self, Place},
-    walk::{UNKNOWN, Value},
+    value::{UNKNOWN, Value},
 };
 
 /// The output of a command; none if only its execution tells.

@@ -2,15 +2,17 @@
 
 use super::{
     arguments::Arguments,
-    check, code, guard,
-    kind::Kind,
+    check, code,
+    command::program,
+    guard,
+    kind::{Kind, is_loader, is_scanned, is_shell},
     lists::lists_tree,
     place::{self, Place},
     printed::{cached, fetches, starts},
-    program,
-    run::{is_open, is_shell},
+    run::is_open,
     sed, sql,
-    walk::{Context, UNKNOWN, Value, Walk},
+    value::{UNKNOWN, Value},
+    walk::{Context, Walk},
     wrapper,
 };
 
@@ -30,9 +32,7 @@ impl Walk<'_> {
             "unset" => argv.iter().skip(1).for_each(|name| self.set_variable(name, argv)),
             "nrv" => {}
             "cargo" => self.built(argv, ctx),
-            _ if !kind.is(Kind::DATA) && (kind.is(Kind::SCANNED) || wrapper::is_loader(name)) => {
-                self.scan(name, argv, ctx)
-            }
+            _ if !kind.is(Kind::DATA) && (kind.is(Kind::SCANNED) || is_loader(name)) => self.scan(name, argv, ctx),
             "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
             "read" | "mapfile" | "readarray" => self.read(argv, ctx),
             "trap" => self.trap(argv, ctx),
@@ -369,7 +369,7 @@ impl Walk<'_> {
                 continue;
             }
             let name = program(word);
-            let runs = is_shell(&name) || wrapper::is_known(&name) || wrapper::is_scanned(&name);
+            let runs = is_shell(&name) || wrapper::is_known(&name) || is_scanned(&name);
             let judged = self.rules.knows(&name) || check::knows(&name) || sql::console(&name).is_some();
             if !word.starts_with('-') && (runs || judged || code::language(&name).is_some() || name == "nrv") {
                 return self.command(&argv[at..], ctx);

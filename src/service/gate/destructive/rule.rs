@@ -10,15 +10,14 @@ use std::{
 };
 
 use super::{
-    Command, Severity,
     arguments::{Arguments, matches},
-    examine,
+    command::{self, program},
     exception::Exception,
+    finding::Severity,
     names::Names,
     place::{self, Place},
     source,
 };
-use crate::base::error::{Code, Error};
 
 /// The built-in rules, a file for each family.
 pub(super) const FILES: &[(&str, &str)] = &[
@@ -197,44 +196,6 @@ impl Rules {
         &BUILT_IN
     }
 
-    /// The built-in rules and a team's own, whose examples are all tried.
-    pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
-        let mut rules = Rules::built_in().clone();
-        for rule in own {
-            let refuse =
-                |why: String| Error::new(Code::InvalidPolicy, format!("the rule `{}` {why}", rule.id.escape_debug()));
-            let hint = "give `prefix = [\"program\", [\"one\", \"other\"]]` or `tokens = [\"word\"]`";
-            if rule.id.trim().is_empty() || rules.named(&rule.id).is_some() {
-                return Err(refuse("has no name of its own".to_owned()).hint("give it an `id` that no other rule has"));
-            }
-            if rule.prefix.is_empty() && rule.tokens.is_empty() || rule.prefix.iter().any(Vec::is_empty) {
-                return Err(refuse("fits every command".to_owned()).hint(hint));
-            }
-            rules.add_own(rule);
-        }
-        for rule in own {
-            rules.try_examples(&rule.id)?;
-        }
-        Ok(rules)
-    }
-
-    /// Tries the examples of one rule.
-    pub(super) fn try_examples(&self, id: &str) -> Result<(), Error> {
-        let Some(rule) = self.named(id) else { return Ok(()) };
-        let hits = |line: &String| examine(Command::Line(line), self).hits.iter().any(|hit| hit.rule == id);
-        let wrong = |line: &str, what: &str| {
-            let error = Error::new(Code::InvalidPolicy, format!("the rule `{}` {what} `{line}`", id.escape_debug()));
-            Err(error.hint("correct the rule or its example"))
-        };
-        if let Some(line) = rule.body().examples.iter().find(|line| !hits(line)) {
-            return wrong(line, "does not hit its example");
-        }
-        match rule.body().counterexamples.iter().find(|line| hits(line)) {
-            Some(line) => wrong(line, "hits what it must not:"),
-            None => Ok(()),
-        }
-    }
-
     /// The rule of that name.
     pub(super) fn named(&self, id: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.id == id)
@@ -280,7 +241,7 @@ impl Rules {
     }
 
     /// A rule of a team.
-    fn add_own(&mut self, rule: &OwnRule) {
+    pub(super) fn add_own(&mut self, rule: &OwnRule) {
         let at = self.rules.len();
         match rule.prefix.first() {
             Some(programs) => programs.iter().for_each(|program| self.add_program(program.clone(), at)),
@@ -303,8 +264,8 @@ impl Rules {
             return self.by_start.push((start.to_owned(), at));
         }
         let name = match program {
-            Cow::Borrowed(program) => super::program(program),
-            Cow::Owned(program) => super::program(&program).into_owned().into(),
+            Cow::Borrowed(program) => command::program(program),
+            Cow::Owned(program) => command::program(&program).into_owned().into(),
         };
         self.by_program.add(name, at);
     }
@@ -345,7 +306,7 @@ impl Rule {
             Test::Built(built) => built.fits(subject, given),
             Test::Own { prefix, tokens } => {
                 let first =
-                    prefix.first().is_none_or(|first| first.iter().any(|name| super::program(name) == subject.program));
+                    prefix.first().is_none_or(|first| first.iter().any(|name| program(name) == subject.program));
                 let rest = prefix.iter().skip(1).enumerate();
                 let mut rest = rest.map(|(at, words)| (subject.argv.get(at + 1), words));
                 first

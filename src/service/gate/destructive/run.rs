@@ -2,131 +2,13 @@
 
 use super::{
     check, code,
-    kind::Kind,
+    command::program,
+    kind::{Kind, is_shell},
     place::{self, Place},
-    program,
-    walk::{Context, UNKNOWN, Value, Walk},
+    value::{UNKNOWN, Value},
+    walk::{Context, Walk},
     wrapper::{self, Runs},
 };
-
-/// Programs that run their input, or a script, line by line.
-pub(super) const SHELLS: &[&str] = &[
-    "ash",
-    "bash",
-    "cmd",
-    "csh",
-    "dash",
-    "elvish",
-    "fish",
-    "ksh",
-    "mksh",
-    "nu",
-    "oksh",
-    "osh",
-    "posh",
-    "powershell",
-    "pwsh",
-    "rbash",
-    "rc",
-    "sh",
-    "tcsh",
-    "xonsh",
-    "yash",
-    "zsh",
-];
-
-/// Programs that show, copy or send their files.
-pub(super) const READERS: &[&str] = &[
-    "7z",
-    "ag",
-    "awk",
-    "aws",
-    "b2",
-    "base64",
-    "bat",
-    "batcat",
-    "cat",
-    "cmp",
-    "code",
-    "column",
-    "copy-item",
-    "cp",
-    "croc",
-    "curl",
-    "cut",
-    "dd",
-    "diff",
-    "docker",
-    "dog",
-    "egrep",
-    "fgrep",
-    "find",
-    "fold",
-    "gc",
-    "get-content",
-    "gh",
-    "gist",
-    "glab",
-    "grep",
-    "gsutil",
-    "gzip",
-    "head",
-    "hexdump",
-    "http",
-    "install",
-    "jq",
-    "kubectl",
-    "less",
-    "ln",
-    "mail",
-    "more",
-    "mutt",
-    "mv",
-    "nano",
-    "nc",
-    "nl",
-    "node",
-    "od",
-    "openssl",
-    "paste",
-    "perl",
-    "podman",
-    "pr",
-    "python",
-    "python3",
-    "rclone",
-    "rev",
-    "rg",
-    "rsync",
-    "ruby",
-    "s3cmd",
-    "scp",
-    "sed",
-    "select-string",
-    "sendmail",
-    "sftp",
-    "sort",
-    "split",
-    "strings",
-    "tac",
-    "tail",
-    "tar",
-    "tee",
-    "transfer",
-    "type",
-    "uniq",
-    "uuencode",
-    "vi",
-    "view",
-    "vim",
-    "wget",
-    "wormhole",
-    "xh",
-    "xxd",
-    "yq",
-    "zcat",
-    "zip",
-];
 
 /// Output that is meant to be evaluated.
 const SETTINGS: &[&str] = &[
@@ -425,6 +307,25 @@ impl Walk<'_> {
     }
 }
 
+/// True if words are the beginning of a command that runs the words after them, such as `env`, `sh -c` or `npx`.
+pub fn runs_what_follows(words: &[String]) -> bool {
+    let Some(first) = words.first() else { return true };
+    let name = program(first);
+    let is_bare = words.iter().skip(1).all(|word| word.starts_with('-'));
+    if is_shell(&name) || code::language(&name).is_some() || name == "xargs" || name == "parallel" {
+        return is_bare;
+    }
+    // `find . -exec`: its command may stand anywhere.
+    if name == "find" || is_bare && wrapper::is_known(&name) {
+        return true;
+    }
+    match wrapper::runs(&name, words) {
+        Some((wrapper::Runs::Argv(from), _)) => words.get(from..).is_none_or(runs_what_follows),
+        Some((wrapper::Runs::Input, _)) => true,
+        Some((wrapper::Runs::Line(_), _)) | None => false,
+    }
+}
+
 /// True for a word that only the run tells.
 pub(super) fn is_open(word: &str) -> bool {
     let is_whole = word.starts_with("$(") && word.ends_with(')') || word.starts_with('`');
@@ -433,11 +334,6 @@ pub(super) fn is_open(word: &str) -> bool {
     is_whole
         || is_variable
         || name.contains(['*', '?']) && name.len() > 1 && !name.contains("?.") && !name.contains('=')
-}
-
-/// True if a program runs its input line by line.
-pub(super) fn is_shell(name: &str) -> bool {
-    Kind::of(name).is(Kind::SHELL)
 }
 
 /// The arguments of a reader whose contents are sent or shown: neither files that are only loaded, nor the destination of a

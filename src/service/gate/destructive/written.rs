@@ -7,70 +7,6 @@ use super::{
     place::{self, Place},
 };
 
-/// Programs that change, replace or remove each of their files.
-pub(super) const CHANGES: &[&str] = &[
-    "add-content",
-    "bzip2",
-    "chattr",
-    "chgrp",
-    "chmod",
-    "chown",
-    "clear-content",
-    "crudini",
-    "del",
-    "del-cli",
-    "dos2unix",
-    "ed",
-    "emacs",
-    "erase",
-    "ex",
-    "gmv",
-    "gzip",
-    "ln",
-    "mkfifo",
-    "mknod",
-    "mmv",
-    "mount",
-    "move-item",
-    "mv",
-    "nano",
-    "nvim",
-    "out-file",
-    "patch",
-    "remove-item",
-    "rename",
-    "rename-item",
-    "ri",
-    "rimraf",
-    "rm",
-    "rmdir",
-    "sd",
-    "set-content",
-    "setfacl",
-    "shred",
-    "sponge",
-    "srm",
-    "tee",
-    "touch",
-    "trash",
-    "trash-put",
-    "truncate",
-    "umount",
-    "unlink",
-    "vi",
-    "vim",
-    "wipe",
-    "xz",
-    "zstd",
-];
-
-/// Programs that write their last operand, or into that folder.
-pub(super) const COPIES: &[&str] =
-    &["copy-item", "cp", "gcp", "gmv", "install", "ln", "move-item", "mv", "rsync", "scp"];
-
-/// Programs that can change files in place, by an option.
-pub(super) const EDITS: &[&str] = &["awk", "gawk", "gsed", "jq", "perl", "ruby", "sed", "tomlq", "yq"];
-
 /// Options of any program whose value is the written file.
 const OUTPUTS: &[&str] = &["-o", "-O", "-out", "--out", "--outfile", "--output", "--output-document", "--output-file"];
 
@@ -242,14 +178,4 @@ fn outputs(argv: &[String], own: &[&str]) -> Vec<String> {
         }
     }
     paths
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_sorted() {
-        assert!(CHANGES.is_sorted() && COPIES.is_sorted() && EDITS.is_sorted());
-    }
 }

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use super::{
     assignment::{self, Assignment},
-    generic, key,
-    locate::File,
-    manifest,
+    file::File,
+    generic, key, manifest,
     rules::{Rules, Use},
 };
 

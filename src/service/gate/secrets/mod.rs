@@ -9,11 +9,13 @@
 mod added;
 mod assignment;
 mod describe;
+mod file;
 mod find;
 mod generic;
 mod key;
 mod locate;
 mod manifest;
+mod own_rules;
 mod redact;
 mod rule;
 mod rules;
@@ -25,8 +27,9 @@ mod vocabulary;
 pub use self::{
     added::{Moved, added, in_name},
     describe::{Described, describe},
+    own_rules::OwnRule,
     redact::{mark, redact, redact_json, shows_secret},
-    rules::{OwnRule, Rules},
+    rules::Rules,
 };
 
 /// The beginning of an inline permission; the id of a rule follows.
@@ -56,6 +59,6 @@ pub struct Found {
 /// `path` is the file's, if there is one: in lock files only certain findings count, and in settings a bare word is a value.
 /// The most specific of overlapping findings stays. Permitted findings are reported too.
 pub fn scan(bytes: &[u8], path: Option<&str>, rules: &Rules) -> Vec<Found> {
-    let spans = find::spans(bytes, locate::File::of(path), rules);
+    let spans = find::spans(bytes, file::File::of(path), rules);
     locate::found(bytes, &spans)
 }

@@ -4,12 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{
-    Found, Rules,
-    assignment::Style,
-    find, generic,
-    locate::{File, prefix},
-};
+use super::{Found, Rules, assignment::Style, file::File, find, generic, locate::prefix};
 
 /// The number of passes over a text; a redaction can split its surroundings.
 const ROUNDS: usize = 4;

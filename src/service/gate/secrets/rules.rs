@@ -1,4 +1,4 @@
-//! The set of rules: the built-in ones of `rules.txt`, a team's own, and the words that trigger them.
+//! The set of rules: the built-in ones of `rules.txt`, and the words that trigger all of them.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::LazyLock};
 
@@ -19,31 +19,11 @@ pub(super) const BUILT_IN: &str = include_str!("rules.txt");
 /// The longest word with which a token of a vendor begins.
 const TOKEN_WORD: usize = 64;
 
-/// The distance before its word at which a pattern of a team's rule may begin.
-const OWN_REACH: usize = 256;
-
 /// Words without a rule in the file: separate code handles them.
 const BEGIN: &str = "-----BEGIN ";
 const PUTTY: &str = "Private-Lines:";
 const URL: &str = "://";
 const KIND: &str = "kind:";
-
-/// A rule that a team adds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OwnRule {
-    /// Its name in findings; no other rule has it.
-    pub id: String,
-    /// A pattern of the secret, in the syntax of the crate `regex`; a group `secret` marks the secret part.
-    pub pattern: String,
-    /// Words, one of which occurs in every match. If there are none, the plain characters with which the pattern begins.
-    pub keys: Vec<String>,
-    /// The least bits a byte; 0 also permits fillers.
-    pub entropy: Option<f64>,
-    /// Texts in which the rule finds something.
-    pub matches: Vec<String>,
-    /// Texts in which it finds nothing.
-    pub not_matches: Vec<String>,
-}
 
 /// The search that a word triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,29 +59,12 @@ pub struct Rules {
 }
 
 static RULES: LazyLock<Rules> =
-    LazyLock::new(|| Rules::new(parse(BUILT_IN)).expect("the built-in words are few enough; a test reads every rule"));
+    LazyLock::new(|| Rules::new(built_in()).expect("the built-in words are few enough; a test reads every rule"));
 
 impl Rules {
     /// The rules built into nrv.
     pub fn built_in() -> &'static Rules {
         &RULES
-    }
-
-    /// The built-in rules and a team's.
-    ///
-    /// Fails with `invalid_policy` for an unusable pattern, a taken id, or an example with the wrong result. An unusable pattern
-    /// does not compile, or has no word to search for.
-    pub fn with(own: &[OwnRule]) -> Result<Rules, Error> {
-        let mut rules = parse(BUILT_IN);
-        for rule in own {
-            if rules.iter().any(|other| other.id == rule.id) {
-                return Err(wrong(rule, "has an id that another rule has", "choose another id"));
-            }
-            rules.push(read_own(rule)?);
-        }
-        let rules = Rules::new(rules)?;
-        own.iter().try_for_each(|rule| rules.check(rule))?;
-        Ok(rules)
     }
 
     /// The id of every rule and its description, in the order of the file.
@@ -144,7 +107,7 @@ impl Rules {
         self.published.iter().any(|known| hash.starts_with(known))
     }
 
-    fn new(rules: Vec<Rule>) -> Result<Rules, Error> {
+    pub(super) fn new(rules: Vec<Rule>) -> Result<Rules, Error> {
         let mut uses: BTreeMap<String, Vec<(String, Use)>> = BTreeMap::new();
         let mut add = |word: &str, what| {
             let mut begins = word.to_ascii_lowercase();
@@ -172,44 +135,10 @@ impl Rules {
             BUILT_IN.lines().filter_map(|line| line.strip_prefix("published ")).flat_map(|line| line.split(' '));
         Ok(Rules { rules, words, uses: uses.into_values().collect(), published: published.collect() })
     }
-
-    fn check(&self, own: &OwnRule) -> Result<(), Error> {
-        let finds = |text: &String| super::scan(text.as_bytes(), None, self).iter().any(|found| found.rule == own.id);
-        if let Some(text) = own.matches.iter().find(|text| !finds(text)) {
-            let what = format!("does not find anything in its example `{}`", super::redact(text, self));
-            return Err(wrong(own, &what, "mend the pattern or the example"));
-        }
-        if let Some(text) = own.not_matches.iter().find(|text| finds(text)) {
-            let what = format!("finds something in `{}`, which it should not", super::redact(text, self));
-            return Err(wrong(own, &what, "mend the pattern or the example"));
-        }
-        Ok(())
-    }
-}
-
-fn wrong(own: &OwnRule, what: &str, hint: &str) -> Error {
-    Error::new(Code::InvalidPolicy, format!("the rule `{}` {what}", own.id)).detail("rule", own.id.as_str()).hint(hint)
-}
-
-fn read_own(own: &OwnRule) -> Result<Rule, Error> {
-    let mut rule = Rule::new(Cow::Owned(own.id.clone()), Cow::Borrowed("A rule of this repository"));
-    rule.pattern = Cow::Owned(own.pattern.clone());
-    rule.place = Place::Anywhere(OWN_REACH);
-    rule.loose = true;
-    rule.entropy = own.entropy.unwrap_or(0.0) as f32;
-    rule.keys = own.keys.iter().filter(|key| key.len() > 1).cloned().map(Cow::Owned).collect();
-    if rule.keys.is_empty() {
-        rule.keys.extend(Some(prefix(&own.pattern)).filter(|key| key.len() > 1).map(Cow::Owned));
-    }
-    if rule.keys.is_empty() {
-        return Err(wrong(own, "has no word by which its matches are found", "give `keys` of two characters or more"));
-    }
-    rule.compile().map_err(|error| wrong(own, &format!("has a pattern that is none: {error}"), "mend the pattern"))?;
-    Ok(rule)
 }
 
 /// The plain characters with which a pattern begins.
-fn prefix(pattern: &str) -> String {
+pub(super) fn prefix(pattern: &str) -> String {
     let mut plain = String::new();
     let mut rest = pattern.strip_prefix("(?i)").unwrap_or(pattern).chars().peekable();
     while let Some(next) = rest.next() {
@@ -235,9 +164,9 @@ pub(super) fn head(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Reads the built-in rules.
-fn parse(text: &'static str) -> Vec<Rule> {
+pub(super) fn built_in() -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::with_capacity(400);
-    for line in text.lines() {
+    for line in BUILT_IN.lines() {
         if let Some((id, what)) = head(line) {
             rules.push(Rule::new(Cow::Borrowed(id), Cow::Borrowed(what)));
             continue;

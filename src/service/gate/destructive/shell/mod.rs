@@ -3,6 +3,7 @@
 //! Bash, with the few different spellings of zsh and ksh. Nothing is expanded or run here. The parser reads its text once,
 //! descends at most [`DEPTH`] levels, and reports unknown syntax with a reason.
 
+mod byte_set;
 mod expansion;
 mod parser;
 mod word;

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Assignment, Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word,
-    word::{Bytes, bytes},
+    byte_set::{Bytes, bytes},
 };
 
 /// Words that end a list where a command could begin.

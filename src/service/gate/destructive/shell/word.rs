@@ -1,25 +1,17 @@
 //! Words: quoting, and the parts that a shell would replace.
 
-use super::{Operator, Part, Word, parser::Parser};
+use super::{
+    Operator, Part, Word,
+    byte_set::{Bytes, bytes},
+    parser::Parser,
+};
 
 type Parsed<T> = Result<T, &'static str>;
-
-/// A set of bytes: true for each member.
-pub(super) type Bytes = [bool; 256];
 
 /// The bytes that end plain text in a word, in double quotes, and in `${…}`.
 const WORD: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`\x0b\x0c");
 const QUOTED: Bytes = bytes(b"\"\\$`");
 const PARAMETER: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c");
-
-pub(super) const fn bytes(some: &[u8]) -> Bytes {
-    let (mut table, mut at) = ([false; 256], 0);
-    while at < some.len() {
-        table[some[at] as usize] = true;
-        at += 1;
-    }
-    table
-}
 
 /// Collects the parts of a word; neighbouring text of one kind becomes one part.
 #[derive(Default)]

@@ -1,0 +1,42 @@
+//! Commands as the caller gives them: the words, and the folder in which they start.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+/// A command, in one of two forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// A program and its arguments, verbatim.
+    Argv(&'a [String]),
+    /// A line that a shell parses.
+    Line(&'a str),
+}
+
+/// Resolves the links of a path, from a folder without links in its own path, to an absolute path; none if they form a cycle.
+pub type Real = fn(&str, &str) -> Option<String>;
+
+/// The starting folder of a command.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Start<'a> {
+    /// The folder, relative to the workspace if it is in it; if none, the workspace's own, or an unknown one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<&'a str>,
+    /// The absolute path of the workspace, if it is known: nothing there is disposable.
+    #[serde(skip)]
+    pub root: Option<&'a str>,
+    /// Resolves links. Without it no folder is known to be disposable.
+    #[serde(skip)]
+    pub real: Option<Real>,
+}
+
+/// The name of a program without its folder and, as on Windows, without its extension.
+pub(super) fn program(word: &str) -> Cow<'_, str> {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let ending = name.len().checked_sub(4).filter(|at| name.is_char_boundary(*at));
+    let name = match ending.map(|at| name.split_at(at)) {
+        Some((stem, ".exe" | ".EXE" | ".jar" | ".cmd" | ".bat" | ".com")) if !stem.is_empty() => stem,
+        _ => name,
+    };
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() }
+}

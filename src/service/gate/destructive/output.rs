@@ -1,0 +1,127 @@
+//! The values that a line knows: of variables and lists, and the output of its commands.
+
+use super::{
+    command::program,
+    printed::{fetches, text_of},
+    shell::{Body, Direction, Part, Redirect, Script, Stage, Values, expand, joined},
+    value::Value,
+    walk::Walk,
+};
+
+/// The deepest nesting at which the output of commands is examined.
+const LOOKS: u32 = 4;
+
+impl Values for Walk<'_> {
+    fn variable(&self, name: &str) -> Option<&str> {
+        match self.variables.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            None if name == "IFS" => Some(" "),
+            Some(Value::Output { .. }) | None => None,
+        }
+    }
+
+    fn list(&self, name: &str) -> Option<&[String]> {
+        if matches!(name, "@" | "*") {
+            return self.lists.get("@").map(Vec::as_slice);
+        }
+        let (name, place) = name.strip_suffix(']')?.split_once('[')?;
+        let list = self.lists.get(name)?;
+        match place.parse::<usize>() {
+            Ok(at) => Some(list.get(at..=at).unwrap_or_default()),
+            Err(_) => Some(list),
+        }
+    }
+
+    fn output(&self, script: &Script) -> Option<String> {
+        match self.printed_by(script) {
+            Value::Text(text) => Some(text),
+            Value::Output { .. } => None,
+        }
+    }
+}
+
+impl Walk<'_> {
+    pub(super) fn words(&self, stage: &Stage) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Body::Simple(simple) = &stage.body {
+            words.reserve_exact(simple.words.len());
+            simple.words.iter().for_each(|word| expand(word, self, &mut words));
+        }
+        words
+    }
+
+    /// The input of a command from its own redirections.
+    pub(super) fn redirected(&self, redirects: &[Redirect]) -> Option<Value> {
+        let input = |redirect: &Redirect| match &redirect.kind {
+            Direction::Here(text) => Some(Value::Text(text.get().map(|word| joined(word, self)).unwrap_or_default())),
+            Direction::Text => Some(match redirect.target.parts.as_slice() {
+                [Part::Command { script, .. }] => self.printed_by(script),
+                _ => Value::Text(joined(&redirect.target, self)),
+            }),
+            Direction::Read => match redirect.target.parts.as_slice() {
+                [Part::Process { script, .. }] => Some(self.printed_by(script)),
+                _ => {
+                    let known = self.files.get(&joined(&redirect.target, self)).cloned();
+                    Some(known.unwrap_or(Value::Output { fetched: false }))
+                }
+            },
+            Direction::Write | Direction::Append | Direction::Duplicate => None,
+        };
+        redirects.iter().rev().find_map(input)
+    }
+
+    /// The output of commands.
+    pub(super) fn printed_by(&self, script: &Script) -> Value {
+        // Each level is examined more than once, so that many levels would take exponential time.
+        if self.looks.get() >= LOOKS {
+            return Value::Output { fetched: false };
+        }
+        self.looks.set(self.looks.get() + 1);
+        let printed = self.printed_in_turn(script);
+        self.looks.set(self.looks.get() - 1);
+        printed
+    }
+
+    fn printed_in_turn(&self, script: &Script) -> Value {
+        let mut value = Value::Text(String::new());
+        let mut fetched = false;
+        for pipeline in &script.pipelines {
+            let mut input = None;
+            for stage in &pipeline.stages {
+                if !self.spend(1) {
+                    return Value::Output { fetched };
+                }
+                let own = self.redirected(&stage.redirects);
+                input = Some(self.printed(stage, own.as_ref().or(input.as_ref())));
+            }
+            let printed = input.unwrap_or(Value::Output { fetched: false });
+            fetched |= printed == Value::Output { fetched: true };
+            value = match (value, printed) {
+                (Value::Text(before), Value::Text(now)) => Value::Text([before, now].concat()),
+                (_, _) => Value::Output { fetched },
+            };
+        }
+        value
+    }
+
+    /// The output of a command, given its input.
+    pub(super) fn printed(&self, stage: &Stage, input: Option<&Value>) -> Value {
+        let fetched = matches!(input, Some(Value::Output { fetched: true }));
+        match &stage.body {
+            Body::Simple(_) => {
+                let argv = self.words(stage);
+                let name = argv.first().map(|first| program(first)).unwrap_or_default();
+                match text_of(&name, argv.get(1..).unwrap_or_default(), input) {
+                    Some(text) => Value::Text(text),
+                    None => Value::Output { fetched: fetched || argv.iter().any(|word| fetches(&program(word))) },
+                }
+            }
+            Body::Group(script) | Body::Subshell(script) => match self.printed_by(script) {
+                Value::Output { fetched: inner } => Value::Output { fetched: fetched || inner },
+                Value::Text(_) if input.is_some() => Value::Output { fetched },
+                Value::Text(text) => Value::Text(text),
+            },
+            Body::Loop { .. } | Body::Function { .. } => Value::Output { fetched },
+        }
+    }
+}

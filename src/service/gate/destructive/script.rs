@@ -1,0 +1,257 @@
+//! Runs a parsed line in the order of a shell, and finds the commands that it would run.
+
+use std::rc::Rc;
+
+use super::{
+    command::program,
+    guard,
+    guarded::is_pattern_of_guarded,
+    lists,
+    place::{self, Place},
+    shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
+    value::Value,
+    walk::{Context, TOLD, Walk},
+};
+
+impl Walk<'_> {
+    /// A line that a shell parses.
+    pub(super) fn line(&mut self, text: &str, ctx: Context<'_>) {
+        if !self.pay(1 + text.len() / 8) {
+            return;
+        }
+        match shell::parse(text) {
+            Ok(script) => self.deeper(|walk| walk.script(&script, ctx)),
+            Err(why) => self.give_up(why),
+        }
+    }
+
+    /// A text that may be a command line, inside code of another language. An unparsable text is not one.
+    pub(super) fn guess(&mut self, text: &str, ctx: Context<'_>) {
+        let unparsed = self.unparsed.clone();
+        self.line(text, ctx);
+        self.unparsed = unparsed;
+    }
+
+    pub(super) fn script(&mut self, script: &Script, ctx: Context<'_>) {
+        for pipeline in &script.pipelines {
+            let mut input = None;
+            for (at, stage) in pipeline.stages.iter().enumerate() {
+                if !self.pay(1) {
+                    return;
+                }
+                let own = self.redirected(&stage.redirects);
+                let given = if at == 0 { ctx.input } else { input.as_ref() };
+                let ctx = Context { input: own.as_ref().or(given), ..ctx };
+                let listed = self.listed;
+                self.listed |= at > 0 && self.is_listed(&pipeline.stages[..at], stage);
+                self.stage(stage, ctx);
+                self.listed = listed;
+                let next = (at + 1 < pipeline.stages.len()).then(|| self.printed(stage, ctx.input));
+                input = next;
+            }
+            if pipeline.stages.len() > 1 || pipeline.background {
+                self.forks(&pipeline.stages);
+            }
+        }
+    }
+
+    /// True if a command reads the names of a whole tree's files from its pipeline.
+    fn is_listed(&self, before: &[Stage], stage: &Stage) -> bool {
+        let Some((first, rest)) = before.split_first() else { return false };
+        let takes = match &stage.body {
+            // Most commands read none, and their first word tells.
+            Body::Simple(simple) => {
+                let is_one = simple.words.first().and_then(Word::bare).is_some_and(lists::takes_input);
+                is_one && lists::takes_names(&self.words(stage))
+            }
+            Body::Group(_) | Body::Subshell(_) | Body::Loop { .. } | Body::Function { .. } => true,
+        };
+        // A stage between may select among them.
+        let passes = |stage: &Stage| {
+            let name = self.words(stage).first().map(|first| program(first).into_owned());
+            matches!(name.as_deref(), Some("sort" | "uniq" | "cat" | "tee" | "tr"))
+        };
+        takes && lists::lists_tree(&self.words(first)) && rest.iter().all(passes)
+    }
+
+    /// A function that starts itself more than once fills the machine with processes.
+    fn forks(&mut self, stages: &[Stage]) {
+        let calls = |stage: &&Stage| {
+            match &stage.body {
+            Body::Simple(simple) => simple.words.first().is_some_and(
+                |word| matches!(word.parts.as_slice(), [Part::Text { text, .. }] if self.running.iter().any(|(name, _)| name == text)),
+            ),
+            Body::Group(_) | Body::Subshell(_) | Body::Loop { .. } | Body::Function { .. } => false,
+        }
+        };
+        if let Some(stage) = stages.iter().find(calls) {
+            let argv = self.words(stage);
+            self.hit("system.fork-bomb", &argv);
+        }
+    }
+
+    fn stage(&mut self, stage: &Stage, ctx: Context<'_>) {
+        for redirect in &stage.redirects {
+            self.substitutions(&redirect.target, ctx);
+            if redirect.kind == Direction::Read {
+                let path = joined(&redirect.target, self);
+                if place::is_secret(&path) {
+                    self.hit("secrets.read", &["<".to_owned(), path]);
+                }
+            }
+            if let Direction::Here(text) = &redirect.kind
+                && let Some(word) = text.get()
+            {
+                self.substitutions(word, ctx);
+            }
+        }
+        match &stage.body {
+            Body::Simple(simple) => self.simple(simple, ctx),
+            Body::Group(script) => self.deeper(|walk| walk.script(script, ctx)),
+            Body::Subshell(script) => self.deeper(|walk| walk.apart(|walk| walk.script(script, ctx))),
+            Body::Loop { name, words, body } => self.for_each(name, words, body, ctx),
+            Body::Function { name, body } => {
+                self.functions.insert(name.clone(), Rc::clone(body));
+            }
+        }
+        let writes = |redirect: &&Redirect| matches!(redirect.kind, Direction::Write | Direction::Append);
+        let redirects: Vec<&Redirect> = stage.redirects.iter().filter(writes).collect();
+        if redirects.is_empty() {
+            return;
+        }
+        let value = self.printed(stage, ctx.input);
+        let argv = self.words(stage);
+        let prints_nothing = argv.is_empty() || matches!(&value, Value::Text(text) if text.is_empty());
+        let empties = matches!(stage.body, Body::Simple(_)) && prints_nothing;
+        for (at, redirect) in redirects.into_iter().enumerate() {
+            let path = joined(&redirect.target, self);
+            self.written(&path, &argv[..argv.len().min(TOLD.0)], empties && redirect.kind == Direction::Write);
+            // One text is rarely written to many files, and copies of it would add up.
+            let value = if at < 8 { value.clone() } else { Value::Output { fetched: false } };
+            self.files.insert(path, value);
+        }
+    }
+
+    /// A file that a redirection writes.
+    fn written(&mut self, path: &str, argv: &[String], empties: bool) {
+        if place::is_stream(path) || matches!(path, "NUL" | "nul" | "$null") {
+            return;
+        }
+        let told = [argv, &[">".to_owned(), path.to_owned()]].concat();
+        self.guard_written(path, &told);
+        // A shell takes the only file that matches a pattern.
+        if is_pattern_of_guarded(path) {
+            self.hit("guard.pattern", &told);
+        }
+        match Place::within(self.folder(), path) {
+            Place::Device => self.hit("disks.write", &told),
+            Place::Root | Place::System => self.hit("files.write-system", &told),
+            Place::Temporary | Place::Cache => {}
+            Place::Home if path.split('/').nth(1).is_some_and(|name| name.starts_with('.')) => {
+                self.hit("files.write-home", &told);
+            }
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside | Place::Here if empties => {
+                self.hit("files.truncate", &told);
+            }
+            Place::Home | Place::Outside | Place::Unknown | Place::Inside | Place::Here => {}
+        }
+    }
+
+    /// Runs the substitutions of a word as commands of their own.
+    pub(super) fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
+        let ctx = Context { input: None, ..ctx };
+        for part in &word.parts {
+            match part {
+                Part::Text { .. } => {}
+                Part::Variable { operator, .. } => match operator {
+                    Operator::Plain => {}
+                    Operator::Default(word) | Operator::Alternative(word) | Operator::Other(word) => {
+                        self.deeper(|walk| walk.substitutions(word, ctx));
+                    }
+                },
+                Part::Command { script, .. } | Part::Process { script, .. } => {
+                    self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
+                }
+                Part::Arithmetic(word) => self.deeper(|walk| walk.substitutions(word, ctx)),
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &Simple, ctx: Context<'_>) {
+        let guise = self.guise;
+        for assignment in &simple.assignments {
+            assignment.values.iter().for_each(|word| self.substitutions(word, ctx));
+            // `CDPATH=/ cd etc`: assignments before a command hold for that one.
+            if simple.words.is_empty() || assignment.is_list || assignment.name == "CDPATH" {
+                self.assign(assignment);
+            }
+            if let [word] = assignment.values.as_slice() {
+                let value = joined(word, self);
+                self.variable_command(&assignment.name, &value, ctx);
+                if guard::is_telling(&assignment.name) {
+                    self.set_variable(&assignment.name, &[format!("{}={value}", assignment.name)]);
+                }
+            }
+        }
+        self.run_simple(simple, ctx);
+        if !simple.words.is_empty() && !simple.assignments.is_empty() {
+            self.guise = guise;
+        }
+    }
+
+    fn run_simple(&mut self, simple: &Simple, ctx: Context<'_>) {
+        simple.words.iter().for_each(|word| self.substitutions(word, ctx));
+        let Some(first) = simple.words.first() else { return };
+        let mut argv = Vec::with_capacity(simple.words.len());
+        let mut elsewhere = ctx.elsewhere;
+        match first.parts.as_slice() {
+            // The default may be the value, if nothing else is known.
+            [Part::Variable { name, operator: Operator::Default(word), .. }] if self.variable(name).is_none() => {
+                argv.extend(joined(word, self).split_ascii_whitespace().map(str::to_owned));
+                elsewhere = true;
+            }
+            _ => expand(first, self, &mut argv),
+        }
+        simple.words[1..].iter().for_each(|word| expand(word, self, &mut argv));
+        if !self.pay(argv.len()) {
+            return;
+        }
+        if let Some(alias) = argv.first().and_then(|first| self.aliases.get(first)) {
+            let words: Vec<String> = alias.split_ascii_whitespace().map(str::to_owned).collect();
+            argv.splice(..1, words);
+        }
+        let ctx = Context { elsewhere, ..ctx };
+        if let Some(function) = argv.first().and_then(|first| self.functions.get(first)).cloned() {
+            return self.call(&argv, &function, ctx);
+        }
+        // zsh needs no blank after a brace.
+        if let Some(rest) = argv.first().and_then(|first| first.strip_prefix('{')).filter(|rest| !rest.is_empty()) {
+            argv[0] = rest.to_owned();
+            if let Some(last) = argv.last_mut()
+                && let Some(rest) = last.strip_suffix('}')
+            {
+                *last = rest.to_owned();
+            }
+        }
+        let fetched = |word: &Word| match word.parts.as_slice() {
+            [Part::Variable { name, .. }] => self.variables.get(name).cloned(),
+            [Part::Command { script, .. }] => Some(self.printed_by(script)),
+            _ => None,
+        };
+        if let Some(Value::Output { .. }) = fetched(first) {
+            self.hit("shell.output", &argv);
+        }
+        self.command(&argv, ctx);
+    }
+
+    fn call(&mut self, argv: &[String], function: &Rc<Script>, ctx: Context<'_>) {
+        let name = &argv[0];
+        if self.running.iter().any(|(_, body)| Rc::ptr_eq(body, function)) {
+            return;
+        }
+        self.positional(&argv[1..]);
+        self.running.push((name.clone(), Rc::clone(function)));
+        self.deeper(|walk| walk.script(function, ctx));
+        self.running.pop();
+    }
+}

@@ -1,0 +1,13 @@
+//! Texts that a line produces, as far as it tells them.
+
+/// Stands for a word that is only known when the command runs.
+pub(super) const UNKNOWN: &str = "$_";
+
+/// The line's knowledge of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// All of it.
+    Text(String),
+    /// The output of a command, and true if it comes from the network.
+    Output { fetched: bool },
+}
