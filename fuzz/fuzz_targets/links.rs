@@ -39,7 +39,8 @@ fuzz_target!(|input: &[u8]| {
     let input = dta::parse(adapter, &input).expect("it fits the schema");
     let proposal = adapter.propose(&ctx, &input).expect("every file can be proposed for");
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));
-    let evidence = Evidence::new(adapter, (&baseline, &manifest), Images::Proposed(&proposal.changes));
-    let report = dta::verify::judge(&ctx, evidence).expect("what was proposed can be judged");
+    let looks_at = adapter.looks_at(&input);
+    let evidence = Evidence::new(looks_at, (&baseline, &manifest), Images::Proposed(&proposal.changes));
+    let report = dta::verify::judge(&ctx, adapter, evidence).expect("what was proposed can be judged");
     assert!(report.passed, "{:?}", report.failures);
 });

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Adapter, Context,
+    Context,
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
     record_files,
 };
@@ -83,7 +83,8 @@ pub struct Found {
 
 /// The record, and the contents that it describes.
 pub struct Evidence<'a> {
-    pub(super) adapter: &'a dyn Adapter,
+    /// Globs of the files that the adapter looks at.
+    looks_at: Vec<&'a str>,
     /// The measurements before the change.
     pub baseline: &'a BaselineRecord,
     /// The manifest.
@@ -101,9 +102,9 @@ enum Item<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Evidence from records whose hashes were checked.
+    /// Evidence from records whose hashes were checked. `looks_at` is the adapter's own for this input.
     pub fn new(
-        adapter: &'a dyn Adapter,
+        looks_at: Vec<&'a str>,
         (baseline, manifest): (&'a BaselineRecord, &'a ManifestRecord),
         images: Images<'a>,
     ) -> Self {
@@ -114,7 +115,7 @@ impl<'a> Evidence<'a> {
             begin
         });
         let offsets = offsets.collect();
-        Evidence { adapter, baseline, manifest, images, offsets, failures: Mutex::new(None), found: Mutex::new(None) }
+        Evidence { looks_at, baseline, manifest, images, offsets, failures: Mutex::new(None), found: Mutex::new(None) }
     }
 
     /// Reads every file of the target once, compares its hash with the record, and passes it to `work`.
@@ -268,7 +269,7 @@ impl<'a> Evidence<'a> {
 
     /// Files that appeared or vanished under the target.
     fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
-        let domain = Globs::parse(&self.adapter.looks_at(&self.baseline.input))?;
+        let domain = Globs::parse(&self.looks_at)?;
         let listing = ctx.view.list(&self.baseline.input.target.globs(ctx.view)?, ctx.threads)?;
         let owned = |path: &&RepoPath| domain.matches(path);
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();

@@ -55,8 +55,9 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
     let ctx = Context { view: View::new(ctx.view.workspace(), &overlay), ..*ctx };
     let proposal = adapter.propose(&ctx, &input)?;
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record(adapter.name()));
-    let evidence = Evidence::new(adapter, (&baseline, &manifest), Images::Proposed(&proposal.changes));
-    let report = judge(&ctx, evidence)?;
+    let looks_at = adapter.looks_at(&input);
+    let evidence = Evidence::new(looks_at, (&baseline, &manifest), Images::Proposed(&proposal.changes));
+    let report = judge(&ctx, adapter, evidence)?;
     let mut files = BTreeMap::new();
     for change in proposal.changes.changes() {
         let text = change.after.as_ref().map(|content| String::from_utf8(content.bytes.to_vec())).transpose();

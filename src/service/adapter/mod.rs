@@ -9,20 +9,19 @@ pub mod link_updater;
 pub mod verify;
 
 mod adapters;
+mod context;
 mod record_files;
-
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-pub use self::adapters::Adapters;
+pub use self::{adapters::Adapters, context::Context};
 use crate::{
     base::error::{Code, Error},
     service::adapter::{
         contract::{Invocation, Proposal},
         evidence::{Evidence, Measured},
     },
-    system::{schema::Schema, workspace::View},
+    system::schema::Schema,
 };
 
 /// Every built-in adapter, sorted by name.
@@ -104,29 +103,6 @@ pub trait Adapter: Send + Sync {
 
     /// Measures a change or a proposal again, by code that `propose` does not use.
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error>;
-}
-
-/// The surroundings of an adapter.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// The tree, read only.
-    pub view: View<'a>,
-    /// The number of threads that it may use; the result does not depend on it.
-    pub threads: usize,
-    /// True as soon as it must stop.
-    pub cancel: &'a AtomicBool,
-    /// Receives the numbers of finished files and of all files.
-    pub progress: &'a (dyn Fn(u64, u64) + Sync),
-}
-
-impl Context<'_> {
-    /// An error if the run was cancelled.
-    pub fn check_cancelled(&self) -> Result<(), Error> {
-        match self.cancel.load(Ordering::Relaxed) {
-            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
-            false => Ok(()),
-        }
-    }
 }
 
 /// Takes an invocation from JSON, checked against the adapter's own schema. Reads nothing.

@@ -185,7 +185,8 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         let cancel = AtomicBool::new(false);
         let view = View::new(&workspace, &overlay);
         let ctx = Context { view, threads: request.threads, cancel: &cancel, progress: &|_, _| {} };
-        judge(&ctx, Evidence::new(adapter, (&baseline, &manifest), images))
+        let looks_at = adapter.looks_at(&baseline.input);
+        judge(&ctx, adapter, Evidence::new(looks_at, (&baseline, &manifest), images))
     });
     report.unwrap_or_else(|error| {
         Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", error.message())])
@@ -193,8 +194,8 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
 }
 
 /// Makes every check on evidence whose records are intact.
-pub fn judge(ctx: &Context<'_>, evidence: Evidence<'_>) -> Result<Report, Error> {
-    let measured = evidence.adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
+pub fn judge(ctx: &Context<'_>, adapter: &dyn Adapter, evidence: Evidence<'_>) -> Result<Report, Error> {
+    let measured = adapter.measure(ctx, &evidence.baseline.input, &evidence)?;
     let mut failures = measured.failures;
     failures.extend(evidence.into_failures(ctx));
     let mut checks = vec![BASELINE_INTACT, MANIFEST_INTACT, HASHES_MATCH, NOTHING_ELSE_CHANGED];

@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::html::RAW_TEXT;
-
 /// Tags that end foreign content; `<font>` only with certain attributes.
 const BREAKS_OUT: &[&str] = &[
     "b",
@@ -54,6 +52,10 @@ const BREAKS_OUT: &[&str] = &[
     "ul",
     "var",
 ];
+
+/// Elements whose content is text, not markup.
+pub(super) const RAW_TEXT: &[&str] =
+    &["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp", "plaintext"];
 
 /// HTML elements without content.
 const VOID: &[&str] = &[

@@ -16,7 +16,7 @@ use lol_html::{
 use super::{
     css,
     escape::Escape,
-    foreign::{self, Foreign, Kind, Start},
+    foreign::{self, Foreign, Kind, RAW_TEXT, Start},
     json,
     scan::{Pulse, Scan},
     table::{self, Form},
@@ -27,10 +27,6 @@ use crate::base::error::{Code, Error};
 const SVG: &str = "http://www.w3.org/2000/svg";
 const MATH: &str = "http://www.w3.org/1998/Math/MathML";
 const HTML: &str = "http://www.w3.org/1999/xhtml";
-
-/// Elements whose content is text, not markup.
-pub(super) const RAW_TEXT: &[&str] =
-    &["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp", "plaintext"];
 
 /// The bytes between two calls of the pulse.
 const STRIDE: usize = 16 << 10;

@@ -33,6 +33,7 @@ mod propose;
 mod rewrite;
 mod scan;
 mod table;
+mod target;
 mod text;
 mod value;
 mod verify;

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use url::Url;
 
-use super::origin::Target;
+use super::target::Target;
 
 /// A URL as its parser reads it: without tabs and line ends.
 pub(super) struct Clean<'a> {

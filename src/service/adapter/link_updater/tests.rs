@@ -403,8 +403,9 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let input = invocation(|_| {});
     let proposal = LinkUpdater.propose(&ctx, &input).unwrap();
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));
-    let evidence = Evidence::new(&LinkUpdater, (&baseline, &manifest), Images::Proposed(&proposal.changes));
-    let report = judge(&ctx, evidence).unwrap();
+    let looks_at = LinkUpdater.looks_at(&input);
+    let evidence = Evidence::new(looks_at, (&baseline, &manifest), Images::Proposed(&proposal.changes));
+    let report = judge(&ctx, &LinkUpdater, evidence).unwrap();
     let moved = proposal.changes.changes().first().and_then(|change| change.after.as_ref());
     (moved.map_or(page.to_vec(), |content| content.bytes.to_vec()), proposal, report)
 }

@@ -26,7 +26,7 @@ mod xml;
 use std::collections::BTreeMap;
 
 use self::{
-    counts::{Samples, Tally},
+    counts::{COUNTS_MATCH, Samples, Tally},
     expected_target::{Aim, Edit, Link},
     format::Format,
     page::{Page, Pulse},
@@ -46,8 +46,6 @@ use crate::{
     system::clock::Stopwatch,
 };
 
-/// The numbers of the record are those of the files.
-const COUNTS_MATCH: &str = "counts_match";
 /// No link remains that should have moved.
 const LINKS_TO_UPDATE_ZERO: &str = "links_to_update_zero";
 /// Each link stayed, or moved to its target with its path, query, fragment and user.

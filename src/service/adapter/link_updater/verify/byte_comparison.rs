@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     expected_target::Edit,
     format::Format,
-    spelling::{Layer, Spelled, ways},
+    spelling::{Layer, Spelled},
 };
 
 /// The largest number of bytes of a spelled-out character; longer ones are not understood.
@@ -20,7 +20,7 @@ const MOST_WAYS: usize = 1 << 20;
 /// The first difference that the edits do not explain, where each edit occurs as often as stated; none if there is no such
 /// difference.
 pub(super) fn stray(before: &[u8], after: &[u8], edits: &BTreeMap<Edit, usize>, format: Format) -> Option<usize> {
-    let ways = ways(format);
+    let ways = format.ways();
     let longest = edits.keys().map(|(from, to)| from.len().max(to.len())).max().unwrap_or(0);
     let most = longest.saturating_mul(SPELLED) + SPELLED;
     let wanted: usize = edits.values().sum();

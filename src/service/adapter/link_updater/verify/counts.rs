@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{COUNTS_MATCH, format::Format};
+use super::format::Format;
 use crate::{
     base::hash::Sha256,
     service::adapter::{
@@ -10,6 +10,9 @@ use crate::{
         evidence::Evidence,
     },
 };
+
+/// The numbers of the record are those of the files.
+pub(super) const COUNTS_MATCH: &str = "counts_match";
 
 /// The measurements of one file, or of all.
 #[derive(Debug, Default)]

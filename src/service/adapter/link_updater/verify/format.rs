@@ -3,6 +3,7 @@
 use super::{
     css, json, markdown, markup,
     page::{Page, Pulse},
+    spelling::Layer,
     text, xml,
 };
 use crate::{
@@ -54,6 +55,21 @@ impl Format {
             Format::Xml => "xml",
             Format::Text => "text",
             Format::Json => "json",
+        }
+    }
+
+    /// The layers that lie over a URL in files of the format, the outermost first; one list for each kind of place.
+    pub(super) fn ways(self) -> &'static [&'static [Layer]] {
+        use Layer::{Css, Entities, Json, Markdown, References};
+        match self {
+            Format::Html => &[&[References], &[Css], &[References, Css], &[Json]],
+            Format::Markdown => {
+                &[&[Markdown], &[Entities], &[Markdown, Css], &[References], &[References, Css], &[Json], &[]]
+            }
+            Format::Css => &[&[Css]],
+            Format::Xml => &[&[References], &[Css], &[References, Css], &[]],
+            Format::Text => &[&[]],
+            Format::Json => &[&[Json]],
         }
     }
 

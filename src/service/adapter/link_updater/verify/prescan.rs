@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{
     format::Format,
-    spelling::{Layer, Spelled, number, ways},
+    spelling::{Layer, Spelled, number},
 };
 
 /// The length up to which a spelled-out host is decoded, first and at most; a longer one may be anything.
@@ -77,7 +77,7 @@ impl Sieve {
             lengths: self.lengths,
             has_punycode,
             bytes,
-            ways: ways(format),
+            ways: format.ways(),
             has_marks,
             skipped: Cell::default(),
         }

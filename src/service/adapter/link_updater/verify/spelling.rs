@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use html5gum::{Token, Tokenizer};
 
-use super::format::Format;
-
 /// An upper limit for the names of character references in HTML.
 const LONGEST_NAME: usize = 40;
 
@@ -22,21 +20,6 @@ pub(super) enum Layer {
     Markdown,
     /// `&amp;` in Markdown where backslashes are gone.
     Entities,
-}
-
-/// The layers that lie over a URL in files of a format, the outermost first; one list for each kind of place.
-pub(super) fn ways(format: Format) -> &'static [&'static [Layer]] {
-    use Layer::{Css, Entities, Json, Markdown, References};
-    match format {
-        Format::Html => &[&[References], &[Css], &[References, Css], &[Json]],
-        Format::Markdown => {
-            &[&[Markdown], &[Entities], &[Markdown, Css], &[References], &[References, Css], &[Json], &[]]
-        }
-        Format::Css => &[&[Css]],
-        Format::Xml => &[&[References], &[Css], &[References, Css], &[]],
-        Format::Text => &[&[]],
-        Format::Json => &[&[Json]],
-    }
 }
 
 /// Decoded bytes with their places in the source.

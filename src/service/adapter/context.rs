@@ -1,0 +1,31 @@
+//! The surroundings of an adapter.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{
+    base::error::{Code, Error},
+    system::workspace::View,
+};
+
+/// The surroundings of an adapter.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The tree, read only.
+    pub view: View<'a>,
+    /// The number of threads that it may use; the result does not depend on it.
+    pub threads: usize,
+    /// True as soon as it must stop.
+    pub cancel: &'a AtomicBool,
+    /// Receives the numbers of finished files and of all files.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl Context<'_> {
+    /// An error if the run was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), Error> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            false => Ok(()),
+        }
+    }
+}
