@@ -1,6 +1,6 @@
 //! The state of the tree before a command starts: metadata of the files that it may change, and special folders.
 
-use super::{Context, foreign::Own, scope::Scope};
+use super::{Context, owner::Own, scope::Scope};
 use crate::{
     base::{
         error::{Code, Error},

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Context,
     scope::{Scope, hint},
-    upper_layer::{special, standing},
 };
 use crate::{
     base::{
@@ -195,4 +194,20 @@ pub(super) fn check_survey(survey: &Survey) -> Result<(), Error> {
         .hint("have it leave its folders readable"));
     }
     Ok(())
+}
+
+/// The metadata of a file of the tree at another tree's path; none also if a folder on the way no longer leads there.
+pub(super) fn standing(tree: &Workspace, path: &RepoPath) -> Result<Option<Metadata>, Error> {
+    match tree.stat(path) {
+        // A folder in the other tree is a link in this one.
+        Err(error) if error.code() == Code::InvalidPath => Ok(None),
+        result => result,
+    }
+}
+
+/// An error for a file that no change set can hold.
+pub(super) fn special(path: &RepoPath) -> Error {
+    Error::new(Code::Unwritable, format!("the command left `{path}`, which is neither a file nor a symbolic link"))
+        .detail("path", path.as_str())
+        .hint("devices, pipes and sockets can't be kept: have it removed, or name it in `scratch` of `[exec]`")
 }

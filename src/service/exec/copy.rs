@@ -18,13 +18,13 @@ use std::{
 };
 
 use super::{
-    Context, Prepared,
+    Context,
     baseline::differing,
-    changes::{Candidates, check_survey},
+    changes::{Candidates, check_survey, special},
+    prepared::Prepared,
     private_folder::{Desk, failed},
     scope::Scope,
     stage,
-    upper_layer::special,
 };
 use crate::{
     base::{
@@ -52,7 +52,7 @@ impl Copy {
     pub(super) fn make(prepared: &Prepared<'_>, desk: &Desk) -> Result<Self, Error> {
         let (ctx, scope) = (&prepared.ctx, &prepared.scope);
         let root = desk.folder("tree")?;
-        let linked: BTreeSet<RepoPath> = stage::through(prepared)?.into_iter().collect();
+        let linked: BTreeSet<RepoPath> = prepared.scratch()?.into_iter().collect();
         let survey = ctx.view.workspace().survey(ctx.threads, |path, kind| match kind {
             _ if protected::is_hidden_folder(path.file_name()) => Visit::Skip,
             Kind::Folder if linked.contains(path) => Visit::Take,

@@ -112,7 +112,7 @@ fn existing(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
 }
 
 /// Removes the private folders of a run's commands.
-pub(super) fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result<(), Error> {
+pub fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result<(), Error> {
     let user = rustix::process::geteuid().as_raw();
     let prefix = format!("nrv-{run}-");
     for place in existing(environment) {

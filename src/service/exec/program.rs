@@ -8,8 +8,9 @@ use std::{
 };
 
 use rustix::fs::Access;
+use serde::{Deserialize, Serialize};
 
-use super::{Context, Found};
+use super::Context;
 use crate::{
     base::{
         error::{Code, Error, nearest},
@@ -18,6 +19,16 @@ use crate::{
     },
     system::workspace::Metadata,
 };
+
+/// A program that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// Its hash.
+    pub sha256: Sha256,
+}
 
 /// A program, and its place.
 #[derive(Debug)]

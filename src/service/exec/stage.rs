@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Prepared, environment, private_folder::Desk};
+use super::{environment, limits::limits, prepared::Prepared, private_folder::Desk};
 use crate::{
     base::{
         change::Content,
@@ -10,9 +10,8 @@ use crate::{
         path::RepoPath,
     },
     system::{
-        policy::{Exec, Sandbox},
-        process::sandbox::{self, Confine, Laid, Launch, Laying, Limits, Output, Stage, Unasked},
-        workspace::Kind,
+        policy::Sandbox,
+        process::sandbox::{Confine, Laid, Launch, Laying, Output, Stage},
     },
 };
 
@@ -59,17 +58,6 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
     })
 }
 
-/// The limits of commands by the policy. The default for memory depends on the machine.
-pub(super) fn limits(exec: &Exec) -> Limits {
-    Limits {
-        memory: Some(exec.memory.unwrap_or_else(sandbox::most_memory)),
-        file_size: exec.file_size,
-        processes: exec.processes,
-        disk: exec.disk,
-        unasked: Unasked { memory: exec.memory.is_none(), processes: exec.processes == Exec::default().processes },
-    }
-}
-
 fn confine(sandbox: Sandbox) -> Confine {
     match sandbox {
         Sandbox::Off => Confine::Off,
@@ -86,25 +74,10 @@ pub(super) fn stage(prepared: &Prepared<'_>, desk: &Desk) -> Result<Stage, Error
         upper: desk.folder("upper")?,
         work: desk.folder("work")?,
         proposed: proposed(prepared, desk)?,
-        through: text(&through(prepared)?),
+        through: text(&prepared.scratch()?),
         read_only: text(&prepared.stock.repositories),
         hidden: text(&prepared.stock.records),
     })
-}
-
-/// The scratch folders that the command writes directly. In a dry run there are none: they are in the view.
-pub(super) fn through(prepared: &Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
-    if prepared.ctx.dry_run {
-        return Ok(Vec::new());
-    }
-    let mut folders = prepared.stock.scratch.clone();
-    for folder in prepared.missing_scratch()? {
-        // It was made since then.
-        let is_there = prepared.ctx.view.workspace().stat(&folder)?.is_some_and(|found| found.kind == Kind::Folder);
-        folders.extend(is_there.then_some(folder));
-    }
-    folders.sort();
-    Ok(folders)
 }
 
 /// The changes that lie over the tree: the run's proposals, removals first.

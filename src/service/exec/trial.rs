@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Context, foreign::Own, prepare};
+use super::{Context, owner::Own, prepare};
 use crate::{
     base::{call::Run, error::Error, path::protected},
     system::{

@@ -12,15 +12,12 @@ use std::{
 
 use super::{
     Context,
-    changes::{Candidates, check_survey},
+    changes::{Candidates, check_survey, special, standing},
     scope::Scope,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::{Kind, Metadata, Seen, Visit, Workspace},
+    base::{error::Error, path::RepoPath},
+    system::workspace::{Kind, Seen, Visit, Workspace},
 };
 
 /// The mark of an opaque folder.
@@ -89,15 +86,6 @@ fn files_below(ctx: &Context<'_>, scope: &Scope, mut folders: Vec<RepoPath>) -> 
     Ok(survey.seen.into_iter().map(|seen| seen.path).collect())
 }
 
-/// The metadata of a file of the tree at another tree's path; none also if a folder on the way no longer leads there.
-pub(super) fn standing(tree: &Workspace, path: &RepoPath) -> Result<Option<Metadata>, Error> {
-    match tree.stat(path) {
-        // A folder in the other tree is a link in this one.
-        Err(error) if error.code() == Code::InvalidPath => Ok(None),
-        result => result,
-    }
-}
-
 fn is_whiteout(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.file_type().is_char_device() && found.rdev() == 0)
 }
@@ -109,11 +97,4 @@ fn is_opaque(place: &Path) -> Result<bool, Error> {
         Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::RANGE) => Ok(false),
         Err(errno) => Err(Error::io(format!("`{}` can't be read", place.display()), &errno.into())),
     }
-}
-
-/// An error for a file that no change set can hold.
-pub(super) fn special(path: &RepoPath) -> Error {
-    Error::new(Code::Unwritable, format!("the command left `{path}`, which is neither a file nor a symbolic link"))
-        .detail("path", path.as_str())
-        .hint("devices, pipes and sockets can't be kept: have it removed, or name it in `scratch` of `[exec]`")
 }
