@@ -5,8 +5,10 @@
 
 mod backup;
 mod draft;
+mod effect;
 mod outcome;
 mod patch;
+mod proposed;
 mod request;
 mod step;
 
@@ -15,21 +17,14 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use self::{
-    draft::Draft,
-    step::{Effect, Step},
-};
+use self::{draft::Draft, effect::Effect, step::Step};
 pub use self::{
     outcome::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy},
+    proposed::{Part, Proposed},
     request::Request,
 };
 use crate::{
-    base::{
-        change::{ChangeSet, Content, Stamp},
-        diff::Stat,
-        error::{Code, Error},
-        path::RepoPath,
-    },
+    base::error::{Code, Error},
     system::workspace::{View, parallel_map},
 };
 
@@ -42,36 +37,6 @@ pub struct Context<'a> {
     pub threads: usize,
     /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
-}
-
-/// A file's part of a patch, with its size.
-pub type Part = (Vec<u8>, Stat);
-
-/// The result of an application before it is written.
-#[derive(Debug)]
-pub struct Proposed {
-    /// The change of all steps together.
-    pub changes: ChangeSet,
-    /// The pre-images of the changes, in their order.
-    pub before: Vec<Option<Content>>,
-    /// The changes as parts of a patch, in their order, where these are known already.
-    pub parts: Vec<Option<Part>>,
-    /// Files that were read and stay as they are, but influence others.
-    pub sources: Vec<(RepoPath, Option<Stamp>)>,
-    /// The outcome of each step, in their order. Nothing counts as written yet.
-    pub outcomes: Vec<ApplyOutcome>,
-}
-
-impl Proposed {
-    /// Marks the outcomes of the steps that a written change carries out.
-    pub fn mark_written(&mut self) {
-        let written: BTreeSet<&RepoPath> = self.changes.changes().iter().map(|change| &change.path).collect();
-        for outcome in &mut self.outcomes {
-            let paths = [Some(&outcome.path), outcome.from.as_ref()];
-            let touched = paths.into_iter().flatten().any(|path| written.contains(path));
-            outcome.written = touched && outcome.status == ApplyStatus::Applied;
-        }
-    }
 }
 
 /// Carries a request out on a private overlay. Steps run in sequence: each finds the results of those before it.

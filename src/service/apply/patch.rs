@@ -3,7 +3,7 @@
 use super::{
     AppliedHunk,
     draft::Draft,
-    step::{Effect, Sides, check, must_be_free},
+    effect::{Effect, Sides, check, must_be_free},
 };
 use crate::base::{
     change::{Content, Stamp},

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
+    part::wrong,
     template::{Template, directives},
-    wrong,
 };
 use crate::base::error::{Error, nearest};
 

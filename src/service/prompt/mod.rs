@@ -16,14 +16,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use self::size::{check_fit, estimate};
-use self::{block::Block, part::Item, template::Template};
+use self::{
+    block::Block,
+    part::{Item, as_told, wrong},
+    template::Template,
+};
 use crate::{
-    base::{
-        call::Parts,
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
+    base::{call::Parts, error::Error, hash::Sha256},
     system::schema::Schema,
 };
 
@@ -146,21 +145,11 @@ fn contract(schema: &Value) -> Result<String, Error> {
     as_told(schema)
 }
 
-/// A value in the form of a prompt and of a record, so that both give the same prompt.
-fn as_told(value: &Value) -> Result<String, Error> {
-    json::canonical_value(&json::exact(value))
-}
-
 fn said(field: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(wrong(field, format!("the `{field}` of a prompt says nothing")));
     }
     Ok(())
-}
-
-/// The error about a part.
-fn wrong(field: impl Into<String>, message: impl Into<String>) -> Error {
-    Error::new(Code::InvalidInput, message).detail("field", field.into())
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{as_told, wrong};
-use crate::base::error::Error;
+use crate::base::{
+    error::{Code, Error},
+    json,
+};
 
 /// A text that the prompt includes between fences.
 #[derive(Clone, Debug)]
@@ -88,4 +90,14 @@ fn keys(map: &Map<String, Value>) -> Vec<&str> {
     let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
     keys.sort_unstable();
     keys
+}
+
+/// A value in the form of a prompt and of a record, so that both give the same prompt.
+pub(super) fn as_told(value: &Value) -> Result<String, Error> {
+    json::canonical_value(&json::exact(value))
+}
+
+/// The error about a part.
+pub(super) fn wrong(field: impl Into<String>, message: impl Into<String>) -> Error {
+    Error::new(Code::InvalidInput, message).detail("field", field.into())
 }
