@@ -1,12 +1,9 @@
-//! The canonical value of a request, the same for every dialect and server, and its key in records.
-//!
-//! The destination, streaming, time limits and retries are not part of it.
+//! The hash of a canonical request, and its key in records.
 
 use std::{fmt, str::FromStr};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::request::LlmRequest;
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
@@ -20,24 +17,6 @@ pub struct Key {
     pub request: Sha256,
     /// The number of this occurrence among identical requests, from 1.
     pub occurrence: u64,
-}
-
-/// The canonical value of a request.
-pub(super) fn of(request: &LlmRequest) -> Value {
-    let mut value = Map::new();
-    value.insert("version".to_owned(), json!(1));
-    value.insert("model".to_owned(), json!(request.model()));
-    value.insert("workload".to_owned(), json!(request.workload()));
-    value.insert("messages".to_owned(), json!(request.messages()));
-    value.insert("sampling".to_owned(), json!(request.sampling()));
-    if let Some(schema) = request.schema() {
-        value.insert("schema".to_owned(), schema.author().clone());
-    }
-    if !request.tools().is_empty() {
-        value.insert("tools".to_owned(), json!(request.tools()));
-        value.insert("tool_choice".to_owned(), json!(request.tool_choice()));
-    }
-    Value::Object(value)
 }
 
 /// The hash of a canonical value; `invalid_input` if it has an integer that can't be hashed exactly.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     canonical::{self, Key},
@@ -269,7 +269,7 @@ impl LlmRequestBuilder {
         parts.schema = schema.map_err(|error| error.detail("field", "schema"))?;
         let unhashed = Sha256::of(b"");
         let request = LlmRequest { parts, known, canonical: Value::Null, sha256: unhashed };
-        let canonical = canonical::of(&request);
+        let canonical = canonical_value(&request);
         let sha256 = canonical::hash(&canonical)?;
         Ok(LlmRequest { canonical, sha256, ..request })
     }
@@ -361,6 +361,25 @@ fn check_tools(parts: &Parts, known: &Model) -> Result<(), Error> {
         }
         ToolChoice::Named(_) | ToolChoice::Required | ToolChoice::Auto | ToolChoice::None => Ok(()),
     }
+}
+
+/// The canonical value of a request, the same for every dialect and server. The destination, streaming, time limits and
+/// retries are not part of it.
+fn canonical_value(request: &LlmRequest) -> Value {
+    let mut value = Map::new();
+    value.insert("version".to_owned(), json!(1));
+    value.insert("model".to_owned(), json!(request.model()));
+    value.insert("workload".to_owned(), json!(request.workload()));
+    value.insert("messages".to_owned(), json!(request.messages()));
+    value.insert("sampling".to_owned(), json!(request.sampling()));
+    if let Some(schema) = request.schema() {
+        value.insert("schema".to_owned(), schema.author().clone());
+    }
+    if !request.tools().is_empty() {
+        value.insert("tools".to_owned(), json!(request.tools()));
+        value.insert("tool_choice".to_owned(), json!(request.tool_choice()));
+    }
+    Value::Object(value)
 }
 
 #[cfg(test)]

@@ -5,20 +5,20 @@ mod draft;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod providers;
 
 use serde_json::Value;
 
-pub use self::draft::Draft;
-use self::{anthropic::Anthropic, ollama::Ollama, openai_chat::OpenAiChat, openai_responses::OpenAiResponses};
+pub use self::{
+    draft::Draft,
+    providers::{PROVIDERS, named},
+};
 use super::{
     capabilities::Capabilities,
     error::{Kind, passing, quoted},
     request::LlmRequest,
 };
-use crate::base::error::{self, Code, Error};
-
-/// Every dialect, sorted by name.
-pub const PROVIDERS: &[&dyn Dialect] = &[&Anthropic, &Ollama, &OpenAiChat, &OpenAiResponses];
+use crate::base::error::Error;
 
 /// The form of one kind of server.
 pub trait Dialect: Send + Sync {
@@ -102,18 +102,6 @@ impl Frame {
                 .detail("excerpt", quoted(&self.data))
         })
     }
-}
-
-/// The dialect of a name; `not_found` names the nearest.
-pub fn named(name: &str) -> Result<&'static dyn Dialect, Error> {
-    let names = || PROVIDERS.iter().map(|dialect| dialect.name());
-    PROVIDERS.iter().copied().find(|dialect| dialect.name() == name).ok_or_else(|| {
-        let error = Error::new(Code::NotFound, format!("there is no dialect `{}`", name.escape_debug()));
-        match error::nearest(name, names()) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("dialects are {}", names().collect::<Vec<_>>().join(", "))),
-        }
-    })
 }
 
 /// A value with a field added, unless there is nothing to add.

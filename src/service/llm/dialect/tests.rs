@@ -11,7 +11,12 @@ use super::{
         message::{Message, Role, Tool, ToolCall, ToolChoice},
         request::LlmRequest,
     },
-    Anthropic, Dialect, Draft, Ollama, OpenAiChat, OpenAiResponses, PROVIDERS, named,
+    Dialect, Draft, PROVIDERS,
+    anthropic::Anthropic,
+    named,
+    ollama::Ollama,
+    openai_chat::OpenAiChat,
+    openai_responses::OpenAiResponses,
 };
 use crate::{
     base::error::{Code, Error},
