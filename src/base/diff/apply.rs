@@ -1,22 +1,13 @@
 //! Applies one file's part of a patch: places each hunk in the pre-image, then builds the post-image.
 
-use std::ops::Range;
-
 use super::{
     LINK, Lines as Count, Side, TYPE, blob,
     patch::{FilePatch, Hunk, Operation},
-    place, reject,
+    place,
+    placer::{Placement, Placer, Wanted},
+    reject,
 };
 use crate::base::error::Error;
-
-/// The places where a hunk may be applied. Its lines must be there byte for byte in both cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// Only at the position in its header.
-    Exact,
-    /// At the position in its header, else at the only place where its lines stand.
-    Unique,
-}
 
 /// A file after its part of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,30 +111,6 @@ fn offset_warning(part: &FilePatch, number: usize, placed: PlacedHunk) -> String
     format!("hunk {number} of `{path}` was applied at line {at}, {offset:+} from where it says")
 }
 
-/// Places hunks in order, each behind the one before.
-pub(super) struct Placer<'a> {
-    pub(super) part: &'a FilePatch,
-    pub(super) lines: place::Lines<'a>,
-    pub(super) placement: Placement,
-    /// The lines that the hunks so far cover.
-    pub(super) taken: Vec<Range<usize>>,
-    /// The number of lines that the hunks so far add, less those that they remove.
-    pub(super) shift: i64,
-}
-
-/// A hunk before it is placed. Places are numbers of lines before it, in the pre-image.
-pub(super) struct Wanted<'a> {
-    pub(super) number: usize,
-    pub(super) hunk: &'a Hunk,
-    pub(super) lines: Vec<&'a [u8]>,
-    /// The position in its header, by the old and by the new file. They agree in an unedited diff.
-    pub(super) stated: (usize, Option<usize>),
-    /// It has to begin at the first line.
-    pub(super) at_start: bool,
-    /// It has to reach the last line.
-    pub(super) at_end: bool,
-}
-
 impl<'a> Placer<'a> {
     fn place(&mut self, at: usize, hunk: &'a Hunk) -> Result<PlacedHunk, Error> {
         let wanted = Wanted {
@@ -206,16 +173,6 @@ impl<'a> Placer<'a> {
             places.retain(|at| begins(&self.lines, at + head.len()));
         }
         places
-    }
-
-    /// True if the hunk can be applied there.
-    pub(super) fn fits(&self, wanted: &Wanted<'_>, place: usize) -> bool {
-        let is_free = self.taken.last().is_none_or(|last| last.end <= place);
-        let end = place + wanted.lines.len();
-        (!wanted.at_start || place == 0)
-            && (!wanted.at_end || end == self.lines.len())
-            && is_free
-            && self.lines.has(place, &wanted.lines)
     }
 
     /// The post-image.

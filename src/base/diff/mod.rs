@@ -29,23 +29,25 @@ mod parse_tests;
 mod patch;
 mod place;
 mod placed;
+mod placer;
 mod reject;
 mod repair;
 mod risk;
 #[cfg(test)]
 mod roundtrip;
+mod size;
 mod split;
 mod text;
 
-use serde::{Deserialize, Serialize};
-
 use self::hunk::Hunks;
 pub use self::{
-    apply::{Patched, PlacedHunk, Placement},
+    apply::{Patched, PlacedHunk},
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
     placed::render_placed,
+    placer::Placement,
     repair::Repaired,
     risk::{Mark, counted, marked, marks, marks_of_path, sort_by_risk},
+    size::{Lines, Stat},
     split::{Part, parts},
 };
 use crate::base::{
@@ -53,49 +55,6 @@ use crate::base::{
     error::{Code, Error},
     path::RepoPath,
 };
-
-/// Lines that a change adds and removes, as `git diff --numstat` counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lines {
-    /// Lines that are only in the post-image.
-    pub added: u64,
-    /// Lines that are only in the pre-image.
-    pub removed: u64,
-}
-
-impl Lines {
-    /// Added and removed together: the number that budgets and gates count.
-    pub fn total(self) -> u64 {
-        self.added.saturating_add(self.removed)
-    }
-}
-
-impl std::iter::Sum for Lines {
-    fn sum<I: Iterator<Item = Lines>>(iter: I) -> Self {
-        iter.fold(Lines::default(), |sum, lines| Lines {
-            added: sum.added.saturating_add(lines.added),
-            removed: sum.removed.saturating_add(lines.removed),
-        })
-    }
-}
-
-/// The size of one file's change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stat {
-    /// The file.
-    pub path: RepoPath,
-    /// Lines added and removed.
-    pub lines: Lines,
-}
-
-impl Stat {
-    /// A change without lines.
-    fn unchanged(path: &RepoPath) -> Self {
-        Stat { path: path.clone(), lines: Lines::default() }
-    }
-}
 
 /// The number of leading folders removed from the names of a diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //! ones.
 
 use super::{
-    apply::{Placer, Wanted},
     patch::{FilePatch, Operation},
+    placer::{Placer, Wanted},
     text::{SHOWN, lines, show},
 };
 use crate::base::{
