@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use gix::bstr::{BStr, ByteSlice};
 
-use super::Opened;
+use super::opened::Opened;
 use crate::base::hash::Sha256;
 
 /// The first line of a pointer.

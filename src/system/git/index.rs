@@ -7,7 +7,7 @@
 
 use std::{fs, path::Path};
 
-use super::unknown;
+use super::error::unknown;
 use crate::base::error::Error;
 
 /// The longest index that is read, in bytes.

@@ -3,8 +3,11 @@
 //! It is read without git: no program is started. Of a repository's configuration only the settings for the comparison of files
 //! count (`settings`), no object is fetched, and a nested repository is not opened.
 
+mod error;
 mod filter;
 mod index;
+mod opened;
+mod patterns;
 mod place;
 mod settings;
 mod sparse;
@@ -14,7 +17,6 @@ mod walk;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{
@@ -26,7 +28,12 @@ use std::{
     time::Duration,
 };
 
-use self::{place::Place, settings::Settings};
+use self::{
+    error::unknown,
+    opened::Opened,
+    place::{Place, has_dot_git},
+    settings::Settings,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -157,87 +164,4 @@ pub fn nested_above(root: &Path, path: &RepoPath, seen: &mut BTreeMap<RepoPath, 
     }
     let is_nested = *seen.entry(folder.clone()).or_insert_with(|| has_dot_git(&root.join(folder.as_str())));
     is_nested.then_some(folder)
-}
-
-fn has_dot_git(folder: &Path) -> bool {
-    fs::symlink_metadata(folder.join(".git")).is_ok()
-}
-
-/// A readable repository.
-struct Opened {
-    place: Place,
-    settings: Settings,
-    repository: gix::Repository,
-    index: gix::index::File,
-    /// The number of files in the index before further examination.
-    tracked: usize,
-    /// The given folder, below the work tree; empty for the work tree itself.
-    prefix: PathBuf,
-}
-
-impl Opened {
-    fn at(root: &Path, environment: &BTreeMap<String, String>) -> Result<Option<Opened>, Error> {
-        let Some(place) = Place::find(root)? else { return Ok(None) };
-        let settings = settings::read(&place, environment)?;
-        // With reduced trust, only the format of the repository's configuration counts. All else is in `settings`.
-        let repository = gix::open::Options::isolated()
-            .with(gix::sec::Trust::Reduced)
-            .filter_config_section(|section| section.source == gix::config::Source::Api)
-            .open_path_as_is(true)
-            .config_overrides(settings.overrides.iter().map(String::as_str))
-            .open(&place.dot_git)
-            .map_err(|error| unknown(&said(&error)))?
-            .to_thread_local();
-        if repository.workdir().is_none() {
-            return Err(unknown(&format!("`{}` has no work tree", place.dot_git.display())));
-        }
-        let prefix = root.strip_prefix(&place.work).unwrap_or(Path::new("")).to_owned();
-        check_index(&place)?;
-        index::check(&repository.index_path(), repository.object_hash().len_in_bytes())?;
-        let index = if repository.index_path().exists() {
-            repository.open_index().map_err(|error| unknown(&said(&error)))?
-        } else {
-            let empty = gix::index::State::new(repository.object_hash());
-            gix::index::File::from_state(empty, repository.index_path())
-        };
-        let tracked = index.entries().len();
-        Ok(Some(Opened { place, settings, repository, index, tracked, prefix }))
-    }
-
-    fn head(&self) -> Option<String> {
-        self.repository.head_id().ok().map(|id| id.to_hex().to_string())
-    }
-}
-
-/// A split index is refused: the reader joins it with its shared one wrongly.
-#[expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
-fn check_index(place: &Place) -> Result<(), Error> {
-    let entries = fs::read_dir(&place.own).into_iter().flatten().flatten();
-    let shared =
-        entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("sharedindex.").map(str::to_owned));
-    let shared: Vec<String> = shared.collect();
-    if shared.is_empty() {
-        return Ok(());
-    }
-    let index = fs::read(place.own.join("index")).unwrap_or_default();
-    let names = |id: &gix::ObjectId| {
-        let length = id.as_slice().len();
-        index.windows(8 + length).any(|bytes| bytes.starts_with(b"link") && &bytes[8..] == id.as_slice())
-    };
-    if shared.iter().filter_map(|hash| gix::ObjectId::from_hex(hash.as_bytes()).ok()).any(|id| names(&id)) {
-        return Err(unknown("the index is split (`core.splitIndex`), and nrv doesn't read such a one")
-            .hint("`git update-index --no-split-index` makes it whole; or start with `--allow-dirty`"));
-    }
-    Ok(())
-}
-
-/// The first line of an error of git's reader.
-fn said(error: &gix::Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or("it gave no reason").to_owned()
-}
-
-fn unknown(why: &str) -> Error {
-    Error::new(Code::DirtyTree, format!("nrv can't tell whether the tree is clean: {why}"))
-        .hint("make `git status` work here, or start with `--allow-dirty`")
 }

@@ -10,8 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{settings::LONGEST_FILE, unknown, walk::check_patterns};
+use super::{error::unknown, patterns::check_patterns};
 use crate::base::error::Error;
+
+/// The longest file of settings, patterns or references that is read, in bytes.
+pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
 /// The longest `.git` file that is read.
 const LONGEST_LINK: u64 = 64 << 10;
@@ -183,4 +186,9 @@ fn text(path: &Path) -> Result<Option<String>, Error> {
 /// A path as git writes it in configuration.
 pub(super) fn bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
+}
+
+/// True if a folder has a repository of its own.
+pub(super) fn has_dot_git(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(".git")).is_ok()
 }

@@ -15,8 +15,8 @@ use gix::{
 };
 
 use super::{
-    place::{Place, bytes, check_file},
-    said, unknown,
+    error::{said, unknown},
+    place::{LONGEST_FILE, Place, bytes, check_file},
 };
 use crate::base::error::Error;
 
@@ -34,8 +34,6 @@ const KEYS: &[&str] = &[
 
 /// Keys that name a file: it is read only if it is a regular file within the limit.
 const FILES: &[(&str, &str)] = &[("core.excludesFile", "ignore"), ("core.attributesFile", "attributes")];
-
-pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
 /// The largest object or index that git's reader loads, in bytes.
 const LONGEST_OBJECT: u64 = 1 << 29;

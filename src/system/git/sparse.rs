@@ -10,7 +10,7 @@ use gix::{
     index::entry::{Flags, Stat},
 };
 
-use super::{Opened, tree};
+use super::{opened::Opened, tree};
 use crate::base::error::Error;
 
 /// Replaces folder entries by files, and unmarks existing files.

@@ -19,7 +19,11 @@ use gix::{
 };
 
 use super::{
-    Opened, State, filter, said, sparse, tree, unknown,
+    State,
+    error::{said, unknown},
+    filter,
+    opened::Opened,
+    sparse, tree,
     walk::{self, check_in_tree},
 };
 use crate::base::{error::Error, path::RepoPath};

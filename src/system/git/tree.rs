@@ -9,7 +9,7 @@ use gix::{
     index::entry::Mode,
 };
 
-use super::{said, unknown};
+use super::error::{said, unknown};
 use crate::base::error::{Code, Error};
 
 /// The limit of files and folders of a tree.

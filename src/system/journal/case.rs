@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::transaction::Target;
+use super::target::Target;
 use crate::{
     base::{
         error::{Code, Error},

@@ -9,12 +9,14 @@ mod attributes;
 mod case;
 mod entry;
 mod faults;
+mod folder;
 mod place;
 mod probe;
 mod recovery;
 mod set_id;
 mod set_up;
 mod space;
+mod target;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -29,7 +31,8 @@ pub use probe::{FileSystem, probe, try_writing};
 pub use recovery::Recovered;
 pub use set_id::{Cleared, clear_set_id};
 pub use set_up::{set_up, take_back};
-pub use transaction::{BeforeCommit, Target, Transaction, preflight};
+pub use target::{Target, Transaction};
+pub use transaction::{BeforeCommit, preflight};
 
 use crate::{
     base::{error::Error, path::RepoPath},

@@ -6,8 +6,9 @@
 use super::{
     Journal,
     entry::{self, Files, Intent, distrusted, is_committed, read_intent, temporary_prefix},
+    folder::open_folder,
     place::{Look, place, stale},
-    transaction::{Exchange, open_folder, replace, take_away},
+    transaction::{Exchange, replace, take_away},
     tree::{self, Folders},
 };
 use crate::base::{

@@ -7,7 +7,8 @@
 use super::{
     faults::{Faults, NoFaults},
     place::{Look, Place, place, stale},
-    transaction::{Exchange, Target, check_place, replace, take_away},
+    target::Target,
+    transaction::{Exchange, check_place, replace, take_away},
     tree::{self, Folders},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use super::{Journal, Target, Transaction, transaction::open_folder};
+use super::{Journal, Target, Transaction, folder::open_folder};
 use crate::base::{
     error::{Code, Error},
     path::protected::RUNS,

@@ -1,59 +1,24 @@
 //! One transaction, from intent to commit mark; undone on any error.
 
-use std::{os::fd::OwnedFd, path::Path, sync::atomic::Ordering};
-
-use rustix::fs::{Mode, OFlags};
+use std::{os::fd::OwnedFd, sync::atomic::Ordering};
 
 use super::{
     Journal,
     entry::{self, Files, Intent},
     faults::Faults,
+    folder::open_folder,
     place::{Look, Place, place, stale},
+    target::{Target, Transaction},
     tree::{self, Folders},
 };
 use crate::{
     base::{
-        change::{Change, ChangeSet, Content, Entry, Stamp},
+        change::{Content, Entry},
         error::{Code, Error},
         path::{RepoPath, link, protected},
     },
     system::workspace::{Workspace, parallel_map_with},
 };
-
-/// One file of a transaction.
-#[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    /// The file.
-    pub path: &'a RepoPath,
-    /// The content that it must have now; none if it must not exist.
-    pub before: Option<Stamp>,
-    /// The new content; none if it is to be removed.
-    pub after: Option<&'a Content>,
-}
-
-impl<'a> Target<'a> {
-    /// The targets of a change set, in its order.
-    pub fn of(changes: &'a ChangeSet) -> Vec<Target<'a>> {
-        let target =
-            |change: &'a Change| Target { path: &change.path, before: change.before, after: change.after.as_ref() };
-        changes.changes().iter().map(target).collect()
-    }
-}
-
-/// The name of a transaction, and its attachments.
-#[derive(Clone, Copy, Debug)]
-pub struct Transaction<'a> {
-    /// A name that is unique in the run.
-    pub name: &'a str,
-    /// The position in the run.
-    pub position: &'a str,
-    /// The change as a unified diff, kept in the pack.
-    pub patch: &'a [u8],
-    /// True if it undoes other transactions, which recovery needs to know.
-    pub undoes: bool,
-    /// The number of threads that prepare its files.
-    pub threads: usize,
-}
 
 /// Called just before the first file is replaced; an error stops the transaction.
 pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
@@ -396,9 +361,4 @@ pub(super) fn take_away(
     }
     aside.move_to_free(at, faults)?;
     Err(changed())
-}
-
-pub(super) fn open_folder(path: &Path) -> Result<OwnedFd, Error> {
-    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| Error::new(Code::Io, format!("the pack `{}` can't be opened: {errno}", path.display())))
 }

@@ -13,7 +13,7 @@ use ignore::{
 
 use super::{
     Workspace,
-    walk::{IGNORE, exclude_file, is_link, repository_of, unfit},
+    ignore_files::{IGNORE, exclude_file, is_link, repository_of, unfit},
 };
 use crate::base::path::RepoPath;
 

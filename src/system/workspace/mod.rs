@@ -3,6 +3,7 @@
 //! Nobody else reads the tree. A [`View`] lays the proposals of a dry run over it.
 
 mod glob;
+mod ignore_files;
 mod ignored;
 mod parallel;
 mod proposed;
@@ -32,12 +33,13 @@ use crate::base::{
 };
 
 pub use glob::Globs;
+pub use ignore_files::ignore_files_above;
 pub use parallel::{parallel_map, parallel_map_with};
 pub use proposed::Proposed;
 pub use set_id::{SET_ID, SetId};
 pub use survey::{Seen, Survey, Visit};
 pub use view::{Overlay, View};
-pub use walk::{Listing, ignore_files_above};
+pub use walk::Listing;
 
 /// The bytes of a file that are held in memory at most.
 const MAX_READ: u64 = 1 << 30;

@@ -13,8 +13,6 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, WaitOptions},
 };
 
-use super::usage;
-
 /// The pause after a search without new processes.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -37,7 +35,7 @@ impl Tree {
     /// The numbers of all processes but this one.
     pub(super) fn members(self) -> BTreeSet<i32> {
         match self {
-            Tree::Namespace => usage::visible().into_iter().filter(|pid| *pid != own()).collect(),
+            Tree::Namespace => visible().into_iter().filter(|pid| *pid != own()).collect(),
             Tree::Descendants => descendants().into_keys().collect(),
         }
     }
@@ -112,6 +110,12 @@ fn everybody(signal: signal::Signal) {
     let _ = signal::kill(unistd::Pid::from_raw(-1), signal);
 }
 
+/// The numbers of all visible processes.
+fn visible() -> BTreeSet<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// The numbers of all descendants of this process with those of their parents.
 fn descendants() -> BTreeMap<i32, i32> {
     descendants_of(own())
@@ -184,4 +188,14 @@ fn kill_in_turn(processes: impl Iterator<Item = OwnedFd>) {
         }
     }
     ending.iter().for_each(wait);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_visible() {
+        assert!(visible().contains(&own()));
+    }
 }
