@@ -12,7 +12,7 @@ use crate::{
         path::RepoPath,
     },
     script::{
-        check::{module_calls, uses},
+        calls::{module_calls, uses},
         header::{self, Header},
         library::{self, Target},
         session::{Origin, Spare, Worker},

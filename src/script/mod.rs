@@ -4,6 +4,7 @@
 
 pub mod approval;
 pub mod arguments;
+mod calls;
 pub mod cases;
 pub mod check;
 pub mod diagnostic;

@@ -5,10 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, OptimizationLevel, Position, Scope, Shared};
+use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, Position, Shared};
 
 use crate::{
     base::{
@@ -17,52 +17,14 @@ use crate::{
     },
     script::guest::{
         bindings::{self, Host},
+        language::{ARGS, HOST, bare, names},
+        limit::limit_error,
         source,
     },
 };
 
 /// The number of operations between two looks at the pipe for a cancellation.
 const OPERATIONS_PER_LOOK: u64 = 1 << 16;
-
-/// Nesting of expressions, at top level and in functions.
-const EXPRESSION_DEPTH: (usize, usize) = (64, 48);
-
-/// Names of functions and closures depend on it: a fixed one makes them the same in every run.
-const HASHING_SEED: [u64; 4] = [0x6e72_7620, 0x7363_7269, 0x7074_2068, 0x6173_6821];
-
-/// The name of the host's object.
-pub(super) const HOST: &str = "nrv";
-
-/// The name of the arguments.
-pub(super) const ARGS: &str = "args";
-
-/// The engine's functions that a script can't use.
-pub(super) const REFUSED: &[&str] = &["eval", "exit", "sleep", "timestamp"];
-
-/// An engine that parses and runs nothing.
-pub(super) fn bare() -> Engine {
-    static SEED: Once = Once::new();
-    // Before anything else of the engine in this process; a second call would be refused.
-    SEED.call_once(|| {
-        let _ = rhai::config::hashing::set_hashing_seed(Some(HASHING_SEED));
-    });
-    let mut engine = Engine::new();
-    engine.disable_symbol("eval");
-    engine.set_strict_variables(true);
-    engine.set_fail_on_invalid_map_property(true);
-    // The checks need the tree as it is written, so nothing is folded.
-    engine.set_optimization_level(OptimizationLevel::None);
-    engine.set_max_expr_depths(EXPRESSION_DEPTH.0, EXPRESSION_DEPTH.1);
-    engine.set_module_resolver(rhai::module_resolvers::DummyModuleResolver::new());
-    engine
-}
-
-/// The scope that every source begins with: the names that it may use, without their values.
-pub(super) fn names() -> Scope<'static> {
-    let mut scope = Scope::new();
-    scope.push_constant(HOST, ()).push_constant(ARGS, ());
-    scope
-}
 
 /// An engine that runs a request, with the sources that it finds modules among.
 pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engine, Modules) {
@@ -125,13 +87,6 @@ fn limit(engine: &mut Engine, limits: &Limits, host: &Host) {
         }
         host.has_ended().then_some(Dynamic::UNIT)
     });
-}
-
-/// The error of a script that reached one of its limits.
-pub(super) fn limit_error(name: &str, message: String) -> Error {
-    Error::new(Code::ScriptLimit, message)
-        .detail("limit", format!("script.limits.{name}"))
-        .hint(format!("`script.limits.{name}` in `nrv.toml` bounds it"))
 }
 
 /// Replaces the functions that read a clock, wait, or end a script from within.

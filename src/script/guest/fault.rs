@@ -2,7 +2,7 @@
 //!
 //! An error of the host keeps its code. A script can't make up a code that the host has not used in this run.
 
-use rhai::{AST, Dynamic, Engine, EvalAltResult, Map, Position};
+use rhai::{AST, Dynamic, Engine, EvalAltResult};
 use serde_json::Value;
 
 use crate::{
@@ -12,8 +12,9 @@ use crate::{
     },
     script::guest::{
         bindings::{self, Host},
-        engine::limit_error,
-        source, syntax,
+        limit::{limit_error, limit_name},
+        place,
+        syntax::{self, sentence},
         value::{self, type_name_word},
     },
 };
@@ -32,21 +33,6 @@ pub(super) struct Context<'a> {
     pub(super) ast: Option<&'a AST>,
     /// Its limits.
     pub(super) limits: &'a Limits,
-}
-
-/// A host's error as a script catches it: `#{code, message, details, hint, script: #{path, line, column}}`.
-pub(super) fn thrown(error: &Error) -> Dynamic {
-    let text = |text: Option<&str>| text.map_or(Dynamic::UNIT, |text| text.to_owned().into());
-    let details = error.details().iter().map(|(key, value)| (key.into(), value::from_json(value.clone())));
-    let place = error.location().and_then(|place| serde_json::to_value(place).ok());
-    Map::from([
-        ("code".into(), text(Some(error.code().as_str()))),
-        ("message".into(), text(Some(error.message()))),
-        ("details".into(), details.collect::<Map>().into()),
-        ("hint".into(), text(error.hint_text())),
-        ("script".into(), place.map_or(Dynamic::UNIT, value::from_json)),
-    ])
-    .into()
 }
 
 /// The error of a script that ended without a result.
@@ -76,7 +62,7 @@ pub(super) fn catch(
 }
 
 fn explain_at(inner: EvalAltResult, path: &str, ctx: &Context<'_>) -> Error {
-    let place = source::location(path, inner.position());
+    let place = place::location(path, inner.position());
     let error = match ctx.host.ending() {
         Some(ending) => ending,
         None => explain_inner(inner, path, ctx),
@@ -85,17 +71,6 @@ fn explain_at(inner: EvalAltResult, path: &str, ctx: &Context<'_>) -> Error {
         Some(place) => error.at(place),
         None => error,
     }
-}
-
-/// The engine's message in the form of the host's: it begins in lower case and has no final period.
-pub(super) fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let second_is_small = text.chars().nth(1).is_none_or(|second| !second.is_uppercase());
-    let text = match chars.next() {
-        Some(first) if second_is_small => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
-    };
-    text.trim_end_matches('.').to_owned()
 }
 
 /// Unwraps the calls around an error; returns it with the source that it happened in.
@@ -126,7 +101,7 @@ fn explain_inner(mut error: EvalAltResult, path: &str, ctx: &Context<'_>) -> Err
             limit_error("call_depth", format!("functions call each other more than {} levels deep", limits.call_depth))
         }
         EvalAltResult::ErrorDataTooLarge(what, _) => {
-            let name = source::limit_name(&what);
+            let name = limit_name(&what);
             let most = match name {
                 "string" => limits.string,
                 "map" => limits.map,
@@ -242,10 +217,4 @@ fn list(words: &[&str]) -> String {
         [one] => (*one).to_owned(),
         [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
-}
-
-/// The place of a call that a native function makes.
-pub(super) fn place_of(ctx: &rhai::NativeCallContext<'_>) -> Option<Location> {
-    let position: Position = ctx.call_position();
-    source::location(ctx.call_source().unwrap_or_default(), position)
 }

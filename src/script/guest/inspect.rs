@@ -7,7 +7,7 @@ use crate::{
         error::{Code, Error, Location},
         frame::{Import, Inspection},
     },
-    script::guest::{engine, lint, source, value},
+    script::guest::{language, lint, place, source, value},
 };
 
 /// The form of a header, for hints.
@@ -19,8 +19,8 @@ pub(super) const HEADER: &str = "WORKFLOW";
 /// Parses a source and lists its parts.
 pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     let mut found = Inspection { path: path.to_owned(), ..Inspection::default() };
-    let engine = engine::bare();
-    let scope = engine::names();
+    let engine = language::bare();
+    let scope = language::names();
     match source::compile(&engine, &scope, path, text) {
         Ok(ast) => {
             found.doc = doc(&ast);
@@ -105,7 +105,7 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
             (None, None) => continue,
         };
         let position = computed(expression).unwrap_or(*position);
-        found.errors.push(source::at(error.detail("rule", "header"), &found.path, position));
+        found.errors.push(place::at(error.detail("rule", "header"), &found.path, position));
     }
 }
 
@@ -124,7 +124,7 @@ fn places(expression: &Expr, within: &str, found: &mut Inspection) {
     for (name, value) in &entries.0 {
         let path = if within.is_empty() { name.name.to_string() } else { format!("{within}.{}", name.name) };
         places(value, &path, found);
-        if let Some(at) = source::location(&found.path, name.pos) {
+        if let Some(at) = place::location(&found.path, name.pos) {
             found.places.insert(path, at);
         }
     }
@@ -141,7 +141,7 @@ fn inner_headers(ast: &AST, found: &mut Inspection) {
             let error = Error::new(Code::ScriptSyntax, "`WORKFLOW` must stand at top level")
                 .detail("rule", "header")
                 .hint("move it out of the block or function");
-            found.errors.push(source::at(error, &found.path, *position));
+            found.errors.push(place::at(error, &found.path, *position));
         }
         true
     });
@@ -160,14 +160,14 @@ pub(super) fn imports_of(ast: &AST, path: &str) -> (Vec<Import>, Vec<Error>) {
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         if let Some(ASTNode::Stmt(Stmt::Import(import, position))) = nodes.last() {
             if let Expr::StringConstant(literal, at) = &import.0
-                && let Some(at) = source::location(path, *at)
+                && let Some(at) = place::location(path, *at)
             {
                 imports.push(Import { literal: literal.to_string(), at });
             } else {
                 let error = Error::new(Code::ScriptSyntax, "an import's path must be a string literal")
                     .detail("rule", "computed_import")
                     .hint("imports are found, hashed and approved before a script runs");
-                errors.push(source::at(error, path, *position));
+                errors.push(place::at(error, path, *position));
             }
         }
         true

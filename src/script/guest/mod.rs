@@ -8,12 +8,15 @@ mod engine;
 mod fault;
 mod inspect;
 mod interactive;
+mod language;
+mod limit;
 mod link;
 mod lint;
 mod place;
 mod run;
 mod source;
 mod syntax;
+mod thrown;
 mod value;
 
 use std::{
@@ -92,10 +95,10 @@ pub fn on_thread(reader: PipeReader, writer: PipeWriter) -> io::Result<JoinHandl
 /// The language's own functions as a definition file for editors, without those that a script can't use.
 pub fn definitions() -> String {
     // Some of the engine's texts come with the line ends of another system.
-    let text = engine::bare().definitions().single_file().replace('\r', "");
+    let text = language::bare().definitions().single_file().replace('\r', "");
     let refused = |block: &&str| {
         let name = block.lines().last().and_then(|line| line.strip_prefix("fn ")).unwrap_or_default();
-        engine::REFUSED.iter().any(|refused| name.strip_prefix(refused).is_some_and(|rest| rest.starts_with('(')))
+        language::REFUSED.iter().any(|refused| name.strip_prefix(refused).is_some_and(|rest| rest.starts_with('(')))
     };
     let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty() && !refused(block));
     blocks.collect::<Vec<_>>().join("\n\n") + "\n"

@@ -1,6 +1,27 @@
-//! Places in a source's text that its syntax tree does not know.
+//! Places in sources, also those that the syntax tree does not know.
 
-use rhai::Position;
+use rhai::{NativeCallContext, Position};
+
+use crate::base::error::{Error, Location};
+
+/// A place in a source.
+pub(super) fn location(path: &str, position: Position) -> Option<Location> {
+    Some(Location { path: path.to_owned(), line: position.line()?, column: position.position().unwrap_or(1).max(1) })
+}
+
+/// The error with its place, if that is known.
+pub(super) fn at(error: Error, path: &str, position: Position) -> Error {
+    match location(path, position) {
+        Some(place) => error.at(place),
+        None => error,
+    }
+}
+
+/// The place of a call that a native function makes.
+pub(super) fn of_call(ctx: &NativeCallContext<'_>) -> Option<Location> {
+    let position: Position = ctx.call_position();
+    location(ctx.call_source().unwrap_or_default(), position)
+}
 
 /// The last place of a word before a position: functions and parameters have no place of their own.
 pub(super) fn before(text: &str, position: Position, word: &str) -> Position {

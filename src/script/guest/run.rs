@@ -10,7 +10,7 @@ use crate::{
     },
     script::guest::{
         bindings::Host,
-        engine, fault,
+        engine, fault, language,
         link::Link,
         source,
         value::{self, MAX_DEPTH},
@@ -25,7 +25,7 @@ pub(super) fn run(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) ->
 }
 
 fn evaluate(request: &RunRequest, limits: &Limits, host: &Host, engine: &Engine) -> Result<Value, Error> {
-    let mut scope = engine::names();
+    let mut scope = language::names();
     let text = request.sources.get(&request.main).map(String::as_str);
     let text = text.ok_or_else(|| Error::new(Code::Internal, "the script is not among its sources"))?;
     let (ast, errors) = source::parse(engine, &scope, &request.main, text);

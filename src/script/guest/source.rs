@@ -1,16 +1,11 @@
 //! Makes a checked syntax tree from a text: the only place that parses.
 
-use rhai::{AST, Engine, Position, Scope};
+use rhai::{AST, Engine, Scope};
 
 use crate::{
-    base::error::{Error, Location},
+    base::error::Error,
     script::guest::{lint, syntax},
 };
-
-/// A place in a source.
-pub(super) fn location(path: &str, position: Position) -> Option<Location> {
-    Some(Location { path: path.to_owned(), line: position.line()?, column: position.position().unwrap_or(1).max(1) })
-}
 
 /// Parses a source; nothing runs.
 ///
@@ -34,22 +29,5 @@ pub(super) fn parse(engine: &Engine, scope: &Scope<'_>, path: &str, text: &str) 
             (Some(ast), errors)
         }
         Err(error) => (None, vec![error]),
-    }
-}
-
-/// The name of the limit in an engine's error about size.
-pub(super) fn limit_name(what: &str) -> &'static str {
-    match what {
-        "Length of string" => "string",
-        "Size of object map" | "Number of properties in object map literal" => "map",
-        _ => "array",
-    }
-}
-
-/// The error with its place, if that is known.
-pub(super) fn at(error: Error, path: &str, position: Position) -> Error {
-    match location(path, position) {
-        Some(place) => error.at(place),
-        None => error,
     }
 }

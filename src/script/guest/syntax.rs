@@ -12,9 +12,9 @@ use crate::{
         text::counted,
     },
     script::guest::{
-        engine::{ARGS, HOST, limit_error},
-        fault::sentence,
-        source,
+        language::{ARGS, HOST},
+        limit::{limit_error, limit_name},
+        place,
     },
 };
 
@@ -62,9 +62,9 @@ struct Said {
 /// The error of a source that can't be parsed. Without the text the author's intent is not guessed.
 pub(super) fn explain(kind: &ParseErrorType, position: Position, path: &str, text: &str) -> Error {
     if let ParseErrorType::LiteralTooLarge(what, most) = kind {
-        let name = source::limit_name(what);
+        let name = limit_name(what);
         let message = format!("a literal is larger than `script.limits.{name}` allows, which is {most}");
-        return source::at(limit_error(name, message), path, position);
+        return place::at(limit_error(name, message), path, position);
     }
     let around = Around::of(text, position);
     let said = say(kind, &around);
@@ -77,7 +77,18 @@ pub(super) fn explain(kind: &ParseErrorType, position: Position, path: &str, tex
         Some(hint) => error.hint(hint),
         None => error,
     };
-    source::at(error, path, position)
+    place::at(error, path, position)
+}
+
+/// The engine's message in the form of the host's: it begins in lower case and has no final period.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let second_is_small = text.chars().nth(1).is_none_or(|second| !second.is_uppercase());
+    let text = match chars.next() {
+        Some(first) if second_is_small => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    };
+    text.trim_end_matches('.').to_owned()
 }
 
 fn say(kind: &ParseErrorType, around: &Around<'_>) -> Said {

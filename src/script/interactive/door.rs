@@ -9,12 +9,11 @@ use crate::{
         text::escape,
     },
     host::{Answer, Event, Question, Sink},
-    script::{
-        interactive::{NAME, used::Used},
-        run::HostDoor,
-        session::Door,
-    },
+    script::{interactive::used::Used, run::HostDoor, session::Door},
 };
+
+/// The name of a session, in its record and in its worker.
+pub(super) const NAME: &str = "session";
 
 /// A place in the session as one in the text that it belongs to.
 pub(super) fn placed(place: &Location, texts: &[(String, usize)]) -> Option<Location> {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::{
-    door::{OrNo, Watched, placed},
+    door::{NAME, OrNo, Watched, placed},
     saved::Piece,
     used::Used,
 };
@@ -37,9 +37,6 @@ use crate::{
     },
     system::clock::Stopwatch,
 };
-
-/// The name of a session, in its record and in its worker.
-const NAME: &str = "session";
 
 /// The hint after the death of a worker.
 const LOST: &str = "its variables and functions are gone; the next text begins without them";

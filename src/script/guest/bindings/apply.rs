@@ -12,7 +12,8 @@ use crate::{
     },
     script::guest::bindings::{
         Field, Namespace, fields,
-        host::{COMMITMENT, Host, Nrv},
+        host::{Host, Nrv},
+        nrv::COMMITMENT,
         registry,
     },
 };

@@ -6,7 +6,7 @@ use crate::{
     base::{call::Call, error::Code},
     script::guest::{
         bindings::host::{Host, Reply, terminated},
-        fault,
+        fault, thrown,
     },
 };
 
@@ -40,5 +40,5 @@ fn caught(ctx: &NativeCallContext<'_>, host: &Host, error: EvalAltResult) -> Rep
         return Err(terminated());
     }
     // A script may throw `()`, which would look like no error at all.
-    Ok(thrown.filter(|thrown| !thrown.is_unit()).unwrap_or_else(|| fault::thrown(&explained)))
+    Ok(thrown.filter(|thrown| !thrown.is_unit()).unwrap_or_else(|| thrown::thrown(&explained)))
 }

@@ -1,15 +1,14 @@
-//! The object `nrv` itself, and the parts that all bindings share: the way to the host, and the way of its errors to the script.
+//! The parts that all bindings share: the way to the host, and the way of its errors to the script.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
-use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, NativeCallContext, Position};
-use serde::Deserialize;
+use rhai::{Dynamic, EvalAltResult, NativeCallContext, Position};
 use serde_json::Value;
 
 use crate::{
@@ -17,86 +16,10 @@ use crate::{
         call,
         error::{Code, Error, Location},
         frame::{Limits, RunRequest},
-        json::Keyed,
         seed::Stream,
         text::counted,
     },
-    script::guest::{
-        bindings::{Field, Namespace, attempt::attempt, dta::Adapter, fields, registry, stream::Streams},
-        fault,
-        link::Link,
-        value,
-    },
-};
-
-/// The fields of a commitment for `nrv.commit`.
-pub(super) const COMMITMENT: &[Field] =
-    fields! { description: "string", assertion: "map" = ASSERTION, timeout_ms: "int | ()?" };
-
-const ASSERTION: &[Field] = fields! {
-    command: "map?" = fields! { program: "string", args: "array?", cwd: "string | ()?", env: "map?", status: "int?" },
-    count: "map?" = fields! {
-        pattern: "string", glob: "string | array", equals: "int | ()?", at_least: "int | ()?", at_most: "int | ()?",
-    },
-    file_exists: "string?", json_valid: "string | array?", tree_unchanged: "string | array?",
-};
-
-pub(super) const NAMESPACE: Namespace = Namespace {
-    receiver: "nrv",
-    doc: "The host: all access of a script to the world.",
-    calls: registry! {
-        "nrv";
-        /// Runs a closure, and keeps or undoes all of its changes together: `#{kept, value, error}`.
-        ///
-        /// If the closure throws or returns `false`, all of its changes are undone, also those by adapters. `value` is the value of its last
-        /// statement, even with a semicolon. `error` is the thrown value: a map with `code` and `message` for an error of the host or the
-        /// language, and `()` without an error. Attempts nest, and a kept one shares the fate of the one around it. In a dry run an undone
-        /// change is not proposed. Budgets stay spent and confirmations used, and the effects of `nrv.custom` elsewhere are not undone. An
-        /// error that can't be caught ends the run here too, as does `lock_timeout` unless the closure catches it.
-        ///
-        /// ```rhai
-        /// let tried = nrv.attempt(|| {
-        ///     nrv.apply.create("docs/new.md", "# New\n");
-        ///     nrv.files.exists("docs/index.md")
-        /// });
-        /// if !tried.kept { print("it was undone"); }
-        /// ```
-        attempt(closure: "function") -> "map" = fields! { kept: "bool", value: "any", error: "any" };
-        /// Adds a commitment to the run, `#{description, assertion, timeout_ms}`, and returns its id; `timeout_ms` may be left out.
-        ///
-        /// When the script has ended, the host checks all commitments in processes of its own. The run succeeds only if all of them hold,
-        /// whatever the script prints or returns. An assertion is a map with one key: `file_exists` (a path), `count`
-        /// (`#{pattern, glob, equals}`, or `at_least`, `at_most`), `json_valid`, `tree_unchanged` (globs), or `command`
-        /// (`#{program, args, cwd, env, status}`).
-        ///
-        /// ```rhai
-        /// nrv.commit(#{ description: "no page says that it is a draft",
-        ///     assertion: #{ count: #{ pattern: "(?i)draft", glob: "site/**/*.html", equals: 0 } } });
-        /// ```
-        commit(commitment: "map" = COMMITMENT) -> "string";
-        /// Makes a call that the embedding program adds, by its name; returns its reply.
-        ///
-        /// The params are checked against the call's schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
-        /// unless the program permits it to all scripts. In a dry run it may be refused (`blocked`). `nrv` itself adds none (`not_found`).
-        ///
-        /// ```rhai
-        /// let ticket = nrv.custom("tickets.create", #{ title: "a page has no heading" });
-        /// ```
-        custom(name: "string", params: "map") -> "any";
-        /// The handle of an approved adapter, by name. An unknown name is an error when the handle is first used.
-        ///
-        /// ```rhai
-        /// let links = nrv.dta("link_updater");
-        /// ```
-        dta(name: "string") -> "adapter";
-        /// The approved adapters: `[#{name, version, summary}]`, sorted by name.
-        ///
-        /// ```rhai
-        /// for adapter in nrv.dtas() { print(adapter.name); }
-        /// ```
-        dtas() -> "array" = fields! { name: "string", version: "string", summary: "string" };
-    },
-    register,
+    script::guest::{link::Link, place, thrown::thrown, value},
 };
 
 /// The most bytes of one print that reach the host; the rest is cut off.
@@ -116,6 +39,17 @@ pub(super) struct Nrv(pub(super) Host);
 #[derive(Clone)]
 pub(in crate::script::guest) struct Host(Arc<State>);
 
+/// The unseen events of the open streams, by the host's numbers.
+pub(super) type Streams = BTreeMap<u64, Waiting>;
+
+/// The unseen events of one stream.
+#[derive(Default)]
+pub(super) struct Waiting {
+    pub(super) events: VecDeque<Value>,
+    /// The number of events that were seen.
+    pub(super) taken: u64,
+}
+
 struct State {
     link: Mutex<Box<dyn Link>>,
     ended: AtomicBool,
@@ -129,45 +63,6 @@ struct State {
     seed: u64,
     mode: String,
     limits: Limits,
-}
-
-/// The argument of `nrv.commit`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Commitment {
-    description: String,
-    assertion: Value,
-    timeout_ms: Option<u64>,
-}
-
-impl Commitment {
-    fn call(commitment: Value) -> Result<call::Call, Error> {
-        let Keyed(commitment): Keyed<Commitment> = serde_json::from_value(commitment).map_err(|error| {
-            Error::new(Code::InvalidInput, format!("the commitment can't be made: {error}"))
-                .hint("its form is `#{description, assertion, timeout_ms}`; the last may be left out")
-        })?;
-        let Commitment { description, assertion, timeout_ms } = commitment;
-        Ok(call::Call::CommitAdd { description, assertion, timeout_ms })
-    }
-}
-
-fn register(engine: &mut Engine) {
-    engine.register_type_with_name::<Nrv>("nrv");
-    engine.register_fn("attempt", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, closure: FnPtr| {
-        attempt(&ctx, &nrv.0, &closure)
-    });
-    // Not `call`: the engine takes that name for its own, whatever the type.
-    engine.register_fn("custom", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, name: &str, params: Dynamic| {
-        let params = nrv.0.json(&ctx, &params)?;
-        nrv.0.call(&ctx, call::Call::Custom { name: name.to_owned(), params })
-    });
-    engine.register_fn("commit", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, commitment: Dynamic| {
-        let commitment = nrv.0.json(&ctx, &commitment)?;
-        let call = Commitment::call(commitment).map_err(|error| nrv.0.raise(&ctx, error))?;
-        nrv.0.call(&ctx, call)
-    });
-    engine.register_fn("dta", |nrv: &mut Nrv, name: &str| Adapter::new(&nrv.0, name));
-    engine.register_fn("dtas", |ctx: NativeCallContext<'_>, nrv: &mut Nrv| nrv.0.call(&ctx, call::Call::DtaList {}));
 }
 
 impl Host {
@@ -199,7 +94,7 @@ impl Host {
         if self.has_ended() {
             return Err(terminated());
         }
-        let reply = lock(&self.0.link).call(fault::place_of(ctx), call);
+        let reply = lock(&self.0.link).call(place::of_call(ctx), call);
         reply.map_err(|error| self.raise(ctx, error))
     }
 
@@ -212,7 +107,7 @@ impl Host {
         if self.has_ended() {
             return Err(terminated());
         }
-        match lock(&self.0.link).call(fault::place_of(ctx), call) {
+        match lock(&self.0.link).call(place::of_call(ctx), call) {
             Err(error) if error.code().is_final() => Err(self.raise(ctx, error)),
             answer => Ok(answer),
         }
@@ -220,7 +115,7 @@ impl Host {
 
     /// Makes a call whose failure ends the script, whatever the code.
     pub(super) fn ask_finally(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<(), Box<EvalAltResult>> {
-        let place = fault::place_of(ctx);
+        let place = place::of_call(ctx);
         let reply = lock(&self.0.link).call(place.clone(), call);
         reply.map(drop).map_err(|error| {
             self.end(match place {
@@ -236,7 +131,7 @@ impl Host {
         if self.has_ended() {
             return Err(terminated());
         }
-        let opened = lock(&self.0.link).open(fault::place_of(ctx), call);
+        let opened = lock(&self.0.link).open(place::of_call(ctx), call);
         opened.map_err(|error| self.raise(ctx, error))
     }
 
@@ -262,7 +157,7 @@ impl Host {
 
     /// An error as the script meets it: thrown, or the end if its code is final.
     pub(super) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
-        self.raise_at(fault::place_of(ctx), error)
+        self.raise_at(place::of_call(ctx), error)
     }
 
     /// [`Host::raise`] of an error that comes after the call at this place.
@@ -276,7 +171,7 @@ impl Host {
             return terminated();
         }
         lock(&self.0.said).insert(error.code());
-        EvalAltResult::ErrorRuntime(fault::thrown(&error), Position::NONE).into()
+        EvalAltResult::ErrorRuntime(thrown(&error), Position::NONE).into()
     }
 
     /// Ends the script for this reason, unless it has ended for another one. The script can't undo that.

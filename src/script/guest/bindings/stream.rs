@@ -3,10 +3,7 @@
 //! No event is kept. A stream is closed once: at its end, at the end of a loop over it, when the script drops its last value of
 //! it, or when the script itself ends.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 use serde_json::{Value, json};
@@ -17,21 +14,10 @@ use crate::{
         error::{Code, Error, Location},
     },
     script::guest::{
-        bindings::host::{Host, Reply, terminated},
-        fault, value,
+        bindings::host::{Host, Reply, Waiting, terminated},
+        place, value,
     },
 };
-
-/// The unseen events of the open streams, by the host's numbers.
-pub(super) type Streams = BTreeMap<u64, Waiting>;
-
-/// The unseen events of one stream.
-#[derive(Default)]
-pub(super) struct Waiting {
-    events: VecDeque<Value>,
-    /// The number of events that were seen.
-    taken: u64,
-}
 
 /// A stream, as a script holds it. An event that is read through one copy is gone from all others.
 #[derive(Clone)]
@@ -72,7 +58,7 @@ impl EventStream {
     pub(super) fn begin(ctx: &NativeCallContext<'_>, host: &Host, call: Call) -> Result<Self, Box<EvalAltResult>> {
         let number = host.open_stream(ctx, call)?;
         host.streams().insert(number, Waiting::default());
-        Ok(EventStream(Arc::new(Open { host: host.clone(), number, at: fault::place_of(ctx) })))
+        Ok(EventStream(Arc::new(Open { host: host.clone(), number, at: place::of_call(ctx) })))
     }
 
     /// The next event; none after the end. With the end of the stream it is closed.

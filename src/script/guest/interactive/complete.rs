@@ -11,8 +11,8 @@ use crate::{
     },
     script::guest::{
         bindings::{self, Call, Field, HANDLE, NAMESPACES},
-        engine::{ARGS, HOST},
         interactive::Session,
+        language::{ARGS, HOST},
         value,
     },
 };

@@ -21,8 +21,9 @@ use crate::{
     },
     script::guest::{
         bindings::Host,
-        engine::{self, ARGS, Modules},
+        engine::{self, Modules},
         fault, inspect,
+        language::{self, ARGS},
         link::SharedWire,
         source,
         value::{self, type_word},
@@ -97,7 +98,7 @@ impl Session {
             aliases: BTreeMap::new(),
             host,
             limits: limits.clone(),
-            scope: engine::names(),
+            scope: language::names(),
             functions: AST::empty(),
             lines: 0,
         }

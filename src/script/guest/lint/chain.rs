@@ -4,26 +4,16 @@ use rhai::{ASTNode, Expr, FnCallExpr, Position, Stmt};
 
 use super::{
     Lint,
+    known::Known,
     literal::{accepts, word_of},
 };
 use crate::{
     base::{error::nearest, text::counted},
     script::guest::{
         bindings::{self, ATTEMPT, Call, Field, HANDLE},
-        engine::HOST,
+        language::HOST,
     },
 };
-
-/// The knowledge of a value before anything runs.
-#[derive(Clone, Copy)]
-pub(super) enum Known {
-    /// A part of the host, by its receiver.
-    Part(&'static str),
-    /// A value of a type of the registry, with its fields.
-    Value(&'static str, &'static [Field]),
-    /// Nothing: it may be any value.
-    Nothing,
-}
 
 impl Lint<'_> {
     /// The knowledge of an expression's value.

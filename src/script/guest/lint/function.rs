@@ -16,7 +16,10 @@ use crate::{
         frame::{Function, ModuleCall},
         text::counted,
     },
-    script::guest::{bindings, engine, place::before, source},
+    script::guest::{
+        bindings, language,
+        place::{before, location},
+    },
 };
 
 /// Names that the engine itself handles, with any number of arguments.
@@ -78,7 +81,7 @@ fn defined(lint: &Lint<'_>, ast: &AST) -> Vec<Function> {
                 params: function.params.iter().map(ToString::to_string).collect(),
                 is_private: function.access == FnAccess::Private,
                 calls: Vec::new(),
-                at: source::location(lint.path, position)?,
+                at: location(lint.path, position)?,
             })
         })
         .collect();
@@ -177,7 +180,7 @@ impl Names {
         if alias == GLOBAL {
             return;
         }
-        if let (Some(Some(import)), Some(at)) = (self.imports.get(alias), source::location(lint.path, position)) {
+        if let (Some(Some(import)), Some(at)) = (self.imports.get(alias), location(lint.path, position)) {
             lint.found.module_calls.push(ModuleCall {
                 import: import.clone(),
                 alias: alias.to_owned(),
@@ -200,7 +203,7 @@ fn shipped() -> &'static Arities {
     static SHIPPED: OnceLock<Arities> = OnceLock::new();
     SHIPPED.get_or_init(|| {
         let mut all = Arities::new();
-        for signature in engine::bare().gen_fn_signatures(true) {
+        for signature in language::bare().gen_fn_signatures(true) {
             let Some((name, rest)) = signature.split_once('(') else { continue };
             let params = rest.split_once(") ->").map_or(rest.trim_end_matches(')'), |(params, _)| params);
             if is_word(name) {

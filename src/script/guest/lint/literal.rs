@@ -2,7 +2,7 @@
 
 use rhai::{Expr, FnPtr, Ident, Position, Stmt};
 
-use super::{Lint, chain::Known};
+use super::{Lint, known::Known};
 use crate::{
     base::error::nearest,
     script::guest::bindings::{Call, Field},

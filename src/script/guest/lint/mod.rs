@@ -6,6 +6,7 @@
 mod chain;
 mod flow;
 mod function;
+mod known;
 mod literal;
 mod name;
 mod permission;
@@ -17,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, FnPtr, Position, Stmt};
 
-use self::chain::Known;
+use self::known::Known;
 use crate::{
     base::{
         error::{Code, Error},
         frame::{Function, ModuleCall, Use},
     },
-    script::guest::source,
+    script::guest::place,
 };
 
 /// The findings in a source.
@@ -112,7 +113,7 @@ impl<'a> Lint<'a> {
     }
 
     fn finding(&self, rule: &str, position: Position, message: String, hint: Option<String>) -> Error {
-        let error = source::at(Error::new(Code::ScriptSyntax, message).detail("rule", rule), self.path, position);
+        let error = place::at(Error::new(Code::ScriptSyntax, message).detail("rule", rule), self.path, position);
         match hint {
             Some(hint) => error.hint(hint),
             None => error,

@@ -5,7 +5,7 @@ use rhai::{AST, Expr, Position, Stmt};
 use super::{Lint, chain::root, is_closure};
 use crate::script::guest::{
     bindings::{self, ATTEMPT},
-    engine::{ARGS, HOST},
+    language::{ARGS, HOST},
     place::before,
 };
 

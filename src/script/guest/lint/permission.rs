@@ -7,7 +7,7 @@ use crate::{
     base::frame::Use,
     script::guest::{
         bindings::{self, Call},
-        source,
+        place,
     },
 };
 
@@ -102,7 +102,7 @@ impl Lint<'_> {
     }
 
     fn note(&mut self, (permission, possible): (&str, bool), value: Option<String>, call: &str, position: Position) {
-        let Some(at) = source::location(self.path, position) else { return };
+        let Some(at) = place::location(self.path, position) else { return };
         let one = Use {
             permission: permission.to_owned(),
             value,

@@ -1,0 +1,123 @@
+//! The calls of the object `nrv` itself.
+
+use rhai::{Dynamic, Engine, FnPtr, NativeCallContext};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    base::{
+        call,
+        error::{Code, Error},
+        json::Keyed,
+    },
+    script::guest::bindings::{Field, Namespace, attempt::attempt, dta::Adapter, fields, host::Nrv, registry},
+};
+
+/// The fields of a commitment for `nrv.commit`.
+pub(super) const COMMITMENT: &[Field] =
+    fields! { description: "string", assertion: "map" = ASSERTION, timeout_ms: "int | ()?" };
+
+const ASSERTION: &[Field] = fields! {
+    command: "map?" = fields! { program: "string", args: "array?", cwd: "string | ()?", env: "map?", status: "int?" },
+    count: "map?" = fields! {
+        pattern: "string", glob: "string | array", equals: "int | ()?", at_least: "int | ()?", at_most: "int | ()?",
+    },
+    file_exists: "string?", json_valid: "string | array?", tree_unchanged: "string | array?",
+};
+
+pub(super) const NAMESPACE: Namespace = Namespace {
+    receiver: "nrv",
+    doc: "The host: all access of a script to the world.",
+    calls: registry! {
+        "nrv";
+        /// Runs a closure, and keeps or undoes all of its changes together: `#{kept, value, error}`.
+        ///
+        /// If the closure throws or returns `false`, all of its changes are undone, also those by adapters. `value` is the value of its last
+        /// statement, even with a semicolon. `error` is the thrown value: a map with `code` and `message` for an error of the host or the
+        /// language, and `()` without an error. Attempts nest, and a kept one shares the fate of the one around it. In a dry run an undone
+        /// change is not proposed. Budgets stay spent and confirmations used, and the effects of `nrv.custom` elsewhere are not undone. An
+        /// error that can't be caught ends the run here too, as does `lock_timeout` unless the closure catches it.
+        ///
+        /// ```rhai
+        /// let tried = nrv.attempt(|| {
+        ///     nrv.apply.create("docs/new.md", "# New\n");
+        ///     nrv.files.exists("docs/index.md")
+        /// });
+        /// if !tried.kept { print("it was undone"); }
+        /// ```
+        attempt(closure: "function") -> "map" = fields! { kept: "bool", value: "any", error: "any" };
+        /// Adds a commitment to the run, `#{description, assertion, timeout_ms}`, and returns its id; `timeout_ms` may be left out.
+        ///
+        /// When the script has ended, the host checks all commitments in processes of its own. The run succeeds only if all of them hold,
+        /// whatever the script prints or returns. An assertion is a map with one key: `file_exists` (a path), `count`
+        /// (`#{pattern, glob, equals}`, or `at_least`, `at_most`), `json_valid`, `tree_unchanged` (globs), or `command`
+        /// (`#{program, args, cwd, env, status}`).
+        ///
+        /// ```rhai
+        /// nrv.commit(#{ description: "no page says that it is a draft",
+        ///     assertion: #{ count: #{ pattern: "(?i)draft", glob: "site/**/*.html", equals: 0 } } });
+        /// ```
+        commit(commitment: "map" = COMMITMENT) -> "string";
+        /// Makes a call that the embedding program adds, by its name; returns its reply.
+        ///
+        /// The params are checked against the call's schema. The header has to permit it by `permissions: #{ calls: ["tickets.create"] }`,
+        /// unless the program permits it to all scripts. In a dry run it may be refused (`blocked`). `nrv` itself adds none (`not_found`).
+        ///
+        /// ```rhai
+        /// let ticket = nrv.custom("tickets.create", #{ title: "a page has no heading" });
+        /// ```
+        custom(name: "string", params: "map") -> "any";
+        /// The handle of an approved adapter, by name. An unknown name is an error when the handle is first used.
+        ///
+        /// ```rhai
+        /// let links = nrv.dta("link_updater");
+        /// ```
+        dta(name: "string") -> "adapter";
+        /// The approved adapters: `[#{name, version, summary}]`, sorted by name.
+        ///
+        /// ```rhai
+        /// for adapter in nrv.dtas() { print(adapter.name); }
+        /// ```
+        dtas() -> "array" = fields! { name: "string", version: "string", summary: "string" };
+    },
+    register,
+};
+
+/// The argument of `nrv.commit`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Commitment {
+    description: String,
+    assertion: Value,
+    timeout_ms: Option<u64>,
+}
+
+impl Commitment {
+    fn call(commitment: Value) -> Result<call::Call, Error> {
+        let Keyed(commitment): Keyed<Commitment> = serde_json::from_value(commitment).map_err(|error| {
+            Error::new(Code::InvalidInput, format!("the commitment can't be made: {error}"))
+                .hint("its form is `#{description, assertion, timeout_ms}`; the last may be left out")
+        })?;
+        let Commitment { description, assertion, timeout_ms } = commitment;
+        Ok(call::Call::CommitAdd { description, assertion, timeout_ms })
+    }
+}
+
+fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Nrv>("nrv");
+    engine.register_fn("attempt", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, closure: FnPtr| {
+        attempt(&ctx, &nrv.0, &closure)
+    });
+    // Not `call`: the engine takes that name for its own, whatever the type.
+    engine.register_fn("custom", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, name: &str, params: Dynamic| {
+        let params = nrv.0.json(&ctx, &params)?;
+        nrv.0.call(&ctx, call::Call::Custom { name: name.to_owned(), params })
+    });
+    engine.register_fn("commit", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, commitment: Dynamic| {
+        let commitment = nrv.0.json(&ctx, &commitment)?;
+        let call = Commitment::call(commitment).map_err(|error| nrv.0.raise(&ctx, error))?;
+        nrv.0.call(&ctx, call)
+    });
+    engine.register_fn("dta", |nrv: &mut Nrv, name: &str| Adapter::new(&nrv.0, name));
+    engine.register_fn("dtas", |ctx: NativeCallContext<'_>, nrv: &mut Nrv| nrv.0.call(&ctx, call::Call::DtaList {}));
+}
