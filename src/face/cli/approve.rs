@@ -1,12 +1,12 @@
 //! `nrv approve`: approves scripts for locked runs. A person reads the permissions of a script before they are pinned.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::collections::BTreeSet;
 
-use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
     Here,
+    arguments::ApproveArguments,
     output::{Mode, Output},
     run::{load, script_path},
     terminal::Terminal,
@@ -23,37 +23,6 @@ use crate::{
         approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedTrust, Standing},
     },
 };
-
-/// Arguments of `nrv approve`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv approve scripts/migrate_links.rhai
-  nrv approve scripts/migrate_links.rhai --grant 'review the links' --grant dta.apply
-  nrv approve --check
-
-Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
-pub(super) struct ApproveArguments {
-    /// Scripts to approve, or none to pin the permissions of policies; with --check, scripts to check [default: all approved ones]
-    pub(super) scripts: Vec<PathBuf>,
-    /// Write nothing; fail if a script differs from its approval
-    #[arg(long, conflicts_with_all = ["grant", "no_grants", "remove", "yes"])]
-    pub(super) check: bool,
-    /// Grant a confirmation of these scripts: its label, its kind (gate.confirm, dta.apply, gates), or `*` for all but those of gates
-    #[arg(long, value_name = "LABEL", conflicts_with = "remove")]
-    pub(super) grant: Vec<String>,
-    /// Revoke the grants of these scripts
-    #[arg(long, conflicts_with = "remove")]
-    pub(super) no_grants: bool,
-    /// Revoke the approval of these scripts
-    #[arg(long)]
-    pub(super) remove: bool,
-    /// Show the approval, write nothing
-    #[arg(long)]
-    pub(super) dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
-    pub(super) yes: bool,
-}
 
 impl ApproveArguments {
     /// True if an option needs a script.

@@ -1,28 +1,35 @@
 //! The definition of the command line. Help, usage errors and completions come from here.
 
+mod check;
+mod docs;
+mod llm;
+mod repl;
+mod report;
+mod seed;
+mod trust;
+
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
 };
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgAction, Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 
-use super::{
-    approve::ApproveArguments,
-    attest::AttestArguments,
+use self::seed::LARGEST_SEED;
+pub(super) use self::{
     check::CheckArguments,
     docs::{DefinitionsArguments, DocsArguments},
-    gate::GateArguments,
-    llm::LlmArguments,
-    output::Mode,
+    llm::{Llm, LlmArguments},
     repl::ReplArguments,
-    test::TestArguments,
-    trust::TrustArguments,
+    report::ReportArguments,
+    trust::{ApproveArguments, AttestArguments, TrustArguments},
 };
-
-/// The largest integer up to which JSON numbers are exact everywhere, 2^53.
-pub(super) const LARGEST_SEED: u64 = 1 << 53;
+use super::{
+    gate::GateArguments,
+    mode::{Color, Mode},
+    test::TestArguments,
+};
 
 /// The states of a run.
 const STATES: [&str; 7] = ["running", "done", "failed", "cancelled", "suspended", "undo_refused", "interrupted"];
@@ -110,17 +117,6 @@ pub(super) struct Global {
     /// Log more to stderr; repeat for even more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(super) verbose: u8,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// The subcommands.
@@ -448,7 +444,7 @@ pub(super) enum Runs {
         canonical: bool,
     },
     /// Report the requests, decisions, changes, checks and costs of a run, as text or as a page
-    Report(super::report::Arguments),
+    Report(ReportArguments),
     /// Verify that a record is unchanged
     #[command(after_help = "Example:\n  nrv runs verify last")]
     Verify {

@@ -1,14 +1,10 @@
 //! `nrv runs attest`: a signed statement about a run, for systems without nrv.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
-use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Here, output::Output, run::parse_json, target::Target};
+use super::{Here, arguments::AttestArguments, output::Output, run::parse_json, target::Target};
 use crate::{
     base::{
         error::{Code, Error},
@@ -35,29 +31,6 @@ const MAX_SIGNATURE: usize = 1 << 16;
 /// The variables that `ssh-keygen` needs to reach an agent and to ask for a passphrase.
 const ENVIRONMENT: &[&str] =
     &["PATH", "HOME", "SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "TERM"];
-
-/// Arguments of `nrv runs attest`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv runs attest last --key ~/.ssh/id_ed25519 -o attestation.json
-  nrv runs attest --verify attestation.json --signer alice@example.com")]
-pub(super) struct AttestArguments {
-    /// Run, or `last`
-    #[arg(required_unless_present = "verify")]
-    run: Option<String>,
-    /// SSH key to sign with, as `ssh-keygen -Y sign -f` takes it
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
-    /// File to write, `-` for stdout; replace an existing one [default: -]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Verify that --signer, whose key is in .nrv/allowed_signers, signed an attestation
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "key", "output"], requires = "signer")]
-    verify: Option<PathBuf>,
-    /// Expected signer of the attestation
-    #[arg(long, value_name = "NAME", requires = "verify")]
-    signer: Option<String>,
-}
 
 pub(super) fn attest(here: &Here, arguments: &AttestArguments, out: &mut Output) -> Result<u8, Error> {
     if let (Some(file), Some(signer)) = (&arguments.verify, &arguments.signer) {

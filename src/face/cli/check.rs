@@ -1,12 +1,10 @@
 //! `nrv check`: finds errors in scripts without running them.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
     Here,
+    arguments::CheckArguments,
     output::Output,
     run::script_path,
     sarif::{self, Hit},
@@ -15,23 +13,6 @@ use crate::{
     base::{error::Error, text::counted},
     script::{self, Checked},
 };
-
-/// Arguments of `nrv check`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv check scripts/migrate_links.rhai
-  nrv check scripts/*.rhai --sarif > check.sarif
-
-Exit codes:
-  0 no errors, but perhaps warnings    1 a script can't run    3 a header lacks a permission that is needed")]
-pub(super) struct CheckArguments {
-    /// Scripts, or modules that scripts import
-    #[arg(required = true, value_name = "SCRIPT")]
-    scripts: Vec<PathBuf>,
-    /// Write SARIF 2.1.0 to stdout
-    #[arg(long, conflicts_with = "json")]
-    sarif: bool,
-}
 
 pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {
     let mut all = Vec::new();

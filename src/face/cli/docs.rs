@@ -1,11 +1,13 @@
 //! `nrv docs` and `nrv definitions`: the reference of the interface of scripts, in the terminal and for editors.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use serde_json::json;
 
-use super::{current_folder, output::Output, target::Target};
+use super::{
+    arguments::{DefinitionsArguments, DocsArguments},
+    here::current_folder,
+    output::Output,
+    target::Target,
+};
 use crate::{
     base::error::Error,
     script::{library::MODULES, reference::Reference},
@@ -13,33 +15,6 @@ use crate::{
 
 /// The name of definitions in errors about writing them.
 const WHAT: &str = "definition files";
-
-/// Arguments of `nrv docs`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv docs
-  nrv docs nrv.files.read
-  nrv docs std/report
-  nrv docs errors
-  nrv docs --json > reference.json")]
-pub(super) struct DocsArguments {
-    /// Call, namespace, module of the standard library or part of the language [default: a list of all]
-    #[arg(value_name = "NAME")]
-    pub(super) name: Option<String>,
-}
-
-/// Arguments of `nrv definitions`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  nrv definitions scripts
-
-Files *.d.rhai are read by Rhai's language server, nrv.json is for all other editors. Beside scripts, those in std/ tell the server
-what an import of the standard library brings.")]
-pub(super) struct DefinitionsArguments {
-    /// Folder to write them to; create it if missing, and replace files of an earlier version
-    #[arg(value_name = "DIR")]
-    pub(super) folder: PathBuf,
-}
 
 pub(super) fn docs(arguments: &DocsArguments, out: &mut Output) -> Result<u8, Error> {
     let reference = Reference::new(MODULES);

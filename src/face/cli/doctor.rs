@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    Place, commands, environment,
+    commands,
+    here::{Place, environment, with_trust},
     output::{Mode, Output},
-    with_trust,
 };
 use crate::{
     base::{

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
+    columns::{plain, right_align, trimmed},
     redact,
-    table::{plain, right_align, trimmed},
 };
 use crate::base::{
     diff::{self, Mark, Stat},

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{
-    Place, environment,
+    here::{Place, environment, with_trust},
     output::{Mode, Output},
-    table, with_trust,
+    table,
 };
 use crate::{
     base::{error::Error, path::RepoPath, text::escape},

@@ -1,8 +1,11 @@
 //! `nrv llm`: inspects and probes providers of language models. No run is made and nothing is recorded.
 
-use clap::{Args, Subcommand};
-
-use super::{Here, output::Output, table, trust};
+use super::{
+    Here,
+    arguments::{Llm, LlmArguments},
+    output::Output,
+    table, trust,
+};
 use crate::{
     base::{
         error::Error,
@@ -10,38 +13,6 @@ use crate::{
     },
     host::{self, Probed, Reached},
 };
-
-/// Arguments of `nrv llm`.
-#[derive(Debug, Args)]
-pub(super) struct LlmArguments {
-    #[command(subcommand)]
-    command: Llm,
-}
-
-#[derive(Debug, Subcommand)]
-enum Llm {
-    /// Show the models of a provider and their capabilities
-    #[command(after_help = "Example:\n  nrv llm capabilities local --json")]
-    Capabilities {
-        /// Provider [default: the one of requests that name none]
-        name: Option<String>,
-    },
-    /// Ask a provider for its models, and show the response time
-    #[command(after_help = "Example:\n  nrv llm ping local")]
-    Ping {
-        /// Provider [default: the one of requests that name none]
-        name: Option<String>,
-    },
-    /// Send one small request, and show the result
-    #[command(after_help = "Example:\n  nrv llm probe local --model tiny")]
-    Probe {
-        /// Provider [default: the one of requests that name none]
-        name: Option<String>,
-        /// Model [default: the provider's]
-        #[arg(long)]
-        model: Option<String>,
-    },
-}
 
 pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Result<u8, Error> {
     match &arguments.command {

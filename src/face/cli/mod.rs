@@ -10,16 +10,19 @@ mod arguments;
 mod attest;
 mod check;
 mod ci;
+mod columns;
 mod commands;
 mod docs;
 mod doctor;
 mod dta;
 mod files;
 mod gate;
+mod here;
 mod hooks;
 mod hunk;
 mod init;
 mod llm;
+mod mode;
 mod output;
 mod pager;
 mod plan;
@@ -45,32 +48,17 @@ mod trust;
 mod trusted;
 mod verify;
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::Read,
-    path::{Component, Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, error::ErrorKind};
 
+pub(crate) use self::here::Here;
 use self::{
-    arguments::{Cli, Command, Dta, PlanArguments, RunArguments, Runs},
+    arguments::{Cli, Command, Dta, Runs},
+    here::Place,
     output::Output,
-    progress::Meter,
 };
-use crate::{
-    base::error::{Code, Error},
-    host::{CI, Context, Options, Progress},
-    service::adapter::Adapters,
-    system::{
-        net::Way,
-        policy::{Cassettes, Policy},
-        workspace::Workspace,
-    },
-};
+use crate::base::error::{Code, Error};
 
 /// Runs the command that the arguments ask for.
 #[expect(clippy::disallowed_methods, reason = "this is where the arguments come in")]
@@ -93,7 +81,7 @@ pub fn main() -> ExitCode {
         }
     };
     log_to_stderr(cli.global.verbose);
-    let mut out = Output::new(&cli);
+    let mut out = Output::new(cli.mode(), cli.global.color);
     let result = dispatch(&cli, &mut out);
     let code = match result {
         Ok(code) => code,
@@ -165,155 +153,6 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Completions { shell } => shell::completions(*shell, out),
         Command::Man { command } => shell::man(command, out),
     }
-}
-
-/// The folder where a command was started, and the root of the workspace that it works on.
-struct Place {
-    folder: PathBuf,
-    root: PathBuf,
-    /// The reason for that root.
-    reason: String,
-}
-
-impl Place {
-    fn find(cli: &Cli) -> Result<Self, Error> {
-        let folder = current_folder()?;
-        if let Some(root) = &cli.global.root {
-            return Ok(Place { root: folder.join(root), folder, reason: "`--root` names it".to_owned() });
-        }
-        let root = Workspace::discover(&folder);
-        let mark = ["nrv.toml", ".git"].into_iter().find(|mark| root.join(mark).exists());
-        let reason = match mark {
-            Some(mark) if root == folder => format!("it holds `{mark}`"),
-            Some(mark) => format!("it is the nearest folder above that holds `{mark}`"),
-            None => "neither it nor a folder above holds `nrv.toml` or `.git`".to_owned(),
-        };
-        Ok(Place { folder, root, reason })
-    }
-}
-
-/// A place with its policy, and the context of its runs.
-pub(crate) struct Here {
-    place: Place,
-    context: Context,
-    meter: Arc<Meter>,
-}
-
-impl Here {
-    fn open(cli: &Cli) -> Result<Self, Error> {
-        let mut here = Here::with(cli, Context::new)?;
-        if here.is_ci() {
-            here.context.policy = here.context.policy.in_ci()?;
-        }
-        if let Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) = &cli.command
-            && script.strict_tools
-        {
-            here.context.policy = here.context.policy.strict()?;
-        }
-        redact::know(&here.context.rules);
-        Ok(here)
-    }
-
-    /// For commands whose policy comes from records: that of the workspace is not even read.
-    fn without_policy(cli: &Cli) -> Result<Self, Error> {
-        Here::with(cli, |workspace, options| Context::with_policy(workspace, Policy::default(), options))
-    }
-
-    fn with(cli: &Cli, context: impl FnOnce(Workspace, Options) -> Result<Context, Error>) -> Result<Self, Error> {
-        let place = Place::find(cli)?;
-        let meter = Arc::new(Meter::new(cli.mode()));
-        let threads = match cli.global.threads {
-            Some(n) => n.get(),
-            None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        };
-        let advance = Arc::clone(&meter);
-        let environment = environment();
-        let options = with_trust(Options {
-            threads,
-            network: Way::of(&environment),
-            environment,
-            progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
-            ..Options::default()
-        });
-        let context = context(Workspace::open(&place.root)?, options)?;
-        Ok(Here { place, context, meter })
-    }
-
-    /// True in CI, where no person watches and nothing may be recorded.
-    fn is_ci(&self) -> bool {
-        self.context.options.is_ci()
-    }
-
-    /// True if only approved scripts run, even without a flag.
-    fn is_locked(&self) -> bool {
-        self.is_ci() && self.context.policy.settings().ci.locked
-    }
-
-    /// True if only recorded replies answer requests to language models.
-    fn replays_only(&self) -> bool {
-        self.is_ci() && self.context.policy.settings().ci.cassettes == Cassettes::Replay
-    }
-
-    /// The available adapters.
-    fn adapters(&self) -> &Adapters {
-        &self.context.options.adapters
-    }
-
-    /// A path that the user typed, absolute and without `.` and `..`.
-    fn absolute(&self, path: &Path) -> PathBuf {
-        let mut absolute = PathBuf::new();
-        for part in self.place.folder.join(path).components() {
-            match part {
-                Component::ParentDir => drop(absolute.pop()),
-                Component::CurDir => {}
-                part => absolute.push(part),
-            }
-        }
-        absolute
-    }
-
-    /// Reads a text that the user named, or stdin for `-`.
-    fn read_input(&self, path: &Path) -> Result<String, Error> {
-        let not_text = || Error::new(Code::Io, format!("`{}` can't be read: it is not UTF-8", path.display()));
-        String::from_utf8(self.read_bytes(path)?).map_err(|_| not_text())
-    }
-
-    /// Reads a file that the user named, or stdin for `-`.
-    fn read_bytes(&self, path: &Path) -> Result<Vec<u8>, Error> {
-        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", path.display()), error);
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            return read.map(|_| bytes).map_err(|error| failed(&error));
-        }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a file that the user names on the command line is theirs to name"
-        )]
-        std::fs::read(self.absolute(path)).map_err(|error| failed(&error))
-    }
-}
-
-/// The same options, with the user's trust store: a person has to trust the programs and requests of the policy.
-fn with_trust(options: Options) -> Options {
-    Options { trust: trust::of(&options), ..options }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
-fn current_folder() -> Result<PathBuf, Error> {
-    std::env::current_dir().map_err(|error| Error::io("the current folder can't be told", &error))
-}
-
-/// The variables that are UTF-8. The library passes on those that git needs and the policy names.
-fn environment() -> BTreeMap<String, String> {
-    let text = |text: OsString| text.into_string().ok();
-    let variables = std::env::vars_os().filter_map(|(name, value)| {
-        let name = text(name)?;
-        // Its value does not matter.
-        let value = if name == CI { value.to_string_lossy().into_owned() } else { text(value)? };
-        Some((name, value))
-    });
-    variables.collect()
 }
 
 fn log_to_stderr(verbose: u8) {

@@ -12,10 +12,8 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
-    arguments::{Cli, Color},
-    ci, hunk, redact, table,
-};
+pub(super) use super::mode::Mode;
+use super::{ci, hunk, mode::Color, redact, table};
 use crate::{
     base::{
         error::{Code, Error},
@@ -24,17 +22,6 @@ use crate::{
     host::Question,
     script::diagnostic,
 };
-
-/// The mode of stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Text for people.
-    Text,
-    /// One JSON document for programs.
-    Document,
-    /// Events as JSON lines for programs, the result last.
-    Lines,
-}
 
 /// The lines of a stream of events beside [`crate::host::Event`].
 #[derive(Serialize)]
@@ -60,8 +47,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(cli: &Cli) -> Self {
-        let color = cli.global.color;
+    pub(super) fn new(mode: Mode, color: Color) -> Self {
         let choice = match color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
@@ -70,7 +56,7 @@ impl Output {
         Output {
             stdout: AutoStream::new(std::io::stdout(), choice),
             stderr: AutoStream::new(std::io::stderr(), choice),
-            mode: cli.mode(),
+            mode,
             color,
             sources: BTreeMap::new(),
             patches: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! `nrv rollback` and `nrv recover`: restore an earlier state of the tree.
 
-use super::{Here, Place, arguments::RollbackArguments, output::Output, run::summarise, terminal::Terminal};
+use super::{Here, arguments::RollbackArguments, here::Place, output::Output, run::summarise, terminal::Terminal};
 use crate::{
     base::{
         error::{Code, Error},

@@ -1,13 +1,13 @@
 //! `nrv runs report`: the report of a run as text, page, JSON or annotations of lines.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use serde_json::json;
 
 use super::{
     Here,
     annotations::{self, Form},
+    arguments::ReportArguments,
     ci,
     output::Output,
     target::Target,
@@ -17,25 +17,7 @@ use crate::{
     face::report::{self, Report},
 };
 
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  nrv runs report last\n  nrv runs report last -o report.html\n  nrv runs report last --annotations github"
-)]
-pub(super) struct Arguments {
-    /// Run, or `last`
-    run: String,
-    /// Write one self-contained HTML file, or the annotations, `-` for stdout; replace an existing file
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write the HTML to stdout, like `-o -`
-    #[arg(long)]
-    html: bool,
-    /// Write annotations for a code host: on lines that the run changed or would change, and on its failure
-    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "html")]
-    annotations: Option<Form>,
-}
-
-pub(super) fn report(here: &Here, arguments: &Arguments, out: &mut Output) -> Result<u8, Error> {
+pub(super) fn report(here: &Here, arguments: &ReportArguments, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(&arguments.run)?;
     let report = Report::of(&here.context, &folder)?;
     let rendered = || match arguments.annotations {

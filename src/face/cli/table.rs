@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
-use super::files;
+use super::{
+    columns::{plain, right_align, trimmed},
+    files,
+};
 use crate::{
     base::{
         error::Error,
@@ -344,26 +346,6 @@ pub(super) fn report(report: &record::Report) -> String {
     }
     let _ = write!(text, "{}, {}", counted(report.records, "record"), counted(report.files, "file"));
     text + "\n"
-}
-
-pub(super) fn plain() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
-pub(super) fn right_align(table: &mut Table, columns: &[usize]) {
-    for column in columns {
-        if let Some(column) = table.column_mut(*column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
-/// Without the spaces that fill the last column.
-pub(super) fn trimmed(table: &Table) -> String {
-    let text = table.to_string();
-    text.lines().map(|line| line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())).collect::<Vec<_>>().join("\n")
 }
 
 /// Words that begin with a plural noun, in agreement with a count: `1 link to update`.

@@ -1,14 +1,14 @@
 //! `nrv trust`: a person permits a policy once to start programs and send requests. Commands that lack this trust ask here.
 
-use clap::Args;
 use serde_json::json;
 
 use super::{
     Here,
+    arguments::TrustArguments,
     output::{Mode, Output},
     run::script_path,
     terminal::Terminal,
-    trusted::{self, Locked, Store},
+    trusted::{self, Store},
 };
 use crate::{
     base::{
@@ -16,41 +16,10 @@ use crate::{
         path::RepoPath,
         text::escape,
     },
-    host::{Answer, Options, Sink, Trust, Wanted, may_be_asked, trust_question},
+    host::{Answer, Sink, Wanted, may_be_asked, trust_question},
     script::approval::{self, PIN_TRUST},
     system::policy::{self, Policy},
 };
-
-/// Arguments of `nrv trust`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv trust
-  nrv trust --list
-  nrv trust --forget
-
-A policy that starts programs, by [[exec.allow]], a provider of dialect `command` or the command of a
-commitment, or that sends requests to a server of language models, is not obeyed before somebody has
-said so here. A server on this machine that gets no key needs nothing. A change of these tables asks
-again. Where CI is set nrv.lock decides. The folders in NRV_TRUSTED_PATHS, with colons between, are trusted with
-all that is below them.")]
-pub(super) struct TrustArguments {
-    /// Policies to trust [default: nrv.toml and those of cases]
-    pub(super) files: Vec<std::path::PathBuf>,
-    /// Do not ask
-    #[arg(long)]
-    pub(super) yes: bool,
-    /// List the trusted policies of all workspaces
-    #[arg(long, conflicts_with_all = ["files", "yes", "forget"])]
-    pub(super) list: bool,
-    /// Forget the trusted policies of this workspace
-    #[arg(long, conflicts_with_all = ["files", "yes"])]
-    pub(super) forget: bool,
-}
-
-/// The keeper of trust under these options.
-pub(super) fn of(options: &Options) -> Trust {
-    if options.is_ci() { Trust::kept_by(Locked) } else { Trust::kept_by(Store::of(&options.environment)) }
-}
 
 pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -> Result<u8, Error> {
     let store = Store::of(&here.context.options.environment);

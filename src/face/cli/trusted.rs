@@ -16,7 +16,7 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    host::{TrustKeeper, UNTRUSTED, Wanted, untrusted},
+    host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted},
     script::approval::{self, Lock, PinnedTrust},
     system::{
         clock::{self, Clock},
@@ -267,6 +267,11 @@ fn read(path: &Path) -> Result<Option<Entry>, Error> {
         // An invalid entry trusts nothing, and the next answer overwrites it.
         Ok(_) | Err(_) => Ok(None),
     }
+}
+
+/// The keeper of trust under these options.
+pub(super) fn keeper(options: &Options) -> Trust {
+    if options.is_ci() { Trust::kept_by(Locked) } else { Trust::kept_by(Store::of(&options.environment)) }
 }
 
 #[cfg(test)]

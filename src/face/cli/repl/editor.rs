@@ -24,7 +24,7 @@ use crate::{
         text::shortened,
         tokens::{KEYWORDS, Kind, Scan},
     },
-    face::cli::arguments::Color,
+    face::cli::mode::Color,
     script::interactive::Interactive,
     system::workspace::Workspace,
 };

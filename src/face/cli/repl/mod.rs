@@ -13,7 +13,6 @@ mod value;
 
 use std::{io::IsTerminal, rc::Rc, sync::atomic::Ordering};
 
-use clap::{Args, value_parser};
 use rustyline::error::ReadlineError;
 
 use self::{
@@ -23,7 +22,7 @@ use self::{
 };
 use super::{
     Here,
-    arguments::LARGEST_SEED,
+    arguments::ReplArguments,
     output::Output,
     signals::{self, Editing},
 };
@@ -34,29 +33,6 @@ const GREETING: &str = "changes are proposed and not made until `:apply`";
 
 /// The greeting of a session that makes changes at once.
 const GREETING_APPLY: &str = "changes are made at once; `:rollback` undoes them";
-
-/// Arguments of `nrv repl`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  nrv repl
-  nrv repl --json <<'EOF'
-  let pages = nrv.files.glob(\"site/**\");
-  pages.len()
-  EOF")]
-pub(super) struct ReplArguments {
-    /// Make changes at once instead of proposing them
-    #[arg(long)]
-    pub(super) apply: bool,
-    /// Seed of the session's random choices
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
-    pub(super) seed: u64,
-    /// Answer the confirmations that the policy lets a flag answer
-    #[arg(long)]
-    pub(super) yes: bool,
-    /// Apply although the tree has uncommitted changes
-    #[arg(long)]
-    pub(super) allow_dirty: bool,
-}
 
 pub(super) fn repl(here: &Here, arguments: &ReplArguments, out: &mut Output) -> Result<u8, Error> {
     if here.is_locked() {

@@ -5,7 +5,6 @@ use std::{cell::RefCell, io::IsTerminal, path::Path, rc::Rc, sync::atomic::Order
 use serde_json::{Value, json};
 
 use super::{
-    ReplArguments,
     command::{self, Command},
     help,
     value::{self, Length},
@@ -18,6 +17,7 @@ use crate::{
     },
     face::cli::{
         Here,
+        arguments::ReplArguments,
         output::Output,
         pager, recover,
         run::{script_path, summarise, tell_end},

@@ -101,8 +101,3 @@ fn pass(context: &Context, suites: Vec<Suite>, purpose: Purpose, out: &mut Outpu
     unwritten.map_or(Ok(()), Err)?;
     Ok(Passed { code: told.end(out), loaded })
 }
-
-/// The exit code of cases that do not hold.
-fn failed() -> u8 {
-    Code::VerificationFailed.exit_code()
-}
