@@ -21,7 +21,7 @@ const WITHOUT_PROSE: &[&str] = &["docs/SUMMARY.md", "docs/script-api.md"];
 
 /// Doc comments that begin with "What" or "Whether", by folder or file of `src`. The numbers only shrink.
 const REMAINING: &[(&str, usize)] =
-    &[("face", 174), ("host", 297), ("record", 24), ("script", 1), ("service", 137), ("system", 193)];
+    &[("base", 2), ("face", 97), ("host", 282), ("record", 95), ("service", 6), ("system", 43)];
 
 /// The pages of the root and of `docs`, and every README; of the changelog, the part that is not released yet.
 fn pages() -> BTreeMap<String, String> {

@@ -9,7 +9,7 @@ const RUNS: &[(&str, bool)] =
 /// A record that says that its run came to its end, or waits, and that a replay agrees with.
 fn sound(name: &str) -> Site {
     let site = recorded(name);
-    site.nrv(&["runs", "verify", "last"]).exits(0).says("is what was written");
+    site.nrv(&["runs", "verify", "last"]).exits(0).says("is intact");
     site.nrv(&["replay", "last"]).exits(0).says("agrees");
     site
 }
