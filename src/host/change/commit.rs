@@ -193,11 +193,14 @@ impl Ledger<'_> {
     }
 }
 
+/// The event of a transaction's outcome.
+type Outcome = fn(Box<record::event::Transaction>) -> Event;
+
 /// Records a transaction's outcome durably, then takes it out of the journal.
 pub(super) fn settle(
     recorder: &mut Recorder<'_>,
     position: &str,
-    (event, name, entries): (fn(Box<record::event::Transaction>) -> Event, &str, &[Entry]),
+    (event, name, entries): (Outcome, &str, &[Entry]),
 ) -> Result<(), Error> {
     let settled = record::event::Transaction { transaction: name.to_owned(), entries: entries.to_vec(), foreign: None };
     let files = pack_files(&recorder.folder, name)?;
