@@ -1,6 +1,6 @@
 //! Deterministic tool adapters: they discover, propose, and, in a separate process, measure again.
 //!
-//! An adapter reads through a [`View`] and returns data; it never writes. The host judges, applies and records.
+//! An adapter reads through a [`Context`] and returns data; it never writes. The host judges, applies and records.
 
 pub mod contract;
 pub mod evidence;
