@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nrv::diff::{self, FilePatch, ParseOptions, Placement, Prose, Side, Strip};
+use nrv::base::diff::{self, FilePatch, ParseOptions, Placement, Prose, Side, Strip};
 
 fuzz_target!(|input: (&[u8], &[u8])| {
     let (text, file) = input;

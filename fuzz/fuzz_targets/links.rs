@@ -6,13 +6,12 @@ use std::sync::atomic::AtomicBool;
 use libfuzzer_sys::fuzz_target;
 use nrv::{
     Adapter,
-    change::Content,
-    dta::{
+    base::{change::Content, path::RepoPath},
+    service::adapter::{
         self,
         evidence::{Evidence, Images},
     },
-    path::RepoPath,
-    workspace::{Overlay, View, Workspace},
+    system::workspace::{Overlay, View, Workspace},
 };
 use serde_json::json;
 
@@ -28,19 +27,20 @@ fuzz_target!(|input: &[u8]| {
     let mut overlay = Overlay::new();
     overlay.insert(RepoPath::parse(name).expect("a plain name"), Some(Content::new(file.to_vec(), 0o644)));
     let cancel = AtomicBool::new(false);
-    let ctx = dta::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx =
+        adapter::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
     let input = json!({
         "tool": "link_updater", "version": "1.0", "mode": "dry-run",
         "target": {"repo_path": ".", "glob": "*"},
         "params": {"from_hosts": ["a.b", "http://c:81"], "to_host": "https://d.e/f", "include": ["json", "json_ld"]},
         "constraints": {"max_files": 10, "timeout_ms": 100_000, "seed": 0},
     });
-    let adapter = &dta::link_updater::LinkUpdater;
-    let input = dta::parse(adapter, &input).expect("it fits the schema");
-    let proposal = adapter.propose(&ctx, &input).expect("every file can be proposed for");
+    let links = &adapter::link_updater::LinkUpdater;
+    let input = adapter::parse(links, &input).expect("it fits the schema");
+    let proposal = links.propose(&ctx, &input).expect("every file can be proposed for");
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));
-    let looks_at = adapter.looks_at(&input);
+    let looks_at = links.looks_at(&input);
     let evidence = Evidence::new(looks_at, (&baseline, &manifest), Images::Proposed(&proposal.changes));
-    let report = dta::verify::judge(&ctx, adapter, evidence).expect("what was proposed can be judged");
+    let report = adapter::verify::judge(&ctx, links, evidence).expect("what was proposed can be judged");
     assert!(report.passed, "{:?}", report.failures);
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nrv::policy::{FILE, Policy};
+use nrv::system::policy::{FILE, Policy};
 
 fuzz_target!(|text: &str| {
     if let Ok(policy) = Policy::parse(text, FILE) {
