@@ -37,7 +37,7 @@ pub(super) struct Budget {
     record: AtomicU64,
 }
 
-/// What may be used only so often in a minute, wherever it is used.
+/// A limit on the uses of one key in a minute, shared by all users of the key.
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     rates: Arc<Mutex<Rates>>,
@@ -57,7 +57,7 @@ impl Rate {
     }
 }
 
-/// What a run has spent, or reserved for calls that are being answered.
+/// The amounts that a run has spent, or reserved for calls that are being answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
     /// Host calls.
@@ -68,11 +68,13 @@ pub(super) struct Spent {
     pub(super) diff_lines: u64,
     /// Bytes written.
     pub(super) bytes: u64,
-    /// What calls asked for themselves.
+    /// The sum of the demands of calls.
     pub(super) demand: Demand,
 }
 
-/// What a call needs of the budgets that nrv can't measure by itself: before it the most that it may take, after it what it took.
+/// A call's use of the budgets that nrv can't measure by itself.
+///
+/// Before the call it is the most that the call may take; after the call it is the amount that the call took.
 ///
 /// ```
 /// use nrv::{CustomCall, Demand};
@@ -106,7 +108,7 @@ impl Demand {
     }
 }
 
-/// What a call takes of the budgets beside being a call.
+/// A call's use of the budgets, beside the call itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     /// Files that the run had not changed before.
@@ -115,7 +117,7 @@ pub(super) struct Cost {
     pub(super) diff_lines: u64,
     /// Bytes written.
     pub(super) bytes: u64,
-    /// What it asked for itself.
+    /// The call's own demand.
     pub(super) demand: Demand,
 }
 
@@ -129,7 +131,7 @@ impl Cost {
 }
 
 impl Spent {
-    /// What a change takes.
+    /// Returns the cost of a change.
     fn cost_of(&self, changes: &ChangeSet, stats: &[Stat]) -> Cost {
         let new = changes.changes().iter().map(|change| &change.path).filter(|path| !self.files.contains(path));
         let (files, demand) = (new.cloned().collect(), Demand::default());
@@ -203,7 +205,7 @@ impl Budget {
         Ok(())
     }
 
-    /// What may be used only so often in a minute; none if that is as often as one likes.
+    /// Returns the limit on the uses of a key in a minute; none if the uses are not limited.
     pub(super) fn rate(&self, key: &str, per_min: Option<u64>) -> Option<Rate> {
         per_min.map(|limit| Rate { rates: Arc::clone(&self.rates), key: key.to_owned(), limit })
     }

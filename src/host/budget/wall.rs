@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub(in crate::host) struct Wall {
     limit_s: u64,
     watch: Stopwatch,
-    /// What is not counted, and what was counted before the run went on, in milliseconds.
+    /// The waiting time, which does not count, in milliseconds. `before_ms` is the time of former sessions, which does.
     waited_ms: AtomicU64,
     before_ms: AtomicU64,
     /// True while a person thinks.

@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// What commands are run with.
+/// The environment and the limits for the commands of commitments.
 pub(super) struct Bench<'a> {
     pub(super) context: &'a Context,
     pub(super) judges: (&'a Policy, &'a Rules),

@@ -53,11 +53,11 @@ pub struct Commitment {
     pub id: String,
     /// Who made it.
     pub source: Maker,
-    /// What holds, in words.
+    /// The statement that has to hold, in words.
     pub description: String,
     /// True if it held when it was last looked at; none if nobody has looked.
     pub ok: Option<bool>,
-    /// What was seen.
+    /// The reason for the last result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The end of what a command said that failed.
@@ -74,12 +74,12 @@ pub(super) struct Pledge {
     told: Commitment,
     assertion: Value,
     timeout_ms: Option<u64>,
-    /// What `tree_unchanged` compares with.
+    /// The state with which `tree_unchanged` compares the tree.
     baseline: Option<Baseline>,
 }
 
 impl Pledge {
-    /// What a record of the kind `commitment_made` says.
+    /// Reads a commitment from a record of the kind `commitment_made`.
     fn of(made: &CommitmentMade, pack: &Pack) -> Result<Self, Error> {
         let damaged = |error: serde_json::Error| {
             Error::new(Code::RecordDamaged, format!("the commitment `{}` can't be read: {error}", made.id))

@@ -27,18 +27,18 @@ use crate::{
     system::{clock::Stopwatch, policy::Policy},
 };
 
-/// What looking again came to.
+/// The result of verifying a run again.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifiedRun {
     /// The run.
     pub run: String,
     /// True if every verifier passes and every commitment holds.
     pub passed: bool,
-    /// What has to be known of the tree: sentences.
+    /// Sentences on changes of the run that are not in the tree as the run left them.
     pub remarks: Vec<String>,
-    /// What the verifiers of adapters say.
+    /// The results of the adapters' verifiers.
     pub steps: Vec<Verified>,
-    /// What is seen of the commitments.
+    /// The commitments, each with its new result.
     pub commitments: Vec<Commitment>,
 }
 
@@ -62,7 +62,7 @@ pub fn verify_run(context: &Context, folder: &RunFolder) -> Result<VerifiedRun, 
     Ok(VerifiedRun { run: folder.id().to_owned(), passed, remarks, steps, commitments })
 }
 
-/// What of the run is not in the tree.
+/// Returns sentences on changes of the run that are not in the tree as the run left them.
 fn remarks(context: &Context, folder: &RunFolder, records: &[Record], dry_run: bool) -> Vec<String> {
     if dry_run {
         return vec!["It was a dry run: what it proposed is not in the tree.".to_owned()];

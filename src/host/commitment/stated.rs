@@ -1,4 +1,4 @@
-//! What a record says of commitments, for reports and listings.
+//! The commitments in a record, for reports and listings.
 
 use super::Commitment;
 use crate::record::{
@@ -59,7 +59,7 @@ impl Commitment {
         }
     }
 
-    /// What a person wants to know, in one line.
+    /// Summarizes the commitment in one line for people.
     pub fn sentence(&self) -> String {
         let seen = match self.ok {
             Some(true) => "holds",

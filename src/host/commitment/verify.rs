@@ -15,7 +15,7 @@ use crate::{
 /// The hidden subcommand that looks at an assertion.
 pub(super) const SUBCOMMAND: &str = "__check";
 
-/// What was seen of a commitment.
+/// The result of checking a commitment.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) verdict: Verdict,
@@ -86,7 +86,7 @@ impl Pledges<'_, '_> {
         }
     }
 
-    /// What a command says, on a view of the tree that is thrown away.
+    /// Runs the command of a commitment on a view of the tree that is thrown away, and returns the result.
     fn see_command(&mut self, pledge: &Pledge, command: &assertion::Command) -> Result<Seen, Error> {
         let timeout_ms = pledge.timeout_ms(&self.run.policy);
         let reserved = match self.run.budget.reserve_exec(timeout_ms) {

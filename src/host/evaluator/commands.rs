@@ -15,7 +15,7 @@ use crate::{
 /// See the module's documentation.
 pub(super) struct ForbiddenCommandScan;
 
-/// What stands before the number of a rule that is made here.
+/// The part before the number in the id of a rule that is made here.
 const OWN: &str = "evaluators.forbidden_commands.";
 
 impl Evaluator for ForbiddenCommandScan {

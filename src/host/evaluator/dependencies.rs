@@ -21,9 +21,9 @@ pub(super) struct ForbiddenDependencyScan;
 #[derive(Clone, Debug)]
 pub(super) struct Manifest {
     pub(super) path: RepoPath,
-    /// What it was; none if it did not exist or is not to be had.
+    /// The content before the run; none if the file did not exist or can't be read.
     pub(super) before: Option<Vec<u8>>,
-    /// What it is; none if that can't be read.
+    /// The content after the run; none if it can't be read.
     pub(super) after: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! What evaluators look at: the calls, changes and manifests of a run, gathered once.
+//! The evidence for evaluators: the calls, changes and manifests of a run, gathered once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ use crate::{
     service::gate::Decision,
 };
 
-/// What evaluators look at.
+/// The evidence on which evaluators judge a run.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Calls that the run made.
@@ -41,7 +41,7 @@ pub(super) struct Evidence {
     pub(super) undone: BTreeSet<usize>,
     /// Manifests that are not what they were before the run.
     pub(super) manifests: Vec<Manifest>,
-    /// What all changes came to.
+    /// The totals of all changes.
     pub(super) changes: Changes,
     /// The same without those of attempts that were undone.
     pub(super) standing: Changes,
@@ -149,7 +149,7 @@ fn undone(calls: &[MadeCall]) -> BTreeSet<usize> {
 /// Reads what a run did to files out of its records.
 struct Steps<'r> {
     folder: &'r RunFolder,
-    /// What gates judged, by the hash of the patch.
+    /// The files that gates judged, by the hash of the patch.
     judged: BTreeMap<Sha256, Vec<FileRow>>,
     /// Files that several transactions are about. Only in these can a line be followed.
     followed: BTreeSet<RepoPath>,
@@ -182,7 +182,7 @@ impl<'r> Steps<'r> {
         Ok(Steps { folder, judged, followed })
     }
 
-    /// What the run did, in the order in which it did it, without these transactions.
+    /// Returns the steps of the run in their order, without these transactions.
     fn read(&self, records: &[Record], without: &BTreeSet<&str>) -> Result<Vec<Step>, Error> {
         let mut known: BTreeMap<&str, &[Entry]> = BTreeMap::new();
         let mut steps = Vec::new();

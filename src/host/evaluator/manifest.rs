@@ -15,7 +15,7 @@ pub(super) type Dependency = (String, String);
 
 type Reader = fn(&str) -> Option<BTreeSet<Dependency>>;
 
-/// What reads a manifest of that name; none if it is no manifest.
+/// Returns the parser for a manifest of that name; none if the file is no manifest.
 fn reader(path: &RepoPath) -> Option<Reader> {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     Some(match name {

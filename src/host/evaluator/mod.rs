@@ -42,11 +42,11 @@ trait Evaluator: Sync {
     /// The name in records and in the policy.
     fn name(&self) -> &'static str;
 
-    /// What it makes of a run.
+    /// Judges a run by its evidence.
     fn judge(&self, evidence: &Evidence, policy: &Policy, rules: &Rules) -> Result<Measured, Error>;
 }
 
-/// What an evaluator measured.
+/// The measurement of an evaluator.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
     passed: Option<bool>,
@@ -65,7 +65,7 @@ impl Evaluation {
         self.passed != Some(false) && (self.passed.is_none() || self.value == 0.0)
     }
 
-    /// What a person wants to know, in one line.
+    /// Summarizes the evaluation in one line for people.
     pub fn sentence(&self) -> String {
         let number = |value: f64| format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
         let verdict = match self.passed {
@@ -89,14 +89,14 @@ impl Evaluation {
     }
 }
 
-/// What evaluators say of a run, and what its changes came to.
+/// The evaluations of a run, and the totals of its changes.
 #[derive(Debug, Default)]
 pub(super) struct Evaluated {
     pub(super) evaluations: Vec<Evaluation>,
     pub(super) changes: Changes,
 }
 
-/// What is known of a run that ends.
+/// The parts of an ending run from which its evidence is gathered.
 pub(super) struct Ending<'e, 'a> {
     pub(super) run: &'e Terms<'a>,
     pub(super) recorder: &'e Recorder<'a>,

@@ -26,7 +26,7 @@ pub(super) struct DiffQuality;
 /// A change of at most so many lines is a small one.
 const SMALL: u64 = 5;
 
-/// What a file held: its hash, none if there was none.
+/// The state of a file: the hash of its content; none if the file did not exist.
 pub(super) type State = Option<Sha256>;
 
 /// Something that a run did to files.
@@ -69,7 +69,7 @@ impl Evaluator for DiffQuality {
 }
 
 impl Changes {
-    /// What some steps came to, in their order.
+    /// Computes the totals of some steps, in their order.
     pub(super) fn of(steps: &[Step]) -> Self {
         let mut changes = Changes::default();
         let mut followed = Followed::new(steps);

@@ -33,7 +33,7 @@ impl Evaluator for TestsPass {
     }
 }
 
-/// What a test is called, and whether it passed; none if the call is no test.
+/// Returns the name of a test, and true if the test passed; none if the call is no test.
 fn test(call: &MadeCall) -> Option<(String, bool)> {
     let (args, reply) = (&call.args, call.reply.as_ref().unwrap_or(&Value::Null));
     let name = match call.name.as_str() {

@@ -25,7 +25,7 @@ use crate::{
     system::journal,
 };
 
-/// What a run came to.
+/// The result of a run that has ended or is suspended.
 ///
 /// ```no_run
 /// use nrv::{Context, Invocation, Options, Silent, State, Workspace};
@@ -69,23 +69,23 @@ pub struct Finished {
     /// `gates.secrets.allow` that would permit it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Value>,
-    /// What a dry run would have asked.
+    /// The questions that a dry run would have asked.
     pub would_ask: Vec<Question>,
-    /// What it committed to, and what was seen of that.
+    /// The commitments of the run, each with its last result.
     pub commitments: Vec<Commitment>,
-    /// What evaluators say of it as a whole; none if it goes on.
+    /// The evaluations of the run as a whole; empty if the run goes on later.
     pub evaluations: Vec<Evaluation>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// Replies of language models that were recorded, for whoever keeps them.
     #[serde(skip)]
     pub cassettes: Option<Tape>,
-    /// What a dry run would change, of which a plan is made.
+    /// The change that a dry run proposes, from which a plan is made.
     #[serde(skip)]
     pub preview: Option<Preview>,
 }
 
-/// What a dry run came to, where its patch stands, and what is withheld of that.
+/// The change of a dry run, the file of its patch, and the secrets that were withheld from the patch.
 #[derive(Default)]
 struct Written {
     preview: Option<Preview>,
@@ -98,7 +98,7 @@ fn is_zero(n: &usize) -> bool {
 }
 
 impl Finished {
-    /// What a person wants to know, in one sentence.
+    /// Summarizes the outcome in one sentence for people.
     pub fn sentence(&self) -> String {
         let files = |n: usize| counted(n, "file");
         if self.error.as_ref().is_some_and(|error| error.details().contains_key("undo_error")) {
@@ -242,9 +242,10 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Judges the run as a whole, and undoes it if it failed.
+    /// Judges the run as a whole, and undoes its changes if it failed and does not keep them.
     ///
-    /// What failed by itself is judged when it is undone, so that what was rolled back is known.
+    /// A run that failed by itself is undone first, so that the evaluators see which changes were rolled back. A run that goes on
+    /// later is not judged.
     fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
         let mut keeps = self.run.keeps_changes(self.tally.rejected);
         let (outcome, judged) = match outcome {
@@ -392,7 +393,9 @@ fn with_kept(run: &str, error: Error, keeps: bool) -> Error {
     error.detail("kept", true).hint(format!("`nrv rollback {run}` takes its changes back; {why}"))
 }
 
-/// What a dry run came to, where its patch stands, and what is withheld of that.
+/// Computes the change of a dry run and writes its patch into the record, with secrets withheld.
+///
+/// Returns an empty result for any other run.
 fn write_patch(
     run: &Terms<'_>,
     recorder: &Recorder<'_>,

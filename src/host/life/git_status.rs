@@ -158,7 +158,7 @@ fn forgive_recorded(context: &Context, suspects: &mut BTreeMap<RepoPath, Option<
     Ok(())
 }
 
-/// What tells contents apart: a hash, and whether it is that of a link's target.
+/// Returns the identity of a content: a hash, and true if it is the hash of a link's target.
 fn content_of(stamp: &Stamp) -> (Sha256, bool) {
     (stamp.sha256, stamp.is_link())
 }

@@ -1,4 +1,4 @@
-//! What a record says of a run that goes on: which calls were answered and with what, and how far one came that was not.
+//! The record of a run that goes on: the answered calls with their replies, and the progress of a call without an answer.
 
 use std::collections::BTreeMap;
 
@@ -41,11 +41,11 @@ pub(in crate::host) struct Past {
     answered: BTreeMap<String, usize>,
     /// All records of each position.
     events: BTreeMap<String, Vec<usize>>,
-    /// What became of transactions that the run took back itself.
+    /// The transactions that the run took back itself, and the changes that are set aside.
     taken: Taken,
     /// How many answered calls have not been made again yet.
     ahead: usize,
-    /// What a person says that the call which nobody knows about replied.
+    /// The reply that a person states for a call of which nobody knows whether it took effect.
     pub(in crate::host) reply: Option<Value>,
 }
 
@@ -68,7 +68,9 @@ impl Past {
         Ok(past)
     }
 
-    /// What was replied to a call before; none if it was not answered yet. Another call at its position is `diverged`.
+    /// Returns the recorded reply or error of a call; none if the call was not answered yet.
+    ///
+    /// A different call at its position is `diverged`.
     pub(in crate::host) fn answer(
         &mut self,
         position: &Position,
@@ -194,7 +196,7 @@ impl Past {
         (kept, undone)
     }
 
-    /// What was set aside when the run stopped; none if nothing was, or if it was put back.
+    /// Returns the changes that were set aside when the run stopped; none if there are none, or if they were put back.
     pub(in crate::host) fn aside(&self) -> Option<&Aside> {
         self.taken.aside.as_ref()
     }
@@ -204,7 +206,7 @@ impl Past {
         self.taken.files.get(attempt).copied().unwrap_or_default()
     }
 
-    /// What was set aside stands again.
+    /// Marks the changes that were set aside as standing again.
     pub(in crate::host) fn put_back(&mut self) {
         self.taken.put_back();
     }
@@ -266,7 +268,7 @@ impl Past {
         self.records.iter().filter(|record| record.event.run_resumed().is_some()).count() + 2
     }
 
-    /// What was spent, as far as calls were answered, and how many milliseconds it took.
+    /// Returns the budget use of the answered calls, and the time that the run took in milliseconds.
     pub(in crate::host) fn spent(&self) -> (Spent, u64) {
         let mut spent = Spent::default();
         let (mut elapsed, mut in_session) = (0, 0);
@@ -296,8 +298,10 @@ impl Past {
         (spent, elapsed + in_session)
     }
 
-    /// What a request to a model took that is made again: what is known of it where the run waited for the answer, and the most
-    /// that it may have taken where it was lost. Recorded replies took nothing.
+    /// Returns the tokens and the cost of the earlier sendings of a model request that is made again.
+    ///
+    /// If the run waited for the answer, the recorded cost counts. If the answer was lost, the reserved maximum counts. Recorded
+    /// replies cost nothing.
     pub(in crate::host) fn lost(&self, position: &Position) -> Demand {
         let resumed = |one: &&Record| one.event.run_resumed().is_some();
         let session = |seq: u64| self.records.iter().filter(resumed).filter(|one| one.seq < seq).count();

@@ -1,7 +1,7 @@
 //! Calls that are made again when a run goes on: answered from the record, or settled if the run died while it answered them.
 //!
-//! What the journal holds is known: it stands, or it was taken back. What a program's own call did elsewhere nobody knows, so
-//! that a person decides, unless the call may be made again by what it is.
+//! The journal tells whether a change of the tree stands or was taken back. Nobody knows the effects of a program's own call
+//! elsewhere. So a person decides, unless a call of that kind may be made again.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// What a confirmation is called that is about a call of which nobody knows whether it took effect.
+/// The kind of a confirmation that is about a call of which nobody knows whether it took effect.
 pub(in crate::host) const UNCERTAIN: &str = "uncertain";
 
 impl Host<'_> {
@@ -109,7 +109,8 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// What was written is verified, unless it was; if it fails, it is undone.
+    /// Returns the output of the verification if it passed before the run died. Otherwise verifies the files that were written, and
+    /// undoes them if the verification fails.
     fn settle_adapter(
         &mut self,
         position: &Position,
@@ -176,7 +177,7 @@ impl Host<'_> {
     }
 }
 
-/// What a person is asked about a call of which nobody knows whether it took effect.
+/// Builds the question to a person about a call of which nobody knows whether it took effect.
 fn question(recorder: &Recorder<'_>, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
     let params = match call {
         Call::Custom { params, .. } => params.clone(),

@@ -1,4 +1,4 @@
-//! What is known of past runs, for listings.
+//! Overviews of runs, for listings.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub struct Overview {
     pub run: String,
     /// `running`, or how it ended.
     pub state: String,
-    /// What it ran: a script's path, an adapter, a program's name for it, or the run that it rolled back.
+    /// The subject of the run: a script's path, an adapter, a program's name for it, or the run that it rolled back.
     pub subject: String,
     /// True if it undid another run.
     pub is_rollback: bool,
@@ -45,7 +45,7 @@ pub struct Overview {
     /// Until when its record is kept, and with it the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_until: Option<String>,
-    /// What it holds while it is going on: its process, fencing number and path prefixes.
+    /// The lock that the run holds while it is going on: its process, fencing number and path prefixes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Holder>,
 }
@@ -69,7 +69,7 @@ pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
     ids.iter().map(row).collect()
 }
 
-/// What a head keeps of a run, for listings: nothing that changes after the run has stopped.
+/// Returns the overview that a head keeps for listings. It has no data that changes after the run has stopped.
 pub(in crate::host) fn listed(context: &Context, folder: &RunFolder) -> Result<Option<Value>, Error> {
     let overview = Overview { kept_until: None, ..of_record(context, folder, None) };
     serde_json::to_value(overview).map(Some).map_err(|error| Error::new(Code::Internal, error.to_string()))

@@ -27,12 +27,12 @@ const TIMEOUT_MS: u64 = 30_000;
 /// The adapter whose verifier is asked.
 const TOOL: &str = "link_updater";
 
-/// What was found in a workspace.
+/// The findings of a probe of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceProbe {
     /// The folder of records.
     pub records: Result<Records, Error>,
-    /// What the file system can do; an error if nothing can be written there.
+    /// The abilities of the file system; an error if nothing can be written there.
     pub file_system: Result<FileSystem, Error>,
     /// Runs that died and are not recovered.
     pub leftovers: Result<Vec<String>, Error>,
@@ -74,7 +74,7 @@ fn records(workspace: &Workspace, runs: &Runs) -> Result<Records, Error> {
     Ok(Records::Usable { ignored: hides_itself || workspace.ignores(&path) })
 }
 
-/// What became of a verifier.
+/// The result of a probe of a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifierProbe {
     /// It works, and it can't read what it was not given.

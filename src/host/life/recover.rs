@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// What was recovered of one run.
+/// The result of the recovery of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Recovery {
     /// The run.
@@ -51,7 +51,7 @@ pub struct Recovery {
     pub without_lease: bool,
 }
 
-/// What recovering all runs came to.
+/// The results of the recovery of all runs.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Round {
     /// Runs that were recovered.
@@ -255,7 +255,7 @@ impl Recovery {
             .hint("everything else was recovered; look at the named files, then start again"))
     }
 
-    /// What a person wants to know, in one sentence.
+    /// Summarizes the recovery in a sentence or two for people.
     pub fn sentence(&self) -> String {
         let gone = if self.without_lease { " Its lease was gone: nothing but its record said so." } else { "" };
         self.outcome() + gone

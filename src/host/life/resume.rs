@@ -49,9 +49,9 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resumption {
-    /// What a person grants of what the run waits for.
+    /// A person's approval of the confirmation for which the run waits.
     pub approve: Option<Ruling>,
-    /// What the call replied of which nobody knows whether it took effect; without it, an approval makes the call again.
+    /// The reply of a call of which nobody knows whether it took effect. Without it, an approval makes the call again.
     pub reply: Option<Value>,
     /// Go on with what was read, although it is otherwise now.
     pub accept_stale_reads: bool,
@@ -439,7 +439,7 @@ fn still_going_on(folder: &RunFolder, process: Option<u32>) -> Error {
         .hint("wait for it, or cancel it with Ctrl-C where it runs")
 }
 
-/// What the record says, if it is what was written and of a run that can go on.
+/// Reads the record of a run, and checks that it is intact and that the run can go on.
 fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Error> {
     let run = folder.id();
     let refuse = |what: &str| Error::new(Code::InvalidInput, format!("run `{run}` {what}"));

@@ -14,12 +14,12 @@ use crate::{
     system::{clock, journal},
 };
 
-/// What a run's head says when its record was removed.
+/// The state in a run's head after its record was removed.
 const EXPIRED: &str = "expired";
 
 const DAY_MS: u64 = 86_400_000;
 
-/// What was removed, or would be.
+/// The runs whose records were removed, or would be in a dry run, and the space that is freed and kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// Runs whose records were removed, oldest first.

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// What a rollback came to.
+/// The result of a rollback.
 #[derive(Clone, Debug, Serialize)]
 pub struct RolledBack {
     /// The run that was rolled back.
@@ -135,7 +135,7 @@ fn moves(folder: &RunFolder) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// What a run did to the tree, its own undoing included: taken together, what still stands.
+/// Returns the transactions of a run in their order, its own undoing included. Together they give the changes that still stand.
 fn standing_transactions(records: &[Record]) -> Vec<Transacted> {
     let mut standing: Vec<Transacted> = Vec::new();
     for record in records {

@@ -17,7 +17,7 @@ use crate::{
 /// The name of the file that says what was asked.
 pub(in crate::host) const RUN_FILE: &str = "run.json";
 
-/// What a run was started with.
+/// The data with which a run was started: the content of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Started {
@@ -27,15 +27,15 @@ pub struct Started {
     pub created: String,
     /// The version of nrv.
     pub version: String,
-    /// What it was to do.
+    /// The work that the run was asked to do.
     pub asked: Asked,
     /// The seed of everything that is chosen by chance.
     pub seed: u64,
-    /// What the user asked beside the work.
+    /// The flags that the user gave.
     pub flags: Flags,
     /// All settings of the policy in force.
     policy: Value,
-    /// What that policy is made of.
+    /// The source of that policy: the text of its file, and the headers and modes that tightened it.
     policy_source: policy::Recorded,
     /// Its hash.
     pub policy_sha256: Sha256,
@@ -83,7 +83,7 @@ impl Started {
         Ok(text)
     }
 
-    /// What a record says of its start. Whether the file is what was written is not looked at: `ledger::verify` does that.
+    /// Reads the start data of a run from its record. It does not check that the file is unaltered; `record::verify` does.
     ///
     /// `record_damaged` if it is not such a file, or if the exact document was left out of an export.
     pub fn load(folder: &RunFolder) -> Result<Self, Error> {

@@ -1,4 +1,4 @@
-//! What a session asks of its run beside the door: where a text begins and ends, what is proposed so far, and what that is as a plan.
+//! A session's interface to its run beside calls: the start and end of a text, the changes so far, and those as a plan.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -23,7 +23,7 @@ use crate::{
 impl Request {
     /// A run of texts that a person gives, under the policy of the workspace.
     ///
-    /// What they will write is not known, so that no file is asked to be clean.
+    /// The files that the texts will write are not known, so no file has to be clean.
     pub fn session(context: &Context, name: &str, seed: u64, flags: Flags) -> Self {
         Request {
             asked: Asked::Session { name: name.to_owned() },
@@ -84,7 +84,7 @@ impl Host<'_> {
         route::judged(&self.run.policy, &self.run.context.options.orchestrators, call).into_owned()
     }
 
-    /// What was used of each budget and what is left, as scripts see it.
+    /// Returns the used and the remaining amount of each budget, in the form that scripts see.
     pub fn describe_budget(&self) -> Value {
         self.run.budget.describe()
     }
@@ -94,7 +94,7 @@ impl Host<'_> {
         if self.run.flags.dry_run { self.draft.proposed.len() } else { self.ledger.changed_files(0) }
     }
 
-    /// What is proposed, or was changed, as a patch without secrets.
+    /// Returns the changes that are proposed or made so far, as a patch without secrets.
     pub fn patch_so_far(&self) -> Result<Vec<u8>, Error> {
         let patch = match self.run.flags.dry_run {
             true => self.draft.all_previewed(&self.run, &self.tally.violations)?.patch,
@@ -105,7 +105,9 @@ impl Host<'_> {
         Ok(self.run.redactor().shown_patch(&patch).into_owned())
     }
 
-    /// What a dry run proposes so far, as a plan; `verification_failed` if a commitment does not hold then.
+    /// Returns the changes that a dry run proposes so far, as a plan.
+    ///
+    /// `verification_failed` if a commitment does not hold then, `invalid_input` if the run is no dry run.
     pub fn plan_so_far(&mut self, sink: &mut dyn Sink) -> Result<Plan, Error> {
         if !self.run.flags.dry_run {
             return Err(Error::new(

@@ -1,4 +1,4 @@
-//! Whether what a run has read is still so: its reads are made again on the tree as it was when they were made.
+//! Detection of stale reads: the reads of a run are repeated on the tree as it was when they were made.
 //!
 //! That tree is the present one, with the pre-images of the changes that the run made afterwards laid over it.
 
@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// What the reads of a run are made again with.
+/// The context, record, policy and rules with which the reads of a run are repeated.
 pub(in crate::host) struct Reading<'a> {
     pub(in crate::host) context: &'a Context,
     pub(in crate::host) folder: &'a RunFolder,
@@ -56,7 +56,7 @@ struct Then {
     overlay: Overlay,
     /// Files of which the overlay does not say yet what they were.
     unsettled: BTreeSet<RepoPath>,
-    /// What was read since the last change, by call.
+    /// The results of the reads since the last change, by call.
     known: BTreeMap<String, Result<Stored, Code>>,
 }
 
@@ -126,7 +126,7 @@ impl Reading<'_> {
         as_value(&composed)
     }
 
-    /// What a read that gives something else now was of.
+    /// Returns the paths or patterns of a read whose result has changed; of a prompt, the files that differ, if any do.
     fn what(&self, then: &Then, recorded: &event::Call, call: &Call) -> Result<Vec<String>, Error> {
         let Call::PromptCompose(parts) = call else { return Ok(vec![what(call)]) };
         let Ok(reply) = answer_of(recorded, &self.folder.pack()?)? else { return Ok(vec![what(call)]) };

@@ -35,7 +35,7 @@ use crate::{
     system::{clock, policy::Policy, workspace::Globs},
 };
 
-/// What a run is to do.
+/// The work that a run is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Asked {
@@ -59,17 +59,17 @@ pub enum Asked {
     },
     /// Texts that a person gives one after another, each of which is recorded when it comes.
     Session {
-        /// What the session is called.
+        /// The name of the session.
         name: String,
     },
     /// Calls of the program that embeds nrv, which is no script.
     Program {
-        /// What the program calls this run.
+        /// The name that the program gives this run.
         name: String,
     },
     /// Patches, or a plan of diffs, that a person applies.
     Patch {
-        /// What they are, in their order.
+        /// The names and hashes of the inputs, in their order.
         inputs: Vec<Input>,
     },
     /// A change that was planned before.
@@ -152,13 +152,13 @@ pub struct Source {
 /// ```
 #[derive(Debug)]
 pub struct Request {
-    /// What it is to do.
+    /// The work that the run is asked to do.
     pub asked: Asked,
     /// The policy, tightened by the script's header.
     pub policy: Policy,
     /// The seed of everything that is chosen by chance.
     pub seed: u64,
-    /// What the user asks beside the work.
+    /// The flags that the user gives.
     pub flags: Flags,
     /// The globs that it may write; their files must be clean. None: it writes nothing, or files that it checks itself.
     pub writes: Option<Vec<String>>,
@@ -192,7 +192,7 @@ impl Request {
 
     /// A run of which the program makes the calls itself, under the policy of the workspace. The name stands in the record.
     ///
-    /// What it will write is not known: give `writes`, if these files must be clean when it starts.
+    /// The files that it will write are not known. Set `writes` if some of them must be clean when the run starts.
     pub fn program(context: &Context, name: &str) -> Self {
         Request {
             asked: Asked::Program { name: name.to_owned() },

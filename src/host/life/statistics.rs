@@ -1,6 +1,7 @@
-//! What many runs came to: which rules were broken most and cost most, and how changes went.
+//! Statistics of many runs: the rules that were broken most often and cost most, and the results of changes.
 //!
-//! Made of the last record of each run, so that thousands of them take no time to speak of. The same records give the same numbers.
+//! They are computed from the last record of each run, so that thousands of runs take little time. The same records give the
+//! same numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ use crate::{
 /// Milliseconds of a day.
 pub(in crate::host) const DAY_MS: u64 = 86_400_000;
 
-/// What runs came to, taken together.
+/// The combined statistics of several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// Runs that are over, rollbacks left out.
@@ -32,7 +33,7 @@ pub struct Stats {
     pub violations: Vec<Broken>,
     /// How changes went.
     pub changes: Rates,
-    /// What became of attempts.
+    /// The counts of attempts that were kept and undone.
     pub attempts: Tries,
     /// Metrics that scripts gave, by name.
     pub metrics: BTreeMap<String, Spread>,
@@ -55,7 +56,7 @@ pub struct Broken {
     pub score: f64,
 }
 
-/// What became of the attempts of runs.
+/// The counts of the attempts of runs: all, kept and undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tries {
     /// How many there were.

@@ -1,7 +1,7 @@
 //! A change of the policy that the violations of many runs ask for, as a diff of `nrv.toml`. Nothing is written here.
 //!
-//! What a rule only told of is tightened where the work had to be done again. What was blocked is allowed as it was asked for and no
-//! further, and a command only if no gate objects to it. Every step is tried on the parser of policies before it is proposed.
+//! A rule that does not block is tightened if its violations caused rework. A blocked name or command is allowed exactly as it was
+//! asked for, and a command only if no gate objects to it. The parser of policies checks every step before it is proposed.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ const MODE: u32 = 0o644;
 /// How often something has to be asked for before it is proposed to allow it.
 const ASKED: u64 = 2;
 
-/// What is proposed.
+/// The proposed changes of the policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Suggested {
     /// The steps, in the order of the rules that ask for them.
@@ -66,10 +66,10 @@ enum Step {
     Command(Vec<String>),
 }
 
-/// What was blocked, by the rule that did it: how often, by the words that would allow it.
+/// The number of blocked calls, by the rule that blocked them and by the words that would allow them.
 type Asked = BTreeMap<String, BTreeMap<Vec<String>, u64>>;
 
-/// What the violations of the last days ask for; of all runs without a number.
+/// Proposes policy changes for the violations of the last `days` days, or of all runs if `days` is none.
 pub fn suggest(context: &Context, days: Option<u64>) -> Result<Suggested, Error> {
     let path = RepoPath::parse(policy::FILE)?;
     let before = match context.workspace.stat(&path)? {
@@ -110,7 +110,7 @@ impl Step {
     }
 }
 
-/// What a rule asks for under a policy; nothing if it has all that can be told of it.
+/// Returns the steps for a broken rule under a policy; empty if there is nothing left to propose.
 fn steps(broken: &Broken, policy: &Policy, asked: &Asked) -> Result<Vec<Step>, Error> {
     let gates = &policy.settings().gates;
     let size = &gates.diff_size;
@@ -155,7 +155,7 @@ fn steps(broken: &Broken, policy: &Policy, asked: &Asked) -> Result<Vec<Step>, E
     })
 }
 
-/// What calls were blocked by rules that a list of names, or of commands, would satisfy.
+/// Counts the blocked calls by rule, and by the words that a list of names or commands lacks.
 fn asked(context: &Context, days: Option<u64>) -> Result<Asked, Error> {
     let since = days.map(|days| context.options.clock.now_ms().saturating_sub(days.saturating_mul(DAY_MS)));
     let mut asked = Asked::new();

@@ -25,14 +25,14 @@ use crate::{
 /// The key of the details of an error that a person resolves by trusting a policy.
 pub const UNTRUSTED: &str = "untrusted";
 
-/// What is to be trusted.
+/// The policy that a person is asked to trust.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The workspace.
     pub root: PathBuf,
     /// The policy's file in it.
     pub file: String,
-    /// What the policy does.
+    /// The abilities of the policy that need trust, such as starting programs.
     pub entrusted: Entrusted,
 }
 
@@ -51,7 +51,7 @@ pub struct Trust {
     keeper: Option<Arc<dyn Keeper>>,
     /// The workspace of which this one is a copy.
     copy_of: Option<PathBuf>,
-    /// What a person trusted since the program started.
+    /// The policies that a person trusted since the program started, by file name and hash.
     trusted: Arc<Mutex<BTreeSet<(String, Sha256)>>>,
 }
 
@@ -95,7 +95,7 @@ impl Trust {
 }
 
 impl Context {
-    /// What a person has to trust before this policy is obeyed; none if it starts nothing and sends nothing.
+    /// Returns the policy that a person has to trust before it is obeyed; none if it starts nothing and sends nothing.
     pub fn wanted(&self, policy: &Policy) -> Option<Wanted> {
         let root = self.options.trust.copy_of.as_deref().unwrap_or_else(|| self.workspace.root()).to_owned();
         policy.entrusted().map(|entrusted| Wanted {
@@ -132,7 +132,7 @@ pub fn may_be_asked(refusal: &Error) -> bool {
     refusal.details().get(UNTRUSTED).is_some_and(serde_json::Value::is_string)
 }
 
-/// What a person is asked.
+/// Builds the question that asks a person to trust a policy.
 pub fn question(wanted: &Wanted) -> Question {
     Question {
         id: "trust".to_owned(),

@@ -23,7 +23,7 @@ use crate::{
 /// How many files an error names of those that wait for a confirmation.
 const NAMED: usize = 20;
 
-/// What a signature over a confirmation is made for.
+/// The namespace of signatures over confirmations.
 pub(in crate::host) const NAMESPACE: &str = "nrv-confirm";
 
 /// A confirmation for which a run waits.
@@ -31,14 +31,15 @@ pub(in crate::host) const NAMESPACE: &str = "nrv-confirm";
 pub struct Waiting {
     /// Its id, such as `c1`.
     pub id: String,
-    /// What is asked.
+    /// The text of the question.
     pub label: String,
     /// From when on it can't be given any more.
     pub expires_at: String,
 }
 
-/// What a run waits for, from its records: the latest confirmation that was asked for and not answered; none unless it is
-/// suspended.
+/// Returns the confirmation for which a run waits, from its records: the latest one that was asked for.
+///
+/// None if the run is not suspended, or if that confirmation was answered.
 pub fn waiting(folder: &RunFolder, records: &[Record]) -> Option<Waiting> {
     records.last().and_then(|record| record.event.run_suspended())?;
     let mut pending = records.iter().rev().filter_map(|record| Some((record, record.event.confirmation_pending()?)));
@@ -52,14 +53,14 @@ pub fn waiting(folder: &RunFolder, records: &[Record]) -> Option<Waiting> {
 }
 
 impl Waiting {
-    /// What a person wants to know, in one line.
+    /// Summarizes the wait in one line for people: the confirmation's id, its text and the day on which it expires.
     pub fn sentence(&self) -> String {
         let day = self.expires_at.get(..10).unwrap_or_default();
         format!("waits for `{}`: {}, until {day}", self.id, escape(&self.label))
     }
 }
 
-/// What a person types to answer a confirmation of a run that is suspended.
+/// The shell commands that approve, reject or sign a confirmation of a suspended run.
 pub(in crate::host) struct Commands {
     pub(in crate::host) approve: String,
     pub(in crate::host) reject: String,

@@ -82,7 +82,8 @@ impl Replay<'_> {
         Ok(changes)
     }
 
-    /// What gates decide under the recorded policy has to be what they decided; under one that is tried it may be something else.
+    /// Judges a subject again. Under the recorded policy the decision must be the recorded one; under a policy that is tried it may
+    /// differ.
     fn judge(&mut self, place: Place<'_>, judged: Judged<'_>, decided: &Decided, session: usize) -> Result<(), Stop> {
         match self.law_of(session) {
             Some(law) => {
@@ -174,7 +175,7 @@ impl Replay<'_> {
         Err(parted(Parting::Budget, reason, details.clone(), now.clone()))
     }
 
-    /// What a call took of the budgets, as the record has it.
+    /// Returns the recorded budget use of a call. A change that uses other files or lines is a divergence.
     fn cost(&self, made: &Made, changes: &[Change]) -> Result<Cost, Stop> {
         let event::Cost { files: n_files, diff_lines, bytes, exec_ms, tokens, cost } = made.call.whole_cost();
         let demand = Demand { exec_ms, tokens, cost };
@@ -193,7 +194,7 @@ impl Replay<'_> {
         Ok(Cost { files, diff_lines: lines, bytes, demand })
     }
 
-    /// What can be computed from the calls alone comes to the same; the recorded reply.
+    /// Compares the recorded reply with the reply that follows from the calls alone, if one does. Returns the recorded reply.
     pub(super) fn check_reply(&mut self, place: Place<'_>, made: &Made, reply: Value) -> Result<Value, Stop> {
         let computed = match place.call {
             Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => {

@@ -1,4 +1,4 @@
-//! What a replay found: where it parts from the record, what another policy would have said, and what that comes to.
+//! The findings of a replay: its first divergence from the record, and the decisions that another policy would change.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub enum Parting {
     Change,
     /// A budget admits what was refused, or refuses what was admitted.
     Budget,
-    /// What can be computed again comes to something else.
+    /// A reply that is computed again differs from the recorded one.
     Reply,
     /// The script asks for more than is recorded.
     Longer,
@@ -47,9 +47,9 @@ pub struct Divergence {
     /// Where in the script.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Location>,
-    /// What the record has; null if it has nothing there.
+    /// The recorded value; null if the record has none there.
     pub expected: Value,
-    /// What there is now; null if there is nothing.
+    /// The present value; null if there is none.
     pub actual: Value,
     /// Both as lines of JSON, compared.
     pub diff: String,
@@ -93,17 +93,17 @@ pub struct Difference {
     pub script: Option<Location>,
     /// The call.
     pub call: String,
-    /// What is judged.
+    /// The subject of the decision.
     pub subject: Judges,
-    /// What was decided.
+    /// The recorded decision.
     pub was: Decision,
-    /// What would be.
+    /// The decision under the policy that is tried.
     pub would: Decision,
     /// The rules that say so; of a decision that would be milder, those that object no more.
     pub rules: Vec<RuleAt>,
 }
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judges {
@@ -111,11 +111,11 @@ pub enum Judges {
     Call,
     /// The change that comes of it.
     Change,
-    /// What the call takes of a budget.
+    /// The call's use of a budget.
     Budget,
     /// Who confirms.
     Confirmation,
-    /// What the script asked the gates about; nothing is stopped by the answer.
+    /// The answer to a question of the script to the gates. The answer stops nothing.
     Answer,
 }
 

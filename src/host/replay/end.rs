@@ -21,9 +21,9 @@ fn is_judgement(error: &Error) -> bool {
 }
 
 impl Replay<'_> {
-    /// What the replay came to; `outcome` is how the script ended, if there was one.
+    /// Ends the replay and returns its result. `outcome` is the result of the script, if there was one.
     ///
-    /// An error means that it could not be done, such as `cancelled`.
+    /// An error means that the replay could not be done, such as `cancelled`.
     pub fn finish(mut self, outcome: Option<Result<Value, Error>>) -> Result<Replayed, Error> {
         let stop = match self.stop.take() {
             Some(stop) => Some(stop),

@@ -40,7 +40,7 @@ impl Law {
         Ok(Law { rules: Arc::new(Rules::of(&policy)?), policy })
     }
 
-    /// What gates say under it.
+    /// Returns the verdict of the gates under this policy.
     pub(super) fn verdict(&self, bench: &Bench<'_>, judged: Judged<'_>) -> Verdict {
         bench.ask(judged, &self.policy, |subject| gate::decide(subject, &self.policy, &self.rules))
     }
@@ -52,7 +52,7 @@ impl Law {
     }
 }
 
-/// What gates have to know beside the subject: what there was to be used.
+/// The adapters and calls that the run could use. Gates need them beside the subject.
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     context: &'a Context,
@@ -62,7 +62,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// What this program has, and what the record shows that the other one had.
+    /// Collects the adapters and calls of this program, and those that the record shows of the recorded one.
     pub(super) fn new(context: &'a Context, steps: &Steps, pack: &Pack, policy: &Policy) -> Self {
         let options = &context.options;
         let mut adapters: Vec<String> = options.adapters.all().iter().map(|one| one.name().to_owned()).collect();
@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What is judged again.
+/// The subject that is judged again.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Judged<'j> {
     /// A call.
@@ -165,7 +165,7 @@ fn bytes(place: &JudgedPatch, folder: &RunFolder, pack: &Pack) -> Result<Vec<u8>
     Err(Error::new(Code::RecordDamaged, format!("`{}` is not the patch that was judged", file.path)))
 }
 
-/// What a record says that gates decided.
+/// The recorded decision of the gates, with their results.
 #[derive(Debug)]
 pub(super) struct Decided {
     pub(super) decision: Decision,

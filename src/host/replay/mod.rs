@@ -43,7 +43,7 @@ use crate::{
     system::policy::{self, Ceiling, Policy},
 };
 
-/// What is tried in place of what was recorded.
+/// The policy and the header that a replay tries in place of the recorded ones.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     /// Another policy: the name of its file, and its text.
@@ -68,7 +68,7 @@ pub enum Reach {
     Damage,
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replayed {
     /// The run.
@@ -89,7 +89,7 @@ pub struct Replayed {
     /// The decisions that are other ones under the policy that was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differences: Option<Vec<Difference>>,
-    /// What verifying the record found.
+    /// The report of the verification of the record.
     pub record: Report,
     /// The sources that were executed, for whoever shows where.
     #[serde(skip)]
@@ -248,7 +248,7 @@ impl<'a> Replay<'a> {
         })))
     }
 
-    /// What the run was started with.
+    /// Returns the data with which the run was started.
     pub fn started(&self) -> &Started {
         &self.started
     }
@@ -331,7 +331,7 @@ impl<'a> Replay<'a> {
         session.checked_sub(1).map_or(Some(&self.law), |at| self.later.get(at)?.as_ref())
     }
 
-    /// What it means that the script asks for what the record does not have.
+    /// Returns the stop for a call that the record lacks: `Stop::Open` if the run was cut short, else a divergence.
     fn beyond(&self, call: &Call) -> Stop {
         if self.is_cut_short() {
             return Stop::Open;

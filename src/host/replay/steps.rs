@@ -17,7 +17,7 @@ pub(super) struct Steps {
     pub(super) end: Option<RunEnd>,
     /// True if it only waits.
     pub(super) is_suspended: bool,
-    /// What a session that went on began with, in their order.
+    /// The records with which later sessions began, in their order.
     pub(super) resumed: Vec<RunResumed>,
     /// Every adapter that looked at files.
     pub(super) tools: BTreeSet<String>,
@@ -50,7 +50,7 @@ pub(super) struct Made {
     pub(super) answered: bool,
 }
 
-/// What was recorded at a position before its call was answered.
+/// The data that was recorded at a position before its call was answered.
 #[derive(Debug, Default)]
 struct Open {
     judged: Vec<(usize, Judged)>,

@@ -1,4 +1,4 @@
-//! What another policy would have said of what a run did: every difference is kept, and the run follows its record all the same.
+//! The trial of another policy: every decision that it would change is kept, and the replay still follows the record.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Replay<'_> {
-    /// What gates would decide otherwise, with the rules that say so.
+    /// Returns the different decision under the policy that is tried, with the rules that cause it; none if the decision is the same.
     pub(super) fn difference(
         &self,
         place: Place<'_>,
@@ -62,7 +62,9 @@ impl Replay<'_> {
     }
 }
 
-/// What would become of a confirmation that was granted, and the key that says so; none if it would be granted as it was.
+/// Returns the new decision on a granted confirmation, and the key that causes it.
+///
+/// None if the confirmation would be granted as it was.
 fn asks(confirm: &Confirm, granted: &Confirmation, yes: bool) -> Option<(Decision, &'static str)> {
     let Confirmation { label, kind, .. } = granted;
     let is_listed = |name: &String| confirm.auto.contains(name);
@@ -88,7 +90,7 @@ fn rule_of(law: &Law, gate: &str, rule: &str, reason: String) -> RuleAt {
     RuleAt { gate: gate.to_owned(), rule: rule.to_owned(), reason, source, line, more: 0 }
 }
 
-/// What a policy says of something that the script only asked about.
+/// Returns the different answer of a policy to a question of the script; none if the answer is the same.
 pub(super) fn another_answer(place: Place<'_>, reply: &Value, would: &Verdict) -> Option<Difference> {
     let was: Decision = serde_json::from_value(reply["decision"].clone()).ok()?;
     (was != would.decision).then(|| place.difference(Judges::Answer, (was, would.decision), Vec::new()))

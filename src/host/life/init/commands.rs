@@ -1,6 +1,6 @@
 //! The part of a new policy on commands: rules for what the repository shows that it uses, and the folders of its toolchains.
 //!
-//! What is proposed is for a person to read. Files that hold keys, such as those of package registries, are not among it.
+//! The proposal is for a person to read. It omits files that hold keys, such as those of package registries.
 
 use std::{fmt::Write, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     system::workspace::{Kind, Workspace},
 };
 
-/// What stands in the policy of every new workspace.
+/// The beginning of `[exec]` in the policy of every new workspace.
 const HEAD: &str = "\
 [exec]
 # How commands are confined. \"auto\": as far as the machine can. \"require\": in full, or they are not started. \"off\": not at all.
@@ -21,7 +21,7 @@ network = false
 # What they may read outside of the repository and the system's folders.
 ";
 
-/// What a rule looks like, where none is proposed.
+/// A commented example of a rule, for a policy in which none is proposed.
 const EXAMPLE: &str = "
 # Without a rule no command is started, and a script's header names its programs as well.
 # [[exec.allow]]
@@ -32,9 +32,9 @@ const EXAMPLE: &str = "
 struct Toolchain {
     /// Files of which one shows that the repository is of that kind.
     marks: &'static [&'static str],
-    /// What its programs read in the home, without what holds keys.
+    /// Files and folders in the home that its programs read, without those that hold keys.
     home: &'static [&'static str],
-    /// What they write that is no part of the tree.
+    /// Globs of the files that its programs write and that are no part of the tree.
     scratch: &'static [&'static str],
     /// The rules, from the texts of the files that show what is used.
     rules: fn(&Found) -> Vec<Rule>,
@@ -106,7 +106,7 @@ const FILES: &[&str] = &[
     "yarn.lock",
 ];
 
-/// What a repository and a home show.
+/// The files and folders that were found in the root of a repository and in a home.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Files at the root, with their texts; empty where that is none.

@@ -31,7 +31,7 @@ const CHAIN: &str = "nrv recover --check || exit 1";
 
 const MODE: u32 = 0o755;
 
-/// What stands in the hook around the workspace's path.
+/// The text before the workspace's path in the hook; `ROOT_ENDS` is the text after it.
 const ROOT_BEGINS: &str = " --root './";
 const ROOT_ENDS: &str = "' recover --check";
 
@@ -55,7 +55,7 @@ pub struct Installed {
     repository: Workspace,
     /// The file, as people read it.
     pub shown: String,
-    /// What is there.
+    /// The state of the hook in the repository.
     pub state: HookState,
     before: Option<Content>,
 }

@@ -1,6 +1,7 @@
-//! What a workspace begins with: a policy, a script that works, and `.runs` out of git's sight.
+//! The set-up of a workspace: a policy, a working script, and an entry for `.runs` in the ignore file.
 //!
-//! What to write is proposed here as plain data and written by the journal; what is there already is never overwritten.
+//! The changes are proposed here as plain data, and the journal writes them. The set-up of a workspace changes no existing file
+//! except the ignore file, to which it adds a line.
 
 mod commands;
 mod hook;
@@ -34,12 +35,12 @@ const APPROVALS: &str = "nrv.lock";
 const IGNORE_FILE: &str = ".gitignore";
 const MODE: u32 = 0o644;
 
-/// What is to be written, and what is left as it is.
+/// The changes that a set-up makes, and the files that it leaves as they are.
 #[derive(Debug)]
 pub struct SetUp {
     /// Files to be made, and the ignore file with a line more.
     pub changes: ChangeSet,
-    /// What is left as it is, in the order in which it would have been written.
+    /// The files that are left as they are, in the order in which they would have been written.
     pub kept: Vec<Kept>,
     /// The changes as a patch.
     pub patch: Vec<u8>,
