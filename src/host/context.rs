@@ -1,4 +1,4 @@
-//! What all runs of a workspace have in common.
+//! The context that all runs of a workspace share.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ pub struct Options {
     pub network: Way,
     /// The program whose hidden subcommands run scripts and verifiers.
     pub program: Program,
-    /// What keeps scripts from the rest of the program; verifiers are processes in any case.
+    /// The isolation of scripts from the rest of the program; a verifier is a process in any case.
     pub isolation: Isolation,
     /// Who is asked whether a policy may start programs; by default nobody is, since the program chose its policy.
     pub trust: Trust,
@@ -169,7 +169,7 @@ impl Options {
 pub struct Context {
     /// The tree.
     pub workspace: Workspace,
-    /// What runs may do, before a script's header tightens it.
+    /// The policy, before a script's header tightens it.
     pub policy: Policy,
     /// The rules of the gates, with those of the policy.
     pub rules: Arc<Rules>,

@@ -161,13 +161,13 @@ pub struct Host<'a> {
     draft: Draft<'a>,
     confirmations: Confirmations,
     proposals: BTreeMap<String, StoredProposal>,
-    /// What has to hold for it to be done.
+    /// The conditions that must hold for the run to be done.
     commitments: Vec<Pledge>,
     /// Who answers requests to language models.
     models: Models,
     /// The call that is being answered.
     turn: Turn,
-    /// What is known for the end of the run.
+    /// The data that is collected for the end of the run.
     tally: Tally,
 }
 

@@ -167,7 +167,7 @@ pub(super) fn used(call: &Call) -> Option<&str> {
     call.tool().filter(|_| !asks(call))
 }
 
-/// What to do about a reply that is too large.
+/// The hint for a reply that is too large.
 pub(super) const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";
 
 /// The error for something that does not fit into a reply.

@@ -90,12 +90,12 @@ impl Positions {
         self.branches.len() > 1
     }
 
-    /// What follows when no attempt is open any more.
+    /// Returns the positions that follow once no attempt is open.
     pub fn outermost(&self) -> Self {
         Positions { branches: self.branches.iter().take(1).copied().collect() }
     }
 
-    /// What follows a call that was answered without an error.
+    /// Returns the positions that follow a call that was answered without an error.
     pub fn after(&self, call: &Call) -> Self {
         let mut after = self.clone();
         match call {
@@ -107,7 +107,7 @@ impl Positions {
     }
 }
 
-/// What positions are sorted by: components compare as numbers where both are.
+/// Returns the sort key of a position. Two components that are numbers compare as numbers.
 pub(super) fn key(position: &str) -> Vec<(u64, String)> {
     let part = |part: &str| match part.parse() {
         Ok(number) => (number, String::new()),

@@ -34,7 +34,7 @@ pub(super) struct Recorder<'a> {
     pub(super) keeper: Keeper,
     /// True once the run is ending, which is recorded in any case.
     pub(super) ends: bool,
-    /// What the record says, if the run went on.
+    /// The record of the former sessions, if the run was resumed.
     pub(super) past: Option<Past>,
 }
 
@@ -114,7 +114,7 @@ impl Recorder<'_> {
     }
 }
 
-/// What can't be recorded must not go on, and a script must not catch that.
+/// Returns the error that ends the run if something can't be recorded. A script must not catch it.
 pub(super) fn unrecorded(error: Error) -> Error {
     let message = format!("the run can't go on without its record: {}", error.message());
     Error::new(Code::RecordUnwritable, message)

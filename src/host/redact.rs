@@ -1,7 +1,9 @@
-//! What a run writes outside of its packs holds no secrets: they are replaced by their rule and the beginning of their hash.
+//! Redaction of secrets. A secret is replaced by its rule and the beginning of its hash in all that a run writes outside of its packs.
 //!
-//! Packs hold exact bytes, since undoing needs them, and can be entered by their owner only. So does a patch among the artefacts,
-//! unless its change adds a secret: what the workspace's files hold already is no news to whoever may read the patch.
+//! Packs hold exact bytes, since undoing needs them. Only their owner can open them.
+//!
+//! A patch among the artefacts also holds exact bytes unless its change adds a secret. Whoever may read the patch knows what the
+//! workspace's files hold already.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -22,7 +24,7 @@ use crate::{
     system::policy::Policy,
 };
 
-/// What stands before a line of a patch that has lost a secret.
+/// The mark before a line of a patch from which a secret was removed.
 const BROKEN: &[u8] = b"[redacted] ";
 
 /// A secret that a patch has lost, or would have to lose.
@@ -31,11 +33,11 @@ struct Lost {
     mark: String,
 }
 
-/// What is withheld of one file's part.
+/// The secrets that are withheld from one file's part.
 #[derive(Default)]
 struct Withheld {
     lost: Vec<Lost>,
-    /// What was found, for people.
+    /// The findings, for people.
     told: Vec<Value>,
 }
 
@@ -62,8 +64,8 @@ pub(super) struct Redactor<'r> {
 impl Redactor<'_> {
     /// A patch as it is kept beside the record: exact, but without the secrets that the change adds and that nobody has allowed.
     ///
-    /// What has lost one would make other contents than those that were proposed. So a mark stands before its line as well, where
-    /// no diff has one: whatever reads the patch refuses it. What was withheld is told with the second value.
+    /// A patch without a secret would produce other contents than the proposed ones. So a mark stands before that line as well, where
+    /// no diff has one, and every reader refuses the patch. The second value lists the secrets that were withheld.
     pub(super) fn kept_patch<'p>(&self, patch: &'p Patch) -> (Cow<'p, [u8]>, Vec<Value>) {
         let mut told = Vec::new();
         let mut lost = Vec::new();
@@ -89,7 +91,7 @@ impl Redactor<'_> {
         without(&patch.bytes, &lost)
     }
 
-    /// What has to be withheld of a part: nothing, unless the change adds a secret; then every secret of the part.
+    /// Returns the secrets that must be withheld from a part. Unless the change adds a secret there are none, else all in the part.
     fn withheld(&self, part: &[u8], path: &RepoPath, moved: &mut secrets::Moved) -> Withheld {
         let sides = Sides::of(part);
         let mut withheld = Withheld::default();

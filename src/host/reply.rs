@@ -46,7 +46,7 @@ pub(super) struct Answered<'a> {
     pub(super) form: Recorded,
     pub(super) verdict: &'a Verdict,
     pub(super) result: Result<Value, Error>,
-    /// What it took of the budgets.
+    /// The cost of the call.
     pub(super) cost: &'a Cost,
     /// Started when the call arrived.
     pub(super) watch: Stopwatch,
@@ -106,7 +106,7 @@ pub(super) fn as_recorded(result: Result<Value, Error>) -> Result<Value, Error> 
     result.map(json::as_recorded).map_err(told)
 }
 
-/// What is replied, as JSON.
+/// Returns a reply as JSON.
 pub(super) fn as_value(reply: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(reply).map_err(|error| Error::new(Code::Internal, format!("a reply is no JSON: {error}")))
 }
@@ -236,7 +236,7 @@ fn gives_up(error: &Error) -> bool {
     matches!(error.code(), Code::BudgetExhausted | Code::Cancelled)
 }
 
-/// What can't be written must not go on.
+/// Returns the error that ends the run if something can't be written. An error that ends the run anyway is kept.
 fn unkept(error: Error) -> Error {
     if gives_up(&error) { error } else { unrecorded(error) }
 }

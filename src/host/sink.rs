@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and whom it asks: faces implement [`Sink`], the library never prints.
+//! Events and questions of a run while it goes on. Faces implement [`Sink`]; the library never prints.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub enum Event {
     },
     /// Work of a known size goes on.
     Progress {
-        /// What is counted.
+        /// The label, which names the unit of the count.
         label: String,
         /// How many are done.
         done: u64,
@@ -63,7 +63,7 @@ pub enum Event {
         #[serde(flatten)]
         content: Blob,
     },
-    /// What a model replied, to be shown as it was received.
+    /// The reply of a model, to be shown as it was received.
     ShowReply {
         /// The text.
         text: String,
@@ -72,7 +72,7 @@ pub enum Event {
         /// The provider, if that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// What is to be known of where it comes from, such as `authored`.
+        /// A label that states the origin of the reply, such as `authored`.
         #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
@@ -138,7 +138,7 @@ pub enum Event {
     DtaProgress {
         /// Its name.
         tool: String,
-        /// What it does.
+        /// The phase of its work.
         phase: Work,
         /// How many files are done.
         done: u64,
@@ -167,7 +167,7 @@ pub enum Event {
         tool: String,
         /// The output of the adapter.
         output: Value,
-        /// What the verifier counted.
+        /// The numbers that the verifier counted.
         after: Value,
     },
     /// An adapter failed.
@@ -179,12 +179,12 @@ pub enum Event {
     },
     /// A commitment was looked at.
     CommitmentVerified {
-        /// What was seen.
+        /// The commitment, with the result.
         commitment: Commitment,
     },
     /// A gate has something to say that does not stop the run.
     Warning {
-        /// What.
+        /// The result of the gate.
         result: GateResult,
     },
     /// A sentence for people.
@@ -194,7 +194,7 @@ pub enum Event {
     },
 }
 
-/// What takes long.
+/// A phase of an adapter's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
@@ -206,7 +206,7 @@ pub enum Work {
     Verify,
 }
 
-/// What a person is asked.
+/// A question to a person.
 ///
 /// ```
 /// use nrv::{Answer, Question};
@@ -221,7 +221,7 @@ pub enum Work {
 pub struct Question {
     /// The confirmation's id, such as `c1`.
     pub id: String,
-    /// What is asked.
+    /// The text of the question.
     pub label: String,
     /// The subject: a proposal's summary or a value.
     pub subject: Value,
@@ -235,7 +235,7 @@ pub struct Question {
     pub may_all: bool,
 }
 
-/// What a person says.
+/// The answer to a question.
 ///
 /// ```
 /// use nrv::Answer;

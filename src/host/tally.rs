@@ -1,4 +1,4 @@
-//! What is known for the end of a run: the tools that it used, the violations that it met, the numbers that it counted.
+//! The data that is collected for the end of a run: the tools used, the violations found, the metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{
     system::clock::Stopwatch,
 };
 
-/// What is known for the end of a run.
+/// The data that is collected for the end of a run.
 pub(super) struct Tally {
     pub(super) tools: BTreeSet<String>,
     pub(super) violations: Vec<GateResult>,

@@ -50,7 +50,7 @@ impl Terms<'_> {
         Redactor { policy: &self.policy, rules: &self.rules }
     }
 
-    /// What gates say of a call.
+    /// Returns the verdict of the gates on a call.
     pub(super) fn judge_call(&self, call: &Call) -> Verdict {
         let Options { adapters, calls, .. } = &self.context.options;
         let (adapters, calls) = (adapters.all(), calls.offered());
@@ -60,7 +60,7 @@ impl Terms<'_> {
         gate::decide(&subject, &self.policy, &self.rules)
     }
 
-    /// What the gates say of a change.
+    /// Returns the verdict of the gates on a change.
     pub(super) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
         let domains = domains(&self.context.options.adapters, &self.policy, adapter);
         let subject =

@@ -13,7 +13,7 @@ use crate::{
 /// The call that is being answered, and the last one that was.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// What the call has reserved of the budgets.
+    /// The amount that the call has reserved of the budgets.
     pub(super) reserved: Cost,
     /// Bytes of calls that are kept until the run ends.
     held: u64,

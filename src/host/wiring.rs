@@ -66,13 +66,13 @@ impl<'a> Host<'a> {
         Pledges { run, recorder, ledger, draft, commitments }
     }
 
-    /// What evaluators look at.
+    /// Returns the data that evaluators look at.
     pub(super) fn ending(&self) -> Ending<'_, 'a> {
         let Host { run, recorder, ledger, draft, tally, .. } = self;
         Ending { run, recorder, ledger, draft, tally }
     }
 
-    /// What a script sees of the tree.
+    /// Returns the tree as a script sees it.
     pub(super) fn files(&self) -> Files<'_> {
         Files {
             context: self.run.context,

@@ -20,7 +20,7 @@ use crate::base::{
     path::RepoPath,
 };
 
-/// What an export says of itself; it stays in the folder of a run that was imported.
+/// The name of the file that describes an export. The file stays in the folder of a run that was imported.
 pub(super) const EXPORT: &str = "export.json";
 
 /// The form of exports that this version writes and reads.
@@ -32,7 +32,7 @@ const MAX_FILES: usize = 200_000;
 /// The longest `export.json` that is read.
 const MAX_ABOUT: u64 = 1 << 22;
 
-/// What an export says of itself.
+/// The description of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct About {
@@ -53,7 +53,7 @@ impl About {
     }
 }
 
-/// What went into an export.
+/// A summary of an export: how many files it has, and how many were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// The run.
@@ -64,7 +64,7 @@ pub struct Exported {
     pub left_out: usize,
 }
 
-/// What goes into an export.
+/// The scope of an export: the files that it includes.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// True if contents of files do.
@@ -85,7 +85,7 @@ impl RunFolder {
         Ok(self.export()?.is_some_and(|about| !about.contents))
     }
 
-    /// What the export said of itself from which the record was imported; none if it was not.
+    /// Returns the description of the export from which the record was imported; none if it was not imported.
     pub(super) fn export(&self) -> Result<Option<About>, Error> {
         let Some(file) = self.open_file(EXPORT)? else { return Ok(None) };
         Ok(serde_json::from_reader(file.take(MAX_ABOUT)).ok())

@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 256 << 20;
 
-/// What the first record has in `prev`.
+/// The value of `prev` in the first record.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The open chain of a run that is going on.

@@ -25,7 +25,7 @@ pub struct Record {
     pub position: String,
     /// When, RFC 3339. No decision and no comparison looks at it.
     pub at: String,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// Files of the record that belong to it.
     pub files: Vec<FileRef>,
@@ -184,7 +184,7 @@ impl Serialize for Record {
 pub struct Note {
     /// Where in the run; empty for the run itself.
     pub position: String,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// Files of the record that belong to it.
     pub files: Vec<FileRef>,
@@ -236,7 +236,7 @@ impl Draft {
         event::is_exact(self.kind.as_str())
     }
 
-    /// What is compared between runs.
+    /// Returns the data that is compared between runs.
     pub fn content(&mut self) -> &mut Value {
         &mut self.data
     }

@@ -30,7 +30,7 @@ pub struct Head {
     pub hash: String,
     /// `done`, `failed`, `suspended`, …
     pub state: String,
-    /// What a listing shows of the run, so that it need not open its record; older heads have none.
+    /// The data that a listing shows, so that it need not open the record; older heads have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overview: Option<Value>,
 }
@@ -50,7 +50,7 @@ struct Line {
     check: Option<Sha256>,
 }
 
-/// What the heads say of one run.
+/// The latest head of one run, and whether its last line is damaged.
 #[derive(Debug, Default)]
 pub(super) struct HeadsOf {
     /// The latest.

@@ -1,6 +1,6 @@
 //! One line of the chain as text: how a record is written, and how a line is checked without building values.
 //!
-//! What is hashed is the line without its member `hash`. A line that is not exactly canonical JSON is no line.
+//! The hash covers the line without its member `hash`. A line that is not exactly canonical JSON is no line.
 
 use super::{FileRef, entry::Wire};
 use crate::base::{
@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
         self.plain("hash")
     }
 
-    /// What happened, unless it is written with escapes, as no kind is.
+    /// Returns the kind of the event; empty if it is written with escapes, which no kind needs.
     pub(super) fn kind(&self) -> &'a str {
         self.plain("kind")
     }

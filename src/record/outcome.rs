@@ -1,4 +1,4 @@
-//! What the events of a run come to: its files, and what of them is verified.
+//! Results that follow from the events of a run: how many files changed, and which changes are not verified.
 
 use std::collections::{BTreeMap, BTreeSet};
 

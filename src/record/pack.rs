@@ -27,7 +27,7 @@ const LARGE: usize = 1 << 20;
 /// The longest content that is read, in bytes: what was packed may stand for a thousand times as much.
 const LONGEST: u64 = 1 << 29;
 
-/// What stands before each content.
+/// The length of the header of a frame, in bytes.
 pub(super) const HEAD: usize = 36;
 
 /// The pack's file in a run's folder.
@@ -171,7 +171,7 @@ impl<R: Read> Read for Hashed<R> {
     }
 }
 
-/// What stands in a record in place of a value that is kept in the pack.
+/// Returns the form that a record holds in place of a value that is kept in the pack.
 pub fn packed_form(hash: &Sha256, length: usize) -> Stored {
     Stored::of(json!({"sha256": hash, "length": length}))
 }

@@ -1,7 +1,7 @@
 //! The pack of a run that is going on: each content is written once, and nothing of one that could not be written stays.
 //!
-//! What is large is made twice, once for its hash and once for the file, so that it is never held in the form in which it is
-//! written: as JSON a text may be six times as long.
+//! A large content is made twice, once for its hash and once for the file. So its written form is never held in memory: as JSON a
+//! text may be six times as long.
 
 use std::{
     collections::BTreeSet,
@@ -37,7 +37,7 @@ const WORTH: usize = 8;
 /// The length of a content whose end is not written yet; it reaches beyond the end of any pack.
 const UNFINISHED: u32 = u32::MAX;
 
-/// Whether contents may be written.
+/// Checks that are made before and while contents are written.
 #[derive(Clone, Copy)]
 pub struct Permit<'a> {
     /// Asked before so many bytes are written; they are counted then.

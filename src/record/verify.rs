@@ -22,7 +22,7 @@ use crate::{
     system::threads,
 };
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The run.
@@ -33,13 +33,13 @@ pub struct Report {
     pub files: usize,
     /// How many were left out when the run was exported, since they hold contents of files or show a secret.
     pub left_out: usize,
-    /// Whether the end is known to be the end.
+    /// The relation between the chain's end and the head.
     pub seal: Seal,
-    /// What is wrong; empty if nothing is.
+    /// The findings; empty if the record is intact.
     pub findings: Vec<Finding>,
 }
 
-/// Whether a chain's end is known to be its end.
+/// The relation between a chain's end and the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Seal {
@@ -56,7 +56,7 @@ pub enum Seal {
 pub struct Finding {
     /// The file in the run's folder, with the line for the chain.
     pub place: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn verify_against(
     Ok(Report { run: run.id().to_owned(), records: chain.records, files, left_out, seal, findings })
 }
 
-/// What reading a file of the record came to.
+/// The result of hashing a file of the record.
 enum Hashed {
     Read(Sha256),
     Missing,
@@ -184,7 +184,7 @@ fn hash_all<'f>(
     Ok(parts.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// What is to be known of a chain once its lines were checked.
+/// The state of a chain whose lines are being checked.
 #[derive(Default)]
 struct Checked<'h> {
     /// How the run stopped last.
@@ -255,7 +255,7 @@ impl Checked<'_> {
         Some(wrong)
     }
 
-    /// What is wrong with the place of a record.
+    /// Returns the reason why a record is out of place; none if it is in place.
     fn misplaced(&self, seq: u64, prev: &str) -> Option<String> {
         let here = self.records as u64 + 1;
         let last = self.last.as_ref().map_or(GENESIS, |(_, hash)| hash.as_str());

@@ -49,7 +49,7 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::host) struct StoredProposal {
     pub(in crate::host) invocation: Invocation,
-    /// What the script was given.
+    /// The description of the proposal, as the script received it.
     pub(in crate::host) reply: Value,
     id: String,
     proposal: Proposal,
@@ -80,7 +80,7 @@ impl StoredProposal {
         &self.id
     }
 
-    /// What it holds of files.
+    /// Returns the memory that the proposal holds, in bytes: new contents and the patch.
     fn bytes(&self) -> u64 {
         let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
         after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64

@@ -22,7 +22,7 @@ use crate::{
     system::policy::Refusal,
 };
 
-/// What a change of this kind is called where somebody is asked, and where the policy grants it.
+/// The kind of this change in a confirmation, by which the policy can grant it.
 const KIND: &str = "apply";
 
 impl Host<'_> {
@@ -92,7 +92,7 @@ impl Host<'_> {
     }
 }
 
-/// What a call is told of its steps: one map for one file, else a list.
+/// Returns the reply of the call: one map for one file, a list otherwise.
 fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Error> {
     let outcomes =
         serde_json::to_value(&proposed.outcomes).map_err(|error| Error::new(Code::Internal, error.to_string()))?;

@@ -62,7 +62,7 @@ struct Attempt {
     before: Option<Proposed>,
 }
 
-/// What a dry run proposes.
+/// The changes that a dry run proposes.
 #[derive(Debug)]
 struct Proposed {
     overlay: Overlay,
@@ -215,7 +215,7 @@ impl Draft<'_> {
     }
 }
 
-/// What the calls of a run say of its attempts.
+/// The state of a run's attempts, according to its calls.
 #[derive(Debug, Default)]
 pub(in crate::host) struct AttemptState<'r> {
     /// The calls that began those which are open, outermost first.
@@ -254,7 +254,7 @@ pub(in crate::host) struct Aside {
     pub(in crate::host) undo: Transacted,
 }
 
-/// What became of the transactions that a run took back.
+/// The transactions that a run took back.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Taken {
     /// Those that do not stand.
@@ -263,7 +263,7 @@ pub(in crate::host) struct Taken {
     with_attempt: BTreeSet<String>,
     /// How many files were brought back at the end of each attempt that was undone, by its position.
     pub(in crate::host) files: BTreeMap<String, usize>,
-    /// What is set aside now.
+    /// The changes that are set aside now.
     pub(in crate::host) aside: Option<Aside>,
 }
 
@@ -310,7 +310,7 @@ impl Taken {
         }
     }
 
-    /// What was set aside stands again.
+    /// Marks the transactions that were set aside as standing again.
     pub(in crate::host) fn put_back(&mut self) {
         for name in self.aside.take().into_iter().flat_map(|aside| aside.of) {
             self.back.remove(&name);
@@ -343,7 +343,9 @@ pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
     Ok(open_changes(folder)?.is_some_and(|(_, _, of)| !of.is_empty()))
 }
 
-/// What the record of a run says, where the outermost attempt was begun that it ends in, and the changes since then.
+/// Reads the record of a run that ends inside an attempt.
+///
+/// Returns the record, the position of the outermost open attempt, and the changes since it began.
 fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Transacted>)>, Error> {
     if folder.records_of_calls(&[], &[BEGIN])?.is_empty() {
         return Ok(None);

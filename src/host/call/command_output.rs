@@ -41,7 +41,7 @@ fn part(name: &str, stream: &Stream, rules: &secrets::Rules) -> Option<String> {
     Some(std::iter::once(head).chain(told).collect::<Vec<_>>().join("\n"))
 }
 
-/// What a terminal shows in the end of a line that was written over.
+/// Returns the text that a terminal shows at the end of a line that was overwritten.
 fn overwritten(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)

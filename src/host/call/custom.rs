@@ -24,13 +24,13 @@ use crate::{
     system::{schema::Schema, workspace::View},
 };
 
-/// What stands before the first dot of nrv's own calls, now or in a later version.
+/// Namespaces that are reserved for nrv's own calls, now or in a later version.
 const NAMESPACES: &[&str] = &[
     "agent", "apply", "attempt", "commit", "custom", "dag", "diff", "dta", "edit", "exec", "files", "gate", "json",
     "llm", "net", "nrv", "planner", "prompt", "random", "run", "ui",
 ];
 
-/// What answers a call: its params, which fit the schema, and what it works with.
+/// The function that answers a call. It receives the params, which fit the schema, and the context.
 type Handler = Box<dyn Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + Send + Sync>;
 
 /// A call that a program adds. A script makes it by `nrv.custom(name, params)`.
@@ -61,12 +61,12 @@ pub struct CustomCall {
     needs_permission: bool,
 }
 
-/// What a call may do outside of the workspace.
+/// The effect that a call may have outside of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Effect {
     /// Nothing.
     None,
-    /// What it may do again, since it only works on what it makes itself.
+    /// An effect that may be repeated: the call works only on what it makes itself.
     Own,
     /// Anything.
     Unknown,
@@ -85,7 +85,7 @@ impl Effect {
 /// The most that a call with these params can take of the budgets.
 type Estimate = Box<dyn Fn(&Value) -> Demand + Send + Sync>;
 
-/// What the handler of a call works with.
+/// The context that the handler of a call receives.
 ///
 /// ```
 /// use nrv::{CustomCall, CustomContext};
@@ -113,7 +113,7 @@ pub struct CustomContext<'a> {
     pub view: View<'a>,
     /// True as soon as it has to stop.
     pub cancel: &'a AtomicBool,
-    /// What it took of the budgets. It begins as what was reserved; set it to what it came to.
+    /// The amount that the call took of the budgets. It starts as the reserved amount; set it to the actual one.
     pub spent: &'a Cell<Demand>,
 }
 
@@ -239,7 +239,7 @@ impl Calls {
         self.0.values().map(|offer| row(offer)).collect()
     }
 
-    /// What a call may do outside; none if there is no such call.
+    /// Returns the effect that a call may have outside of the workspace; none if there is no such call.
     pub(in crate::host) fn effect(&self, name: &str) -> Option<Effect> {
         self.0.get(name).map(|offer| offer.call.effect)
     }
@@ -249,7 +249,7 @@ impl Calls {
         self.0.get(name).is_some_and(|offer| !offer.call.needs_permission)
     }
 
-    /// What gates have to know of them.
+    /// Returns the name of each call, and whether it needs a permission, for the gates.
     pub(in crate::host) fn offered(&self) -> Vec<Offered<'_>> {
         self.0.iter().map(|(name, offer)| Offered { name, needs_permission: offer.call.needs_permission }).collect()
     }

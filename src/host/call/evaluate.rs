@@ -14,7 +14,7 @@ use crate::{
     system::{policy::Policy, workspace::View},
 };
 
-/// What the gates say of a command or of the use of a tool that a script asks about; none for another call.
+/// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.
 pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
     match call {
         Call::GateEvaluateCommand { command: Command::Argv(argv) } => {

@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// What of a reply differs each time: records keep it apart from what is compared.
+/// Members of a reply that differ each time. A record keeps them apart from the data that is compared.
 pub(in crate::host) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
 
 /// Characters of output that an error shows.
@@ -307,7 +307,7 @@ pub(in crate::host) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath]
     found
 }
 
-/// What the script is told.
+/// Returns the reply that the script receives.
 fn reply(done: &Done) -> Value {
     let mut reply = outcome(&done.ended);
     reply["changed"] = done.changes.changes().iter().map(|change| json!(change.path)).collect();

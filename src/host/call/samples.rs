@@ -87,7 +87,7 @@ fn chosen(policy: &Policy, input: &Invocation, offered: Vec<String>) -> Result<V
     Ok(seed::choose(input.constraints.seed, "http_samples", offered, samples))
 }
 
-/// What bounds the trying of samples.
+/// The limits for trying samples.
 struct Limit<'a> {
     timeout_ms: u64,
     stop: &'a AtomicBool,

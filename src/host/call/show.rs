@@ -25,7 +25,7 @@ impl Files<'_> {
     }
 }
 
-/// What is shown of a reply of `llm.complete`; none if the value is none.
+/// Returns the event that shows a reply of `llm.complete`; none if the value is no such reply.
 fn reply(value: &Value) -> Option<Event> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let requested = text("model_requested")?;

@@ -161,14 +161,14 @@ pub(in crate::host) fn ask_process<Q: Serialize, A: DeserializeOwned>(
     }
 }
 
-/// What verifying a finished run again came to.
+/// The result of verifying a step of a finished run again.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verified {
     /// The adapter.
     pub tool: String,
     /// Where in the run.
     pub position: String,
-    /// What the verifier says now.
+    /// The present verdict of the verifier.
     pub verifier: Verdict,
 }
 

@@ -85,7 +85,7 @@ impl Committed {
     }
 }
 
-/// What a transaction's pack says of it; the pre-images are covered by the hashes of the entries.
+/// Returns the manifest and the patch of a transaction's pack. The hashes of the entries cover the pre-images.
 pub(in crate::host) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<FileRef>, Error> {
     let file = |name| folder.file_ref(&format!("packs/{transaction}/{name}"));
     Ok(vec![file("manifest.json")?, file("patch")?])

@@ -36,13 +36,13 @@ pub(in crate::host) const PERSON: &str = "person";
 /// Who granted what the policy grants by itself.
 pub(in crate::host) const POLICY: &str = "policy";
 
-/// What granted it where a flag may.
+/// The name of the grantor if the flag `--yes` grants a confirmation.
 pub(in crate::host) const FLAG: &str = "--yes";
 
-/// What granted it where the script's approval does.
+/// The name of the grantor if the script's approval grants a confirmation.
 pub(in crate::host) const LOCK: &str = "nrv.lock";
 
-/// What a confirmation is called that a gate asks for, where the policy grants it.
+/// The kind of a confirmation that a gate requires, by which the policy can grant it.
 pub(in crate::host) const GATES: &str = "gates";
 
 /// The kind of what `nrv.gate.confirm` asks.
@@ -51,15 +51,15 @@ pub(in crate::host) const CONFIRM: &str = "gate.confirm";
 /// The kind of what the apply of an adapter asks.
 pub(in crate::host) const DTA_APPLY: &str = "dta.apply";
 
-/// What is to be confirmed.
+/// The subject of a confirmation.
 pub struct Subject {
-    /// What the token is bound to: a proposal's id, or the hash of a value.
+    /// The id to which the token is bound: a proposal's id, or the hash of a value.
     pub(in crate::host) id: String,
     /// The call that asks, which policy may grant by its name.
     pub(in crate::host) kind: &'static str,
-    /// What is asked.
+    /// The text of the question.
     pub(in crate::host) label: String,
-    /// What a person is shown.
+    /// The value that is shown to a person.
     pub(in crate::host) shown: Value,
     /// The change as a patch; empty if it is none.
     pub(in crate::host) patch: Patch,
@@ -367,7 +367,7 @@ impl Asking<'_, '_> {
     }
 }
 
-/// What is asked if gates want a confirmation; none if they don't.
+/// Returns the text of the question if gates require a confirmation; none if they do not.
 fn asks(verdict: &Verdict) -> Option<String> {
     let wanted = |result: &&GateResult| result.decision == Decision::RequireConfirmation;
     let mut results = verdict.results.iter().filter(wanted);

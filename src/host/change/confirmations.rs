@@ -1,4 +1,6 @@
-//! What was confirmed in a run: bound to what was shown, granted once, used once. The chain of events says how each stands.
+//! Confirmations of a run: each is bound to what was shown, granted once and used once.
+//!
+//! The chain of events holds the state of each confirmation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +22,7 @@ use crate::{
     },
 };
 
-/// What a confirmation is bound to. Its file is what a person reads and signs.
+/// The data to which a confirmation is bound. A person reads and signs its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::host) struct Bound {
@@ -28,7 +30,7 @@ pub(in crate::host) struct Bound {
     pub(in crate::host) id: String,
     /// The run that asks.
     pub(in crate::host) run: String,
-    /// What is asked.
+    /// The text of the question.
     pub(in crate::host) label: String,
     /// The call that asks, which policy may grant by its name.
     pub(in crate::host) kind: String,
@@ -68,7 +70,7 @@ impl Bound {
         Ok(text)
     }
 
-    /// What an event says of it: nothing that differs from run to run.
+    /// Returns the data of its event, without anything that differs from run to run.
     pub(in crate::host) fn data(&self) -> Confirmation {
         Confirmation {
             id: self.id.clone(),
@@ -150,7 +152,7 @@ pub(in crate::host) enum Standing {
         /// Who.
         by: String,
     },
-    /// What it granted was begun.
+    /// The granted action was begun.
     Used,
     /// Somebody said no.
     Refused,
@@ -174,7 +176,7 @@ pub(in crate::host) struct Confirmations {
     tokens: BTreeMap<String, Token>,
     /// Kinds of which a person has granted all that are still to come.
     all: BTreeSet<String>,
-    /// What a dry run would have asked.
+    /// The questions that an applying run would have asked.
     would_ask: Vec<Question>,
     /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
     promised: BTreeSet<String>,
@@ -264,7 +266,7 @@ impl Confirmations {
         pending.filter(|token| token.position == position).map(|token| &token.bound).find(|bound| is_it(bound))
     }
 
-    /// What the call at this position asked under this label, of the same kind, patch and files.
+    /// Returns the confirmation for which the call at this position asked, with this label and the same kind, patch and files.
     pub(in crate::host) fn asked_as(&self, position: &str, subject: &Subject, label: &str) -> Option<&Bound> {
         let here = self.tokens.values().filter(|token| token.position == position).map(|token| &token.bound);
         here.filter(|bound| bound.kind == subject.kind && bound.label == label && bound.names(&subject.files))
@@ -320,7 +322,7 @@ impl Confirmations {
         self.promised.remove(subject)
     }
 
-    /// What a dry run would have asked.
+    /// Returns the questions that an applying run would have asked.
     pub(in crate::host) fn would_ask(&self) -> &[Question] {
         &self.would_ask
     }

@@ -1,4 +1,4 @@
-//! Whether what a proposal looked at is still as it was.
+//! Checks that the files that a proposal looked at have not changed since.
 //!
 //! Files are looked at from outside first, and read again only if they may have changed: nothing sets back the moment at
 //! which the system last saw a file change.
@@ -11,7 +11,7 @@ use crate::{
     system::workspace::{Metadata, View, parallel_map},
 };
 
-/// What files were like from outside after they had been read.
+/// The metadata of files, taken after they had been read.
 #[derive(Debug)]
 pub(in crate::host) struct Seen {
     /// A moment before the first of them was read, by the clock of the file system; none if it is not known.

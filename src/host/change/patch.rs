@@ -68,7 +68,7 @@ impl Patch {
         self.parts().map(|part| json!(row(part))).collect()
     }
 
-    /// What changes in each file, as far as the patch shows it: lines that stay are there before and after.
+    /// Returns the texts before and after the change of each file, as far as the patch shows them. Context lines are in both.
     pub(in crate::host) fn texts(&self) -> Vec<Text<'_>> {
         let texts = |(part, stat): (&[u8], &'_ Stat)| {
             let Sides { before, after, .. } = Sides::of(part);
@@ -104,7 +104,7 @@ fn written(diff: &Value) -> Option<(&str, Stat)> {
     Some((text, Stat { path, lines: file.size() }))
 }
 
-/// What a part of a patch shows of its file.
+/// The two sides of a file that a part of a patch shows.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Sides {
     /// The lines of before. Lines have the numbers that they have in the file; the others are empty.

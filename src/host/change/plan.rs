@@ -35,7 +35,7 @@ const HASH_KEY: &str = "sha256";
 /// The gate that says what a plan should not hold.
 const SECRETS: &str = "secrets";
 
-/// What a dry run came to, file by file, for [`Plan::of`].
+/// The result of a dry run, file by file, for [`Plan::of`].
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     entries: Vec<Entry>,
@@ -43,7 +43,7 @@ pub struct Preview {
     results: Vec<GateResult>,
 }
 
-/// What a workflow would do.
+/// The changes that a workflow would make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -51,7 +51,7 @@ pub struct Plan {
     pub format: u64,
     /// The version of nrv that made it.
     pub version: String,
-    /// What was run: the script, the hashes of its sources, its arguments.
+    /// The work that was run, such as a script with the hashes of its sources and its arguments.
     pub asked: event::Asked,
     /// The seed of everything that was chosen by chance.
     pub seed: u64,
@@ -59,9 +59,9 @@ pub struct Plan {
     pub policy_sha256: Sha256,
     /// The commit; null without git or before the first commit.
     pub git_head: Option<String>,
-    /// What gates say that did not stop the run.
+    /// The results of gates that did not stop the run.
     pub results: Vec<GateResult>,
-    /// What a run that applies would have asked.
+    /// The questions that an applying run would have asked.
     pub would_ask: Vec<event::Question>,
     /// The files that would change, sorted by path.
     pub files: Vec<PlannedFile>,
@@ -178,7 +178,7 @@ fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {
 }
 
 impl Draft<'_> {
-    /// What a dry run came to; parts that several steps made are rendered again.
+    /// Returns the result of a dry run. Parts that several steps made are rendered again.
     pub(in crate::host) fn all_previewed(&self, run: &Terms<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
         let proposed = &self.proposed;
         let entry = |(path, file): (&RepoPath, &Previewed)| Entry {

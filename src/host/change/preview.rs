@@ -1,4 +1,4 @@
-//! What a dry run proposes, laid over the tree: later steps see it, and together it is the run's patch.
+//! The proposals of a dry run, laid over the tree. Later steps see them, and together they are the run's patch.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,9 +26,9 @@ use crate::{
 /// A file of a dry run's patch.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Previewed {
-    /// What it is on the disk.
+    /// The stamp of the file on the disk; none if the file does not exist.
     pub(in crate::host) before: Option<Stamp>,
-    /// What the latest step would make of it.
+    /// The content that the latest step would write; none if the file would not exist.
     pub(in crate::host) after: Option<Content>,
     /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
     pub(in crate::host) part: Option<(Arc<[u8]>, Stat)>,

@@ -103,7 +103,7 @@ impl ReadBack<'_> {
     }
 }
 
-/// What stands at a path; of a link, the link itself.
+/// Returns the stamp of the file at a path; for a link, that of the link itself.
 fn stamp(view: View<'_>, path: &RepoPath, is_link: bool) -> Result<Stamp, Error> {
     if is_link { view.read_entry(path).map(|link| link.stamp()) } else { view.hash(path) }
 }

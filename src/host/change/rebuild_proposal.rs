@@ -26,7 +26,7 @@ use crate::{
     system::workspace::View,
 };
 
-/// What the change of a proposal is made of.
+/// The source from which the change of a proposal is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum From {
     /// The files as they were, by the patch.
@@ -122,7 +122,7 @@ fn changes_after(view: View<'_>, entries: &[Entry]) -> Result<ChangeSet, Error> 
     ChangeSet::new(changes.collect::<Result<_, Error>>()?)
 }
 
-/// What is recorded of the parts of a proposal's patch.
+/// Returns a proposal's patch from its bytes and the recorded rows; none if the two do not fit.
 fn patch_of(bytes: &[u8], rows: Vec<FileRow>) -> Option<Patch> {
     let mut patch = Patch::default();
     let mut rest = bytes;

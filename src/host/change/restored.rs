@@ -16,7 +16,7 @@ use crate::{
     system::{journal::Target, workspace::parallel_map},
 };
 
-/// What transactions changed, taken together: the first pre-image and the last post-image of each file.
+/// The changes of transactions, taken together: the first pre-image and the last post-image of each file.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Restored {
     items: BTreeMap<RepoPath, Item>,
@@ -31,7 +31,7 @@ pub(in crate::host) struct Current {
 /// The bits of a mode with which a program gets the rights of the file's owner or group.
 const SET_ID: u32 = 0o6000;
 
-/// What a file is now.
+/// The present state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Now {
     /// As the transactions left it.
@@ -163,7 +163,7 @@ impl Restored {
         Ok((Current { restored: self }, changed))
     }
 
-    /// What was changed, as a patch from what was to what is; files that changed since are left out.
+    /// Returns the changes as a patch from the old contents to the new ones. Files that changed since are left out.
     pub(in crate::host) fn patch(&self, context: &Context) -> Result<Patch, Error> {
         let mut patch = Patch::default();
         for (path, item) in &self.items {

@@ -61,7 +61,7 @@ impl Reason<'_> {
     }
 }
 
-/// What a record says of the files that a transaction brings back.
+/// Returns the entries of a record for the files that a transaction brings back.
 pub(in crate::host) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
     let entry = |target: &Target<'_>| Entry {
         path: target.path.clone(),

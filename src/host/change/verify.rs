@@ -24,7 +24,7 @@ impl Committed {
 }
 
 impl Verified {
-    /// What a dry run proposes, once its proof has passed.
+    /// Creates the result of a dry run whose proof has passed.
     pub(super) fn preview(output: Value) -> Self {
         Verified { output }
     }

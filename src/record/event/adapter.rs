@@ -29,7 +29,7 @@ pub struct DtaProposed {
     pub tool: String,
     /// The proposal's id.
     pub proposal: String,
-    /// What would change.
+    /// The numbers of proposed changes, by name.
     #[serde(default)]
     pub proposed_changes: Counts,
     /// The hash of the exact patch.
@@ -46,14 +46,14 @@ pub struct DtaApplied {
     pub tool: String,
     /// The proposal's id.
     pub proposal: String,
-    /// What was changed.
+    /// The numbers of applied changes, by name.
     #[serde(default)]
     pub applied_changes: Counts,
     /// The transaction; none if nothing had to be changed.
     pub transaction: Option<String>,
-    /// What was there before.
+    /// The baseline: the state of the files before.
     pub baseline: FileRef,
-    /// What was changed, file by file.
+    /// The manifest: the changes, file by file.
     pub manifest: FileRef,
 }
 
@@ -63,9 +63,9 @@ pub struct DtaVerified {
     /// The adapter.
     #[serde(default)]
     pub tool: String,
-    /// What its run came to.
+    /// The output of the adapter.
     pub output: Output,
-    /// What the verifier counted.
+    /// The numbers that the verifier counted.
     #[serde(default)]
     pub after: Counts,
 }

@@ -16,11 +16,11 @@ pub struct Call {
     pub call: String,
     /// Its arguments.
     pub args: Stored,
-    /// What gates decided.
+    /// The decision of the gates.
     pub decision: Decision,
     /// The gates that object or remark.
     pub results: Vec<Shown<GateResult>>,
-    /// What it took of the budgets; none if that is nothing.
+    /// The amounts that the call took of the budgets; none if they are all zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The prompt that `prompt.compose` made.
@@ -41,12 +41,12 @@ pub struct Call {
     /// The exact error, if the one above lacks a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_exact: Option<Stored>,
-    /// What differs from run to run.
+    /// The data that differs from run to run.
     #[serde(skip)]
     pub volatile: CallTimes,
 }
 
-/// What a call took of the budgets.
+/// The amounts that a call took of the budgets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
@@ -86,7 +86,7 @@ impl Cost {
     }
 }
 
-/// What a prompt came to.
+/// The hash and the length of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prompted {
     /// Its hash.
@@ -120,14 +120,14 @@ impl AnsweredBy {
     }
 }
 
-/// What of a call differs from run to run.
+/// The data of a call that differs from run to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallTimes {
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What a command took of the budgets.
+    /// The time that programs took of the budgets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<ExecTime>,
     /// The parts of the reply that differ each time.
@@ -144,7 +144,7 @@ pub struct ExecTime {
 }
 
 impl Call {
-    /// What the call took of the budgets, the time of commands included.
+    /// Returns the amounts that the call took of the budgets, the time of commands included.
     pub fn whole_cost(&self) -> Cost {
         let cost = self.cost.unwrap_or_default();
         let exec_ms = match self.volatile.cost {
@@ -171,7 +171,7 @@ pub struct Intent {
     pub args: Option<Stored>,
 }
 
-/// What a call of `apply.*` will reply as soon as its transaction stands.
+/// The reply of a call of `apply.*`, valid as soon as its transaction stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Prepared {

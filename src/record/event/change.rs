@@ -26,7 +26,7 @@ pub struct Judged {
     /// How many lines the run had changed before.
     #[serde(default)]
     pub run_lines_so_far: u64,
-    /// What gates decided.
+    /// The decision of the gates.
     #[serde(default)]
     pub decision: Decision,
     /// The gates that object or remark.

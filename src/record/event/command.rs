@@ -15,7 +15,7 @@ pub use crate::system::process::sandbox::Confinement;
 pub struct ExecStarted {
     /// True if it can have no effect but on the files that it may write.
     pub repeatable: bool,
-    /// What differs from machine to machine.
+    /// The data that differs from machine to machine.
     #[serde(skip)]
     pub volatile: Confined,
 }
@@ -27,7 +27,7 @@ pub struct Confined {
     /// The program; none only where a record does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
-    /// What confines it.
+    /// The confinement of the program.
     pub confinement: Confinement,
 }
 
@@ -63,12 +63,12 @@ pub struct ExecEnded {
     /// The bound for which it was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exceeded: Option<Bound>,
-    /// What differs from run to run.
+    /// The data that differs from run to run.
     #[serde(skip)]
     pub volatile: ExecTimes,
 }
 
-/// What a command took, and what it said.
+/// The resources that a command took, and its output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExecTimes {
@@ -78,11 +78,11 @@ pub struct ExecTimes {
     pub cpu_ms: u64,
     /// The most memory that it had at once.
     pub peak_bytes: u64,
-    /// What it wrote to its output.
+    /// The standard output.
     pub stdout: Output,
-    /// What it wrote to its error output.
+    /// The standard error.
     pub stderr: Output,
-    /// What confined it.
+    /// The confinement of the command.
     pub confinement: Confinement,
     /// The end of what it said, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl ExecTimes {
     }
 }
 
-/// What a command wrote to one of its streams.
+/// The size and the hash of one output stream of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Output {
@@ -114,7 +114,7 @@ pub struct Output {
 pub struct Ran {
     /// The program.
     pub program: Program,
-    /// What confined it.
+    /// The confinement of the command.
     pub confinement: Confinement,
     /// Files in scratch whose set-id bits were cleared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

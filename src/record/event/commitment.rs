@@ -25,9 +25,9 @@ pub struct CommitmentMade {
     pub id: String,
     /// Who made it.
     pub source: Maker,
-    /// What holds, in words.
+    /// The condition that has to hold, in words.
     pub description: String,
-    /// What is looked at.
+    /// The assertion that is checked.
     #[serde(default)]
     pub assertion: Stored,
     /// How long looking may take, in milliseconds.
@@ -46,9 +46,9 @@ pub struct CommitmentVerified {
     pub id: String,
     /// True if it holds.
     pub ok: bool,
-    /// What was seen.
+    /// The reason for the result.
     pub reason: String,
-    /// What differs from run to run.
+    /// The data that differs from run to run.
     #[serde(skip)]
     pub volatile: SeenTimes,
 }

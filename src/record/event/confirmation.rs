@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::parts::{Shown, Stored, is_false, present};
 use crate::base::hash::Sha256;
 
-/// What became of a confirmation, with what it is about.
+/// The data of an event about a confirmation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Confirmation {
     /// Its id, such as `c1`.
     pub id: String,
-    /// What is asked.
+    /// The text of the question.
     pub label: String,
     /// The call that asks, which policy may grant by its name.
     pub kind: String,
@@ -32,10 +32,10 @@ pub struct Confirmation {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the call is taken to have replied.
+    /// The reply that the call is taken to have given.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reply: Option<Stored>,
-    /// What proves the answer: `signature`.
+    /// The proof of the answer: `signature`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
     /// The fingerprint of the key that signed.
@@ -52,7 +52,7 @@ pub enum Status {
     Granted,
     /// Somebody said no.
     Refused,
-    /// What it grants was begun.
+    /// The granted action was begun.
     Used,
 }
 

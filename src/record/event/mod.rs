@@ -33,14 +33,14 @@ pub use self::{
     },
 };
 
-/// What an event holds, and how it stands in a record.
+/// The data of an event, and its form in a record.
 trait Data: Serialize + DeserializeOwned {
-    /// What is compared between runs.
+    /// Returns the data that is compared between runs.
     fn data(&self) -> Result<Value, Error> {
         serde_json::to_value(self)
     }
 
-    /// What differs from run to run or from machine to machine.
+    /// Returns the data that differs from run to run or from machine to machine.
     fn volatile(&self) -> Result<Value, Error> {
         Ok(Value::Null)
     }
@@ -123,7 +123,7 @@ macro_rules! events {
                 }
             )+
 
-            /// What is compared between runs, as JSON.
+            /// Returns the data that is compared between runs, as JSON.
             pub(super) fn data(&self) -> Result<Value, Error> {
                 match self {
                     $(Event::$variant(data) => Data::data(data.as_ref()),)+
@@ -131,7 +131,7 @@ macro_rules! events {
                 }
             }
 
-            /// What differs from run to run, as JSON.
+            /// Returns the data that differs from run to run or from machine to machine, as JSON.
             pub(super) fn volatile(&self) -> Result<Value, Error> {
                 match self {
                     $(Event::$variant(data) => Data::volatile(data.as_ref()),)+
@@ -177,7 +177,7 @@ events! {
     call: Call(Call);
     /// A call that may have an effect is about to be answered.
     intent: Intent(Intent);
-    /// What a call will reply as soon as its transaction stands.
+    /// The reply of a call was prepared; it is valid as soon as its transaction stands.
     prepared: Prepared(Prepared);
     /// A change was read back and is what was written.
     checked: Checked(Checked);
@@ -213,7 +213,7 @@ events! {
     confirmation_granted: ConfirmationGranted(Confirmation);
     /// A confirmation was refused.
     confirmation_refused: ConfirmationRefused(Confirmation);
-    /// What a confirmation grants was begun.
+    /// The action that a confirmation grants was begun.
     confirmation_used: ConfirmationUsed(Confirmation);
     /// A commitment was made.
     commitment_made: CommitmentMade(CommitmentMade);
@@ -250,7 +250,7 @@ impl Event {
         }
     }
 
-    /// What a session came to that stopped by itself.
+    /// Returns the end of a session that stopped by itself.
     pub fn end(&self) -> Option<&RunEnd> {
         self.run_finished().or(self.run_suspended())
     }
@@ -260,7 +260,7 @@ impl Event {
         self.committed().or(self.undone())
     }
 
-    /// What became of a confirmation.
+    /// Returns the confirmation of the event with its new status.
     pub fn confirmation(&self) -> Option<(Status, &Confirmation)> {
         match self {
             Event::ConfirmationPending(data) => Some((Status::Pending, data)),

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::parts::{Shown, Stored};
 use crate::base::{error::Error, hash::Sha256};
 
-/// What stands in `from` of a reply that was recorded before.
+/// The value of `from` for a reply that was recorded before.
 pub(super) const CASSETTE: &str = "cassette";
 
 /// Recorded replies of models are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LlmCassettes {
-    /// What is done with them, as the policy names it.
+    /// The mode in which they are used, as the policy names it.
     pub mode: String,
     /// Their folder.
     pub folder: String,

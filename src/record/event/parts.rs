@@ -45,7 +45,7 @@ pub struct Free(pub Value);
 pub enum Shown<T> {
     /// The value.
     Exact(T),
-    /// What is left of it.
+    /// The rest of the value, after a secret was taken out.
     Redacted(Value),
 }
 

@@ -11,12 +11,12 @@ use crate::base::{error::Error, frame::Isolation, hash::Sha256, verdict::GateRes
 /// The run started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// What the run is to do, with hashes in place of sources.
+    /// The work of the run, with hashes in place of sources.
     pub asked: Asked,
     /// The seed of everything that is chosen by chance.
     #[serde(default)]
     pub seed: Whole,
-    /// What the user asked beside the work.
+    /// The flags of the user.
     #[serde(default)]
     pub flags: Flags,
     /// `dry-run` or `apply`.
@@ -27,7 +27,7 @@ pub struct RunStarted {
     /// The version of nrv.
     #[serde(default)]
     pub version: String,
-    /// What differs from machine to machine.
+    /// The data that differs from machine to machine.
     #[serde(skip)]
     pub volatile: Place,
 }
@@ -44,7 +44,7 @@ pub struct Place {
     pub place: Option<[Whole; 2]>,
 }
 
-/// What a run is to do, with hashes in place of sources.
+/// The work of a run, with hashes in place of sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Asked {
@@ -79,7 +79,7 @@ pub enum Asked {
     },
     /// Patches, or a plan of diffs, that a person applies.
     Patch {
-        /// What they are, in their order.
+        /// The inputs in their order.
         inputs: Vec<Input>,
     },
     /// A change that was planned before.
@@ -111,7 +111,7 @@ impl Asked {
         }
     }
 
-    /// What was run: a script's path, an adapter, a program's name for it, or the run that it rolled back.
+    /// Returns the subject of the run: its script, adapter, inputs, plan, or name, or the run that it rolled back.
     pub fn subject(&self) -> String {
         match self {
             Asked::Script { path, .. } => path.clone(),
@@ -137,7 +137,7 @@ pub struct Input {
     pub sha256: Sha256,
 }
 
-/// What a user may ask of a run beside its work.
+/// The flags with which a user starts a run.
 ///
 /// ```
 /// use nrv::Flags;
@@ -171,7 +171,7 @@ impl Flags {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkerStarted {
-    /// What confines it. It differs from machine to machine.
+    /// The isolation of the process. It differs from machine to machine.
     pub isolation: Isolation,
 }
 
@@ -213,12 +213,12 @@ pub struct RunResumed {
     /// The confirmation that a person refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Ruling>,
-    /// What differs from machine to machine.
+    /// The data that differs from machine to machine.
     #[serde(skip)]
     pub volatile: Place,
 }
 
-/// What a person decides of a confirmation.
+/// A person's decision on a confirmation.
 ///
 /// ```
 /// use nrv::Ruling;
@@ -350,7 +350,7 @@ pub struct RunEnd {
     /// How many files were brought back.
     #[serde(default)]
     pub undone: u64,
-    /// What a dry run would have asked.
+    /// The questions that an applying run would have asked.
     #[serde(default)]
     pub would_ask: Vec<Question>,
     /// The adapters that were used.
@@ -362,22 +362,22 @@ pub struct RunEnd {
     /// Metrics that the script gave, by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Free>,
-    /// What gates objected to.
+    /// The objections of gates.
     #[serde(default)]
     pub violations: Vec<Shown<GateResult>>,
     /// How many files of an open attempt are set aside.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub set_aside: u64,
-    /// What became of attempts, if there were any.
+    /// The numbers of kept and undone attempts; none if the run made no attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<AttemptCounts>,
-    /// What the changes came to.
+    /// The statistics of the changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
-    /// What evaluators say of the run as a whole.
+    /// The results of the evaluators for the run as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluations: Option<Vec<Evaluation>>,
-    /// What differs from run to run.
+    /// The data that differs from run to run.
     #[serde(skip)]
     pub volatile: Duration,
 }
@@ -400,13 +400,13 @@ pub struct Duration {
     pub duration_ms: Option<u64>,
 }
 
-/// What a dry run would have asked.
+/// A question that an applying run would have asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Question {
-    /// What is asked.
+    /// The text of the question.
     pub label: String,
-    /// What it is about.
+    /// The subject of the question.
     pub subject: String,
     /// True if nobody is asked, so that it would be refused.
     #[serde(skip_serializing_if = "is_false")]
@@ -423,7 +423,7 @@ pub struct AttemptCounts {
     pub undone: u64,
 }
 
-/// What the changes of a run came to.
+/// Statistics of the changes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changes {
@@ -441,21 +441,21 @@ pub struct Changes {
     pub reworked: u64,
 }
 
-/// What an evaluator says of a run.
+/// The result of an evaluator for a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
     /// The evaluator.
     pub evaluator: String,
-    /// Whether the run is as it should be; none if there was nothing to say, or no limit.
+    /// True if the run passed; none if there was nothing to judge, or there is no limit.
     pub passed: Option<bool>,
-    /// What was measured or counted.
+    /// The number that was measured or counted.
     #[serde(serialize_with = "shortest")]
     pub value: f64,
-    /// What is allowed, where that is a number.
+    /// The limit, if it is a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// What it counted, and the first of what it found.
+    /// The numbers that it counted, and its first findings.
     pub details: Map<String, Value>,
 }
 

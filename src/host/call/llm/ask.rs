@@ -28,7 +28,7 @@ struct Again {
     wait_ms: Option<u64>,
 }
 
-/// What is wrong with a field of a request.
+/// Returns the error for a field of a request.
 fn wrong(field: &str, message: impl Into<String>) -> Error {
     Error::new(Code::InvalidInput, message).detail("field", field)
 }

@@ -38,9 +38,9 @@ pub(super) struct Flight {
     provider: Provider,
     pub(super) request: LlmRequest,
     pub(super) key: Key,
-    /// What it may take, with all its tries.
+    /// The most that the request may take of the budgets, with all its tries.
     pub(super) reserved: Demand,
-    /// What it took when it was made before, in a session that was not told its answer.
+    /// The amounts that the same request took in a former session, which did not receive the reply.
     pub(super) lost: Demand,
     /// Tokens of the request, as far as they can be told.
     input: u64,
@@ -53,7 +53,7 @@ pub(super) struct Flight {
     /// How many tries failed of which the server may have answered some.
     failed: u64,
     end: Option<Result<Reply, Error>>,
-    /// What it took, once that is known.
+    /// The amounts that the request took, once they are known.
     spent: Option<Demand>,
     reply: Option<Value>,
 }
@@ -204,7 +204,7 @@ impl Flight {
         self.transcript
     }
 
-    /// What it came to.
+    /// Returns the reply, or the error with which the request ended.
     pub(super) fn into_reply(self) -> Result<Value, Error> {
         match (self.reply, self.end) {
             (Some(reply), _) => Ok(reply),
@@ -261,7 +261,7 @@ impl Flight {
         told
     }
 
-    /// What it took with all its tries, and whether that is only the most that it may have taken.
+    /// Returns the amounts that the request took with all its tries. The flag is true if they are an upper bound.
     fn took(&self, end: Result<&Reply, &Error>) -> (Demand, bool) {
         let most = self.most();
         let (last, is_estimated) = match end {
@@ -287,7 +287,7 @@ fn is_unanswered(error: &Error) -> bool {
         || error.code() == Code::NotFound && !llm::is_cut_short(error)
 }
 
-/// What tokens cost, in millionths: input, those of it from a cache, output.
+/// Returns the price of tokens in millionths: of the input, of its part from a cache, and of the output.
 fn cost(prices: LlmPrices, [input, cached, output]: [u64; 3]) -> u64 {
     let cached = cached.min(input);
     let parts =

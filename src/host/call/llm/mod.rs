@@ -76,7 +76,7 @@ pub(in crate::host) struct Requests<'m, 'a> {
 }
 
 impl Requests<'_, '_> {
-    /// What a provider can do.
+    /// Returns a provider's name, its dialect, its default model, and the capabilities of its models.
     pub(in crate::host) fn llm_capabilities(&mut self, asked: Option<&str>) -> Result<Value, Error> {
         let provider = self.provider(asked)?;
         self.trust_server(&provider)?;
@@ -156,7 +156,7 @@ impl Requests<'_, '_> {
         }
     }
 
-    /// What a provider can do; where recorded replies alone answer, what they are of.
+    /// Returns the capabilities of a provider. If only recorded replies answer, those of the recorded models are added.
     fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
         match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
             Some((_, cassettes)) => Ok(provider.capabilities()?.or(cassettes.models())),
@@ -164,7 +164,7 @@ impl Requests<'_, '_> {
         }
     }
 
-    /// What a server says that it can do. It may take its time, and a run can be stopped meanwhile.
+    /// Asks a server for its capabilities. The server may be slow, so the run can be stopped meanwhile.
     fn reported(&self, provider: &Provider) -> Result<Capabilities, Error> {
         let (teller, told) = mpsc::channel();
         let asked = provider.clone();

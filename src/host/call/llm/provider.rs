@@ -31,10 +31,10 @@ use crate::{
 /// The dialect of a provider that is a program.
 const COMMAND: &str = "command";
 
-/// What a program gets of the environment, beside its key.
+/// Variables of the environment that a program receives, beside its key.
 const PASSED_ON: [&str; 2] = ["HOME", "PATH"];
 
-/// What is said to have answered where recorded replies do, and no provider is configured.
+/// The provider that a reply names if recorded replies answer and no provider is configured.
 const RECORDED: &str = "cassettes";
 
 /// Providers that a program adds to those of the policy, by name. The default has none.
@@ -71,9 +71,9 @@ const EMBEDDED: &str = "embedded";
 pub(in crate::host) struct Provider {
     /// Its name in the policy.
     pub(in crate::host) name: String,
-    /// What answers.
+    /// The client that answers requests.
     pub(in crate::host) orchestrator: Arc<dyn Orchestrator>,
-    /// What the policy says of it; the defaults if it says nothing.
+    /// The settings in the policy; the defaults if the policy has none.
     pub(in crate::host) settings: LlmProvider,
     /// True if recorded replies stand for it, so that nobody reaches it.
     is_absent: bool,
@@ -179,7 +179,7 @@ impl Provider {
         self.settings.needs_trust_to_send() && !self.is_absent && !added.0.contains_key(&self.name)
     }
 
-    /// What it can do: what is configured and what it says itself. It is asked once; an error is not remembered.
+    /// Returns the configured capabilities, completed by those that the provider reports. It is asked once; an error is not remembered.
     pub(in crate::host) fn capabilities(&self) -> Result<Capabilities, Error> {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
@@ -217,7 +217,7 @@ fn unknown(policy: &Policy, added: &Orchestrators, name: &str) -> Error {
     }
 }
 
-/// What the policy says of its model, which is `other` if it names none.
+/// Returns the configured capabilities of the model that the policy names, or of `other` if it names none.
 fn configured(settings: &LlmProvider, other: Option<&str>) -> Capabilities {
     let LlmProvider { context_tokens, max_output_tokens, tools, structured_output, .. } = *settings;
     let model = Model { context_tokens, max_output_tokens, tools, structured_output, ..Model::default() };

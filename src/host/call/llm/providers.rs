@@ -15,7 +15,7 @@ use crate::{
 /// Tokens that a reply to a probe may have: models that think before they answer need some.
 const PROBE_TOKENS: u64 = 256;
 
-/// What a probe asks. It says nothing of what the schema wants.
+/// The prompt of a probe. It says nothing of what the schema wants.
 const PROBE_PROMPT: &str = "Reply as the schema says.";
 
 /// A provider, and whether it could be asked.
@@ -27,7 +27,7 @@ pub struct Listed {
     pub fault: Option<Error>,
 }
 
-/// What a provider says of itself.
+/// The models that a provider reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reached {
     /// Its name.
@@ -38,7 +38,7 @@ pub struct Reached {
     pub duration_ms: u64,
 }
 
-/// What a provider does with a small request.
+/// The result of a probe: how a provider answers a small request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probed {
     /// Its name.
@@ -53,10 +53,10 @@ pub struct Probed {
     /// True if the reply has what only the schema says; none if it was cut off before that could be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_enforced: Option<bool>,
-    /// Whether the model calls tools, if that is known.
+    /// True if the model calls tools; none if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
-    /// What it took, as far as the server says.
+    /// The usage, as far as the server reports it.
     pub usage: Usage,
     /// Milliseconds to the first piece.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub fn reach_provider(context: &Context, name: Option<&str>) -> Result<Reached, 
 
 /// Sends a provider one small request, whose schema wants a word that nobody can guess.
 ///
-/// What the model does wrong is found and told; that nobody answers, or refuses to, is an error.
+/// A fault of the model is part of the result. It is an error if the provider does not answer, or refuses to.
 pub fn probe_provider(context: &Context, name: Option<&str>, model: Option<&str>) -> Result<Probed, Error> {
     let provider = ready(context, name)?;
     let capabilities = provider.capabilities()?;

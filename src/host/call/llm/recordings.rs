@@ -23,7 +23,7 @@ use crate::{
 /// Recorded replies of language models: what is done with them, and the files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tape {
-    /// Whether they answer, and whether replies are recorded.
+    /// The mode: it says whether recorded replies answer, and whether replies are recorded.
     pub mode: policy::Cassettes,
     /// The folder of the files, as whoever reads and writes them names it.
     pub folder: String,
@@ -32,7 +32,7 @@ pub struct Tape {
     pub files: BTreeMap<String, String>,
 }
 
-/// What a run did with recorded replies, without their files; none if nothing.
+/// Returns the mode and the folder of recorded replies in a run, without their files; none if the run did not use any.
 pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {
     let records = context.runs.open(run)?.records()?;
     let named = records.iter().rev().find_map(|record| Some((record.seq, record.event.llm_cassettes()?)));
@@ -71,7 +71,7 @@ impl Host<'_> {
 }
 
 impl Models {
-    /// What was recorded; none if nothing was to be.
+    /// Returns the replies that were recorded; none if there are none.
     pub(in crate::host) fn recorded_replies(&self) -> Result<Option<Tape>, Error> {
         let Some((tape, cassettes)) = &self.tape else { return Ok(None) };
         let files = cassettes.recorded()?;

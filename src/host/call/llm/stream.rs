@@ -1,7 +1,7 @@
 //! Replies that are taken piece by piece: a stream is a call whose answer is recorded when it is closed.
 //!
-//! What a script saw of a stream decides what it does next, so that it is in the record before any other call is made. A run
-//! that goes on after a crash is told the same again, and then that the stream broke off.
+//! The events of a stream that a script has seen decide what it does next. So they are recorded before any other call is made.
+//! A run that goes on after a crash sees the same events again, and then an error that the stream broke off.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -278,7 +278,7 @@ impl Requests<'_, '_> {
     }
 }
 
-/// What was told of a stream that a crash broke off, with an error as its end; none if nothing was done after it.
+/// Returns the recorded events of a stream that a crash broke off, with an error as the end; none if no event was recorded.
 fn broken_off(recorder: &Recorder<'_>, position: &Position, call: &Call) -> Result<Option<Transcript>, Error> {
     let Some(past) = &recorder.past else { return Ok(None) };
     let Some((intent, recorded)) = past.in_flight(position) else { return Ok(None) };
