@@ -1,4 +1,6 @@
-//! Redaction of secrets. A secret is replaced by its rule and the beginning of its hash in all that a run writes outside of its packs.
+//! Redaction of secrets in everything that a run writes outside of its packs.
+//!
+//! A secret is replaced by its rule and the beginning of its hash.
 //!
 //! Packs hold exact bytes, since undoing needs them. Only their owner can open them.
 //!

@@ -362,7 +362,7 @@ pub struct RunEnd {
     /// Metrics that the script gave, by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Free>,
-    /// The objections of gates.
+    /// The results of gates that block, warn or require a confirmation.
     #[serde(default)]
     pub violations: Vec<Shown<GateResult>>,
     /// How many files of an open attempt are set aside.
