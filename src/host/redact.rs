@@ -66,8 +66,9 @@ pub(super) struct Redactor<'r> {
 impl Redactor<'_> {
     /// A patch as it is kept beside the record: exact, but without the secrets that the change adds and that nobody has allowed.
     ///
-    /// A patch without a secret would produce other contents than the proposed ones. So a mark stands before that line as well, where
-    /// no diff has one, and every reader refuses the patch. The second value lists the secrets that were withheld.
+    /// A patch from which a secret was removed would produce other contents than the proposed ones. So a mark stands before that
+    /// line as well, where no diff has one, and every reader refuses the patch. The second value lists the secrets that were
+    /// withheld.
     pub(super) fn kept_patch<'p>(&self, patch: &'p Patch) -> (Cow<'p, [u8]>, Vec<Value>) {
         let mut told = Vec::new();
         let mut lost = Vec::new();

@@ -287,7 +287,7 @@ fn is_unanswered(error: &Error) -> bool {
         || error.code() == Code::NotFound && !llm::is_cut_short(error)
 }
 
-/// Returns the price of tokens in millionths: of the input, of its part from a cache, and of the output.
+/// Returns the price of tokens, in millionths. `cached` is the part of `input` that came from a cache.
 fn cost(prices: LlmPrices, [input, cached, output]: [u64; 3]) -> u64 {
     let cached = cached.min(input);
     let parts =
