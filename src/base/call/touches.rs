@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Ask, Call, Run};
 
-/// What a call reaches beside the run itself.
+/// The resources that a call reaches, apart from the run itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touches<'a> {
     /// The paths that it names and reads; none if it can't name any. Calls with globs read the listing of `workspace`, which asks the
@@ -45,7 +45,7 @@ pub struct Asked<'a> {
 pub struct Made<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it is given.
+    /// The parameters that it is given.
     pub params: &'a Value,
 }
 

@@ -1,6 +1,6 @@
-//! What a report says of lines of files, for those who show it there: code hosts beside a change, editors.
+//! The annotations of a report: sentences about lines of files, which code hosts and editors show beside these lines.
 //!
-//! No text of a file is part of it.
+//! No text of a file is part of them.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Annotation {
     pub end_line: u64,
     /// How much it matters.
     pub level: Level,
-    /// What it is about: `change`, `verification`, or an error's code.
+    /// The rule: `change`, `verification`, or an error's code.
     pub rule: String,
     /// The sentence, without a final period.
     pub message: String,

@@ -1,7 +1,7 @@
-//! What a run did as an in-toto statement in a DSSE envelope, for systems that collect such words about builds and changes.
+//! The attestation of a run: an in-toto statement in a DSSE envelope, for systems that collect statements about builds and changes.
 //!
-//! The statement is a [link](https://github.com/in-toto/attestation/blob/main/spec/predicates/link.md): its subjects are the files that
-//! the run left, its materials the files and scripts that it began with, its byproducts what the record says of it.
+//! The statement is a [link](https://github.com/in-toto/attestation/blob/main/spec/predicates/link.md). Its subjects are the files that
+//! the run left. Its materials are the files and scripts that it began with. Its byproducts are facts of the record.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 const LINK: &str = "https://in-toto.io/attestation/link/v0.3";
 
-/// What a file was before a run and is after it, as hashes; none: no file.
+/// The hashes of each file before and after a run, by path; none: no file.
 type Contents = BTreeMap<String, (Option<String>, Option<String>)>;
 
 /// The canonical JSON of the statement about a run that has ended well and changed something, without secrets.
@@ -91,7 +91,7 @@ fn command(asked: &Asked) -> Vec<&str> {
     }
 }
 
-/// What the record says of the run beside its files.
+/// The byproducts of a statement: facts of the record, and the files that the run removed.
 fn byproducts(folder: &RunFolder, records: &[Record], (started, removed): (&Started, &[&String])) -> Value {
     let granted = records.iter().filter_map(|record| record.event.confirmation_granted());
     let confirmed: Vec<Value> = granted.map(|granted| json!({"label": granted.label, "by": granted.by})).collect();
@@ -117,7 +117,7 @@ fn byproducts(folder: &RunFolder, records: &[Record], (started, removed): (&Star
     })
 }
 
-/// What each file was before the run and is after it, if that differs.
+/// The hashes of each file before and after the run, if they differ.
 fn contents(records: &[Record]) -> Contents {
     let mut contents = Contents::new();
     let hash = |side: Option<Stamp>| side.map(|stamp| stamp.sha256.to_string());
@@ -134,7 +134,7 @@ fn digest(name: &str, sha256: &str) -> Option<Value> {
     (!name.is_empty()).then(|| json!({"name": name, "digest": {"sha256": sha256}}))
 }
 
-/// What is signed of a payload: DSSE's pre-authentication encoding, version 1.
+/// The bytes to sign for a payload: DSSE's pre-authentication encoding, version 1.
 pub fn to_be_signed(payload: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len());
     [head.as_bytes(), payload].concat()

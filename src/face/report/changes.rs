@@ -136,7 +136,7 @@ impl Gathered<'_, '_> {
         }
     }
 
-    /// What was proposed of files that were never changed.
+    /// Adds the proposed changes of files that were never changed.
     fn propose(&mut self) {
         let mut known: BTreeSet<String> = self.files.iter().map(|change| change.path.clone()).collect();
         let mut seen = BTreeSet::new();
@@ -208,7 +208,7 @@ fn detour(event: &Event) -> Option<(&str, &Event)> {
     event.transaction().filter(|_| is_detour).map(|name| (name, event))
 }
 
-/// What an entry says beside the contents.
+/// The remark on an entry: `created` or `removed`; none if the file was there before and after.
 fn remark(entry: &Entry) -> Option<String> {
     match (&entry.before, &entry.after) {
         (None, Some(_)) => Some("created".to_owned()),

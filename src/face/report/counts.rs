@@ -1,4 +1,4 @@
-//! What was counted: by adapters before and after, by their verifiers, and by evaluators of the finished run.
+//! The counts and checks of adapters, the commitments of the run, and the results of evaluators.
 
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,7 @@ fn of_apply(material: &Material<'_>) -> Option<Verification> {
     })
 }
 
-/// What the run committed to, and what was seen of it when it ended.
+/// The commitments of the run, each with the result of its last check.
 pub(super) fn commitments(material: &Material<'_>) -> Vec<Commitment> {
     let row = |one: host::Commitment| Commitment {
         id: one.id,
@@ -88,7 +88,7 @@ pub(super) fn commitments(material: &Material<'_>) -> Vec<Commitment> {
     host::commitments(&material.records).into_iter().map(row).collect()
 }
 
-/// What evaluators said of the finished run.
+/// The results of the evaluators of the finished run.
 pub(super) fn evaluations(material: &Material<'_>) -> Vec<Evaluation> {
     let evaluations = material.ended().and_then(|end| end.evaluations.as_ref()).into_iter().flatten();
     let evaluation = |said: &event::Evaluation| Evaluation {
@@ -101,7 +101,7 @@ pub(super) fn evaluations(material: &Material<'_>) -> Vec<Evaluation> {
     evaluations.map(evaluation).collect()
 }
 
-/// What an evaluator counted, as `files 3, findings …`.
+/// The details of an evaluation as text, such as `files 3, findings …`. Empty lists are left out.
 fn details(details: &Map<String, Value>) -> String {
     let said = details.iter().filter(|(_, value)| *value != &serde_json::json!([]));
     let said: Vec<String> = said.map(|(name, value)| format!("{} {}", words(name), format::value(value))).collect();

@@ -1,4 +1,4 @@
-//! What was decided: by gates, and by whoever was asked.
+//! The decisions on a run: those of gates, and the answers to confirmations.
 
 use super::{
     format::some_text,
@@ -14,7 +14,7 @@ use crate::{
     service::gate::{self, GateResult},
 };
 
-/// What gates said that is not plain permission, each once.
+/// The decisions of gates other than `allow`, each once.
 pub(super) fn gates(material: &Material<'_>) -> Vec<Decision> {
     let mut decisions: Vec<Decision> = Vec::new();
     for record in &material.records {
@@ -52,7 +52,7 @@ fn said(position: &str, results: &[Shown<GateResult>]) -> Vec<Decision> {
     results.map(decision).collect()
 }
 
-/// What was to be confirmed, in the order in which it was asked, each with what came of it.
+/// The confirmations in the order in which the run asked for them, each with its last status.
 pub(super) fn confirmations(material: &Material<'_>) -> Vec<Confirmation> {
     let mut confirmations: Vec<Confirmation> = Vec::new();
     for record in &material.records {
@@ -88,7 +88,7 @@ fn proof(data: &event::Confirmation) -> Option<String> {
     Some(said_text(data.fingerprint.as_ref()).map_or_else(|| proof.clone(), |key| format!("{proof} of {key}")))
 }
 
-/// What was asked, from the event and the confirmation's file.
+/// A confirmation, from its first event and its file.
 fn asked(material: &Material<'_>, record: &Record, data: &event::Confirmation) -> Confirmation {
     let file = material.confirmation(&data.id);
     let said = |said: Option<String>, key: &str| said_text(said.as_ref()).or_else(|| some_text(&file[key]));
@@ -106,7 +106,7 @@ fn asked(material: &Material<'_>, record: &Record, data: &event::Confirmation) -
     }
 }
 
-/// What a dry run would have asked.
+/// The labels of the confirmations that a dry run would have asked for. A remark marks those that would be refused.
 pub(super) fn would_ask(material: &Material<'_>) -> Vec<String> {
     let asked = material.ended().into_iter().flat_map(|end| &end.would_ask);
     let label = |question: &Question| match question.refused {

@@ -1,4 +1,4 @@
-//! What differs within a line and its counterpart, by words.
+//! The differences between a line and its counterpart, by words.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ const LONGEST: usize = 1000;
 /// How much of the longer line has to be the same, in per cent: where all is different nothing is emphasised.
 const ALIKE: usize = 30;
 
-/// What is different in an old and a new line, in bytes; nothing if they have little in common.
+/// The byte ranges that differ in an old and a new line. There are none if the lines are very long or have little in common.
 pub(super) fn of(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     if old.len() > LONGEST || new.len() > LONGEST {
         return (Vec::new(), Vec::new());

@@ -47,7 +47,7 @@ fn trouble(error: &Error) -> Trouble {
     }
 }
 
-/// What the run said at its end, from what it recorded.
+/// The sentence about the end of the run, made from the record.
 fn sentence(material: &Material<'_>, overview: &Overview) -> String {
     const STATES: [State; 6] =
         [State::Done, State::Failed, State::Cancelled, State::Suspended, State::UndoRefused, State::Interrupted];
@@ -86,7 +86,7 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
     finished.sentence()
 }
 
-/// What can be done now, by the state of the run.
+/// The commands for the next step, by the state of the run.
 pub(super) fn next(report: &Report, material: &Material<'_>) -> Vec<Command> {
     let run = &report.run;
     let mut next = Vec::new();

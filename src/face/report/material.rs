@@ -1,4 +1,4 @@
-//! What a report is made of: the record's events, what was asked, and patches, all without secrets.
+//! The sources of a report. Events and the request of the run are without secrets; `Material::shown` redacts parts of patches.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::{
     service::gate::{Rules, secrets},
 };
 
-/// What a report is made of.
+/// The sources of the report of one run.
 pub(super) struct Material<'a> {
     folder: &'a RunFolder,
     rules: &'a Rules,
@@ -56,7 +56,7 @@ impl<'a> Material<'a> {
         self.records.iter().filter_map(move |record| Some((record, of_kind(&record.event)?)))
     }
 
-    /// What the last session that stopped came to; none if none did.
+    /// The data of the last event with which a session stopped; none if no session did.
     pub(super) fn ended(&self) -> Option<&RunEnd> {
         self.end().map(|(_, end)| end)
     }
@@ -82,7 +82,7 @@ impl<'a> Material<'a> {
         self.of(Event::run_started).next().map(|(_, started)| started)
     }
 
-    /// What was asked, with hashes in place of sources.
+    /// The request of the run, with hashes in place of sources.
     pub(super) fn asked(&self) -> Value {
         self.started().map_or_else(|| json!({}), |started| json!(started.asked))
     }
@@ -92,7 +92,7 @@ impl<'a> Material<'a> {
         &self.run["policy"]["budget"]
     }
 
-    /// What was asked, and under which circumstances.
+    /// The request of the run and its circumstances, such as the seed and the policy.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let Some((record, started)) = self.of(Event::run_started).next() else { return Vec::new() };
         let flags: Vec<String> = started.flags.given().map(|name| format!("--{}", name.replace('_', "-"))).collect();
@@ -157,7 +157,7 @@ impl<'a> Material<'a> {
         secrets::redact(&String::from_utf8_lossy(part), self.rules.secrets()).into_owned()
     }
 
-    /// What the record does not hold, in sentences.
+    /// Sentences about the parts that the record lacks.
     pub(super) fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.lacks_contents {
@@ -176,7 +176,7 @@ impl<'a> Material<'a> {
     }
 }
 
-/// What was asked, by kind.
+/// The names and values of a request, by its kind.
 fn asked_facts(asked: &Asked) -> Vec<(String, String)> {
     let own = |name: &str, value: String| (name.to_owned(), value);
     let input = |input: &Input| format!("{} ({})", input.name, format::short(&input.sha256.to_string()));

@@ -1,4 +1,4 @@
-//! What a report says, as plain data. Texts are as the record has them, without secrets; whoever shows them escapes them.
+//! The content of a report as plain data. Texts are those of the record without secrets. Whoever shows them has to escape them.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,7 +12,7 @@ pub struct Report {
     pub format: u32,
     /// The run.
     pub run: String,
-    /// What ran: a script's path, an adapter, a program's name for it, or the run that was rolled back.
+    /// The subject of the run: a script's path, an adapter, a program's name for it, or the run that was rolled back.
     pub subject: String,
     /// `dry-run` or `apply`.
     pub mode: String,
@@ -28,29 +28,29 @@ pub struct Report {
     /// Why it did not end well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Trouble>,
-    /// What it waits for.
+    /// The confirmation that a suspended run waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<Waiting>,
     /// How long it took, all sessions together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What was asked, as the record has it, with hashes in place of sources.
+    /// The request of the run, as the record has it, with hashes in place of sources.
     pub asked: Value,
     /// The same for people, with the circumstances: seed, flags, version, commit, policy.
     pub facts: Vec<Fact>,
     /// The processes that the run had, one after the other.
     pub sessions: Vec<Session>,
-    /// What gates said that is not plain permission.
+    /// The decisions of gates other than `allow`.
     pub decisions: Vec<Decision>,
-    /// What was to be confirmed, and who did.
+    /// The confirmations that the run asked for, with the answers.
     pub confirmations: Vec<Confirmation>,
-    /// What a dry run would have asked.
+    /// The labels of the confirmations that a dry run would have asked for.
     pub would_ask: Vec<String>,
     /// Counts before and after, and what the verifier checked.
     pub verifications: Vec<Verification>,
-    /// What it committed to.
+    /// The commitments of the run.
     pub commitments: Vec<Commitment>,
-    /// What was asked of the finished run.
+    /// The results of the evaluators of the finished run.
     pub evaluations: Vec<Evaluation>,
     /// The script's own numbers.
     pub metrics: BTreeMap<String, Value>,
@@ -60,19 +60,19 @@ pub struct Report {
     pub outside: Vec<Outside>,
     /// Who replied to requests to language models.
     pub models: Vec<Asked>,
-    /// What was spent of each budget.
+    /// The amount spent of each budget that has a limit.
     pub budget: Vec<Spent>,
-    /// What happened, in its order.
+    /// The sessions, calls and events of the run, in the order of the record.
     pub timeline: Vec<Row>,
-    /// What can be done now.
+    /// The commands for the next step.
     pub next: Vec<Command>,
-    /// What the record no longer holds or never did.
+    /// Sentences about the parts that the record lacks.
     pub missing: Vec<String>,
     /// How many events the record has.
     pub records: usize,
     /// True if the record is what was written, up to its known end.
     pub sound: bool,
-    /// What is wrong with it.
+    /// The findings of the verification of the record, a sentence each.
     pub findings: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ pub struct Trouble {
     pub code: String,
     /// The sentence.
     pub message: String,
-    /// What to do next.
+    /// Advice on what to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Script, line and column.
@@ -110,12 +110,12 @@ pub struct Trouble {
     pub output: Option<String>,
 }
 
-/// What a suspended run waits for.
+/// The confirmation that a suspended run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// The confirmation.
     pub id: String,
-    /// What is asked.
+    /// The label of the confirmation.
     pub label: String,
     /// Until when it can be granted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,11 +133,11 @@ pub struct Session {
     /// How it stopped; none if it is going on or died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// What it began with, such as an approval.
+    /// Remarks on its start, such as an approval.
     pub remarks: Vec<String>,
 }
 
-/// What a gate said.
+/// A decision of a gate other than `allow`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Where in the run; empty if the record does not say.
@@ -148,7 +148,7 @@ pub struct Decision {
     pub gate: String,
     /// Why.
     pub reason: String,
-    /// What would satisfy it.
+    /// Advice on how to satisfy the gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remediation: Option<String>,
 }
@@ -158,7 +158,7 @@ pub struct Decision {
 pub struct Confirmation {
     /// Its name in the run.
     pub id: String,
-    /// What was asked.
+    /// The label of the confirmation.
     pub label: String,
     /// `pending`, `granted`, `used` or `refused`.
     pub status: String,
@@ -175,7 +175,7 @@ pub struct Confirmation {
     /// How they showed who they are; none if nobody asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_by: Option<String>,
-    /// What it is bound to: the hash of the change or value.
+    /// The subject that it is bound to: the hash of the change or value.
     pub subject: String,
     /// The hash of the patch that was shown.
     pub patch_sha256: String,
@@ -188,7 +188,7 @@ pub struct Confirmation {
     pub expires_at: Option<String>,
 }
 
-/// What an adapter counted and its verifier found.
+/// The counts and checks of an adapter's change, or of all changes by `apply`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// Where in the run.
@@ -201,9 +201,9 @@ pub struct Verification {
     pub passed: bool,
     /// Counts before and after.
     pub counts: Vec<Count>,
-    /// What was checked.
+    /// The checks that were made.
     pub checks: Vec<Check>,
-    /// What was found.
+    /// The failures that the checks found.
     pub failures: Vec<Failure>,
     /// Sentences about what is no failure.
     pub remarks: Vec<String>,
@@ -212,7 +212,7 @@ pub struct Verification {
 /// A row of counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// What is counted.
+    /// The name of the count.
     pub name: String,
     /// Before the change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +231,7 @@ pub struct Check {
     pub passed: bool,
 }
 
-/// What a check found.
+/// A failure that a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// The check.
@@ -239,7 +239,7 @@ pub struct Failure {
     /// The file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What is wrong.
+    /// The description of the failure.
     pub reason: String,
 }
 
@@ -250,12 +250,12 @@ pub struct Commitment {
     pub id: String,
     /// Who made it: `policy`, `plan`, `program` or `script`.
     pub source: String,
-    /// What holds, in words.
+    /// The condition that has to hold, in words.
     pub description: String,
-    /// Whether it held when it was last looked at; none if nobody has looked.
+    /// The result of the last check: true if the condition held. None if it was never checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// What was seen.
+    /// The reason for the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The last lines that its command said, if it failed.
@@ -266,17 +266,17 @@ pub struct Commitment {
     pub duration_ms: Option<u64>,
 }
 
-/// What an evaluator said of the finished run.
+/// The result of an evaluator of the finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Evaluation {
     /// The evaluator.
     pub evaluator: String,
-    /// Whether it passed; none if it only measures.
+    /// True if the run passed, false if it failed. None if the evaluator only measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
-    /// What it measured.
+    /// The measured value.
     pub value: String,
-    /// What was allowed.
+    /// The limit of the value; empty if there is none.
     pub limit: String,
     /// More about it.
     pub details: String,
@@ -293,7 +293,7 @@ pub struct Changes {
     pub files: Vec<Change>,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -335,7 +335,7 @@ pub struct Change {
     /// The transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction: Option<String>,
-    /// What became of it.
+    /// The outcome of the change.
     pub fate: Fate,
     /// `created`, `removed` or another word if it is not just its lines that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -344,7 +344,7 @@ pub struct Change {
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
-    /// What of the diff is shown.
+    /// The hunks of the diff that are shown.
     pub hunks: Vec<Hunk>,
     /// How many lines of it are not.
     pub left_out: u64,
@@ -362,7 +362,7 @@ pub struct Hunk {
     pub lines: Vec<Line>,
 }
 
-/// What a line of a diff does.
+/// The kind of a line of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -379,7 +379,7 @@ pub enum Kind {
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// What it does.
+    /// The kind of the line.
     pub kind: Kind,
     /// Its number in the old file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -392,7 +392,7 @@ pub struct Line {
     /// How many characters were cut off.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut: usize,
-    /// What of the text is different from its counterpart, in bytes.
+    /// The byte ranges of the text that differ from the counterpart.
     #[serde(skip)]
     pub marks: Vec<Range<usize>>,
 }
@@ -406,7 +406,7 @@ fn is_zero(number: &usize) -> bool {
 pub struct Outside {
     /// Where in the run.
     pub position: String,
-    /// What was called.
+    /// The name of the call.
     pub call: String,
     /// With what, shortened.
     pub args: String,
@@ -425,7 +425,7 @@ pub struct Asked {
     pub provider: String,
     /// The model that replied; of requests without a reply, the one that was asked.
     pub model: String,
-    /// What recorded replies are marked as, such as `authored`.
+    /// The label of recorded replies, such as `authored`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// True if the replies were recorded before, so that no model was asked.
@@ -436,7 +436,7 @@ pub struct Asked {
     pub failed: u64,
     /// Tokens that they took of the budget.
     pub tokens: u64,
-    /// What they cost, in millionths.
+    /// The cost of the requests, in millionths.
     pub cost: u64,
 }
 
@@ -445,13 +445,13 @@ pub struct Asked {
 pub struct Spent {
     /// The budget, as policies name it.
     pub name: String,
-    /// What was spent.
+    /// The amount that was spent.
     pub used: f64,
-    /// What might have been.
+    /// The limit of the budget.
     pub limit: f64,
 }
 
-/// What a row of the timeline is about.
+/// The kind of a row of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
@@ -470,21 +470,21 @@ pub enum RowKind {
 /// A row of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What it is about.
+    /// The kind of the row.
     pub kind: RowKind,
     /// When.
     pub at: String,
     /// Where in the run.
     pub position: String,
-    /// What happened.
+    /// The name of a call, or a phrase about an event.
     pub what: String,
-    /// What is to be known of it.
+    /// Details, such as the subject of a call and the decision on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The last lines that a command said that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// What it cost.
+    /// The cost in words, such as `2 files, 30 diff lines`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     /// How long it took.
@@ -497,7 +497,7 @@ pub struct Row {
 /// A command, and what it is good for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Command {
-    /// What it does.
+    /// The purpose of the command.
     pub what: String,
     /// The command.
     pub command: String,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::record::event::{Call, Event, LlmSent};
 
-/// What tells the rows apart: provider, model, label, and whether the reply was recorded.
+/// The key of a row: provider, model, label, and whether the reply was recorded.
 type Who = (String, String, Option<String>, bool);
 
 /// Each model, or record of its replies, that was asked.
@@ -56,7 +56,7 @@ impl Asked {
         if self.failed == 0 { requests } else { format!("{requests}, {} failed", number(self.failed)) }
     }
 
-    /// What they took.
+    /// The tokens and the cost of the requests, in words.
     pub fn took(&self) -> String {
         let tokens = count(self.tokens, "token");
         if self.cost == 0 { tokens } else { format!("{tokens}, cost {}", millionths(self.cost)) }

@@ -12,7 +12,7 @@ const MOST_LINES: usize = 1000;
 /// How many characters of a line are shown.
 const MOST_CHARACTERS: usize = 2000;
 
-/// What a part of a patch says of its file.
+/// A part of a patch as it is shown: the change of one file.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) remark: Option<String>,
@@ -60,7 +60,7 @@ pub(super) fn read(part: &str, room: &mut usize) -> Shown {
     shown
 }
 
-/// What a line before the first hunk says.
+/// Reads a line before the first hunk, which may give the remark or a mode.
 fn head<'p>(line: &'p str, remark: &mut Option<String>, modes: &mut (Option<&'p str>, Option<&'p str>)) {
     let mut say = |word: &str| *remark = Some(word.to_owned());
     if let Some(mode) = line.strip_prefix("new file mode ") {

@@ -1,4 +1,4 @@
-//! What was spent of each budget.
+//! The amount spent of each budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What happened in its order: sessions, calls, and what the host did. Of many calls the dull ones are counted, not listed.
+//! The timeline of a run: sessions, calls, and actions of the host. Several dull calls in a row are counted, not listed.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(super) fn sessions(material: &Material<'_>) -> Vec<Session> {
     sessions
 }
 
-/// What a session began with that goes on with a run.
+/// Remarks on the start of a session that resumes a run: answers, a changed policy, accepted files.
 fn resumed(data: &RunResumed) -> Vec<String> {
     let mut remarks = Vec::new();
     for (answer, words) in [(&data.approved, "approved"), (&data.rejected, "rejected")] {
@@ -98,7 +98,7 @@ fn is_outside(call: &Call) -> bool {
     call.call == "custom" || call.call.starts_with("exec.")
 }
 
-/// What happened, in not too many rows.
+/// The rows of the timeline. If there are too many, the middle ones are left out.
 pub(super) fn rows(material: &Material<'_>) -> Vec<Row> {
     let records: Vec<&Record> = material.records.iter().filter(|record| matters(record)).collect();
     let listed = fold(&records, is_dull);
@@ -211,7 +211,7 @@ fn folded(records: &[&Record]) -> Row {
     }
 }
 
-/// What calls cost, as `2 files, 30 diff lines`.
+/// The cost of calls in words, such as `2 files, 30 diff lines`; none if they cost nothing.
 fn cost(costs: &BTreeMap<&str, u64>) -> Option<String> {
     let rank =
         |name: &str| ["files", "diff_lines", "bytes"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
@@ -369,7 +369,7 @@ fn exec_ended(data: &ExecEnded) -> (String, bool) {
     (how + changed.as_deref().unwrap_or_default(), !is_good)
 }
 
-/// What confined a command, and what is missing.
+/// The state of the sandbox that confined a command, and its missing parts.
 fn confinement(confinement: &Confinement) -> Option<String> {
     let state = text(&json!(confinement.state));
     let missing = confinement.missing.join("; ");
@@ -387,14 +387,14 @@ fn set_id(data: &ExecEnded) -> Option<String> {
     Some([cleared, left].into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
 }
 
-/// What became of an attempt, if that is the call by which it ended.
+/// The outcome of an attempt, if the call ended one: kept or undone, and the number of files.
 fn ended(data: &Call) -> Option<String> {
     let reply = data.reply.as_ref().filter(|_| data.call == "attempt.end")?.form();
     let how = if reply["kept"] == true { "kept" } else { "undone" };
     Some(format!("{how}, {}", count(reply["files"].as_u64().unwrap_or(0), "file")))
 }
 
-/// What of its arguments tells a call from others of its name.
+/// The argument or command line that tells a call from others of its name, shortened.
 fn subject(args: &Value) -> Option<String> {
     if let Some(program) = args["program"].as_str() {
         let words = args["args"].as_array().into_iter().flatten().filter_map(Value::as_str);

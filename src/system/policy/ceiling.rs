@@ -1,4 +1,4 @@
-//! What a script's header leaves of the policy: permissions and budget may only tighten it.
+//! The ceiling that a script's header sets: its permissions and budget may only tighten the policy.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use crate::base::error::{self, Code, Error};
 /// The permissions of a header.
 const PERMISSIONS: &[&str] = &["calls", "exec", "llm", "network", "write"];
 
-/// What a script's header asks for. The default, for a script without one, writes nothing.
+/// The permissions and limits that a script's header asks for. The default, for a script without a header, writes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ceiling {
@@ -35,7 +35,7 @@ pub struct Ceiling {
     pub network: Vec<String>,
     /// Budgets, where the header has one.
     pub budget: BudgetCeiling,
-    /// What becomes of changes when the run fails, if the header says it.
+    /// The action on changes when the run fails, if the header names one.
     pub on_failure: Option<OnFailure>,
 }
 

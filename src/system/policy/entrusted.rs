@@ -15,12 +15,12 @@ use super::{
 };
 use crate::base::{error::Error, hash::Sha256, json};
 
-/// What a person entrusts to a policy.
+/// The tables of a policy that a person has to trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entrusted {
     /// The hash of the tables.
     pub sha256: Sha256,
-    /// What they do, and what they loosen for it: sentences without period.
+    /// Sentences, without final period, about the actions of the tables and the limits that they loosen.
     pub told: Vec<String>,
     /// True if they start programs.
     pub starts: bool,
@@ -51,7 +51,7 @@ impl Entrusted {
         Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
     }
 
-    /// What they do, in a few words, such as "starts programs".
+    /// The actions of the tables in a few words, such as "starts programs".
     pub fn verbs(&self) -> &'static str {
         match (self.starts, self.sends) {
             (true, true) => "starts programs and sends requests",
@@ -127,7 +127,7 @@ fn told(settings: &Settings) -> Vec<String> {
     told
 }
 
-/// What a request to a provider does; none if that needs no trust.
+/// The sentence about requests to a provider; none if they need no trust.
 fn asked(name: &str, provider: &LlmProvider) -> Option<String> {
     if provider.dialect == COMMAND {
         let key = provider.key().map(|key| format!(", and gets {key}")).unwrap_or_default();
@@ -141,7 +141,7 @@ fn asked(name: &str, provider: &LlmProvider) -> Option<String> {
     Some(format!("requests to the provider `{name}` go to `{url}`{key}"))
 }
 
-/// What commands may that they may not by default.
+/// Sentences about the rights of commands beyond the defaults.
 fn loosened(exec: &Exec) -> Vec<String> {
     let default = Exec::default();
     let mut told = Vec::new();

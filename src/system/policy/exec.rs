@@ -23,7 +23,7 @@ const HEADER: &str = "header.permissions.exec";
 /// The most words of a command that a rule is proposed of.
 const PROPOSED: usize = 3;
 
-/// What a command may do that is allowed.
+/// The rights of a command that a rule allows.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     /// Lists of globs, of which each must cover what the command changes; none: nothing but the call and the run bounds it.
@@ -55,7 +55,7 @@ impl Allowance {
         })
     }
 
-    /// What both allow.
+    /// The rights that both allowances give.
     fn and(self, other: Allowance) -> Allowance {
         let origin = match self.origin == other.origin {
             true => self.origin,
@@ -72,7 +72,7 @@ impl Allowance {
 }
 
 impl Policy {
-    /// What a command may do, which is given as the program and its arguments; or which rule would allow it.
+    /// Returns the rights of a command, given as the program and its arguments. A refusal names the rule or permission that it needs.
     ///
     /// The first rule of `exec.allow` that covers it counts. A script's header has to permit the program as well.
     pub fn exec_rule(&self, argv: &[String]) -> Result<Allowance, Refusal> {

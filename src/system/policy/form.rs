@@ -42,7 +42,7 @@ fn millionths(amount: f64) -> Option<u64> {
     (0.0..=MAX as f64).contains(&whole).then_some(whole as u64)
 }
 
-/// What is wrong with a value: a phrase, and the place if it is an item of a list.
+/// An error in a value: a phrase, and the index if an item of a list is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) item: Option<usize>,
@@ -226,7 +226,7 @@ fn read_row(columns: &[Column], row: &Value) -> Result<Value, String> {
     }
 }
 
-/// What is wrong with a key that is none of the known ones.
+/// The phrase about an unknown key, with the nearest known key or all of them.
 fn unknown_key(name: &str, known: &[&str]) -> String {
     let advice = match error::nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),

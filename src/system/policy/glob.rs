@@ -39,9 +39,9 @@ impl PathSet {
         Ok(PathSet { included: globs.iter().map(at_any_depth).collect::<Result<_, _>>()?, excluded: Vec::new() })
     }
 
-    /// Why the list does not cover a path: the pattern that excludes it, or none matches it. Nothing if it covers it.
+    /// The reason why the list does not cover a path: a pattern excludes it, or no pattern includes it. None if the list covers it.
     ///
-    /// What excludes a folder excludes what is in it.
+    /// A pattern that excludes a folder excludes everything in it.
     pub(super) fn lacks(&self, path: &RepoPath) -> Option<Lack<'_>> {
         if let Some(pattern) = self.excluded.iter().find(|pattern| pattern.covers(path)) {
             return Some(Lack::Excluded(&pattern.text));

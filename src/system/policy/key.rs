@@ -85,7 +85,7 @@ pub(super) fn missing(path: &str) -> Option<(&'static str, &'static str)> {
     MISSING.iter().find(|(known, ..)| *known == path).map(|(_, words, instead)| (*words, *instead))
 }
 
-/// What to write instead of a value that an earlier version took.
+/// Advice on a value that only an earlier version took: what to write instead.
 pub(super) fn instead(path: &str, value: Option<&str>) -> Option<&'static str> {
     let is_it = |(known, dropped, _): &&(&str, &str, &str)| *known == path && value == Some(*dropped);
     DROPPED.iter().find(is_it).map(|(.., instead)| *instead)

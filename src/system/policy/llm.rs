@@ -34,9 +34,9 @@ impl Policy {
         asked.or(default.as_deref()).or(only).unwrap_or(HEURISTIC)
     }
 
-    /// The rule that forbids to ask a provider: a script's header has to name it, also `heuristic`.
+    /// The refusal of a provider that a script's header does not permit; none if all headers permit it. `heuristic` is no exception.
     ///
-    /// Whether it exists is not looked at: a program may bring providers along of which the policy knows nothing.
+    /// The provider need not exist: a program may bring providers along of which the policy knows nothing.
     pub fn llm_refusal(&self, provider: &str) -> Option<Refusal> {
         if !self.parts.is_empty() {
             return self.parts.iter().find_map(|part| part.llm_refusal(provider));
@@ -62,7 +62,7 @@ impl Policy {
     }
 }
 
-/// What is wrong with the settings: the key, and a phrase that goes on after it. `lines` has every key of the file.
+/// The first error in the settings: the key, and a phrase that goes on after it. `lines` has every key of the file.
 pub(super) fn wrong(llm: &Llm, lines: &BTreeMap<String, usize>) -> Option<(String, String)> {
     let begun = lines.keys().filter_map(|key| key.strip_prefix(PROVIDERS)?.strip_prefix('.'));
     let mut names = begun.filter_map(|rest| rest.split('.').next());
@@ -86,7 +86,7 @@ pub(super) fn wrong(llm: &Llm, lines: &BTreeMap<String, usize>) -> Option<(Strin
     })
 }
 
-/// What is wrong with a provider's name.
+/// The error in a provider's name; none if the name is valid.
 fn named(name: &str) -> Option<(&'static str, String)> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     (name.is_empty() || !name.chars().all(plain))
@@ -98,7 +98,7 @@ fn without_dialect() -> String {
     format!("lacks `dialect`, which is one of {known}")
 }
 
-/// What is wrong with a provider: the key in its table, which is empty for the table itself, and why.
+/// The first error in a provider: the key in its table, and the reason. The key is empty for the table itself.
 fn wrong_provider(name: &str, provider: &LlmProvider) -> Option<(&'static str, String)> {
     let LlmProvider { dialect, base_url, program, api_key_env, api_key_file, .. } = provider;
     let say = |key: &'static str, why: &str| Some((key, why.to_owned()));

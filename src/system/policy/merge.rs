@@ -38,7 +38,7 @@ pub(super) fn own<T>(_: &[T], _: &[T]) -> Vec<T> {
     Vec::new()
 }
 
-/// What is in both lists; no list allows all.
+/// The items that both lists have. A missing list allows all.
 pub(super) fn both_allow(one: &Option<Vec<String>>, other: &Option<Vec<String>>) -> Option<Vec<String>> {
     match (one, other) {
         (Some(one), Some(other)) => Some(common(one, other)),
@@ -46,12 +46,12 @@ pub(super) fn both_allow(one: &Option<Vec<String>>, other: &Option<Vec<String>>)
     }
 }
 
-/// What is in either list.
+/// The items of the first list, then those that only the second one has.
 pub(super) fn either<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {
     one.iter().chain(other.iter().filter(|item| !one.contains(item))).cloned().collect()
 }
 
-/// What is in both lists.
+/// The items that both lists have, in the order of the first.
 pub(super) fn common<T: PartialEq + Clone>(one: &[T], other: &[T]) -> Vec<T> {
     one.iter().filter(|item| other.contains(item)).cloned().collect()
 }

@@ -79,7 +79,7 @@ pub struct Policy {
     /// For each of `exec.allow` what it may change; none: it says nothing of that.
     allowed_commands: Vec<Option<PathSet>>,
     net: HostSet,
-    /// What headers permit; all must.
+    /// The permissions of the headers. Every header must permit an action.
     ceilings: Vec<Permissions>,
     /// The policies that must all permit what this one permits, if it is the strictest of several.
     parts: Vec<Policy>,
@@ -87,7 +87,7 @@ pub struct Policy {
     headers: Vec<Ceiling>,
     /// The text that it was read from.
     text: String,
-    /// What a person has to trust of it, as its file says; whatever tightens the policy does not change it.
+    /// The tables of its file that a person has to trust. Tightening the policy does not change them.
     entrusted: Option<Entrusted>,
     sha256: Sha256,
     locked: bool,
@@ -98,7 +98,7 @@ pub struct Policy {
     earlier_names: bool,
 }
 
-/// What a header permits.
+/// The permissions of a header.
 #[derive(Clone, Debug)]
 struct Permissions {
     /// Globs of what may be written, as they are in the header.
@@ -198,7 +198,7 @@ impl Policy {
         &self.settings
     }
 
-    /// What a person has to trust before it is obeyed; none if it starts nothing and sends nothing.
+    /// The tables that a person has to trust before the policy is obeyed; none if they start nothing and send nothing.
     pub fn entrusted(&self) -> Option<&Entrusted> {
         self.entrusted.as_ref()
     }
@@ -336,7 +336,7 @@ impl Policy {
         Some(self.origin(&format!("gates.secrets.allow.{at}")))
     }
 
-    /// What each header permits to write, to call, to start, to ask and to reach.
+    /// The lists of each header: globs to write, calls, programs, providers and hosts.
     fn permissions(&self) -> Vec<[&[String]; 5]> {
         let lists = self.ceilings.iter();
         lists.map(|one| [&one.write[..], &one.calls, &one.exec, &one.llm, &one.network]).collect()
@@ -349,7 +349,7 @@ fn is_prefix(one: &str, other: &str) -> bool {
     length >= 8 && one.as_bytes()[..length].eq_ignore_ascii_case(&other.as_bytes()[..length])
 }
 
-/// What is wrong with a key, which stands on this line.
+/// The error that refuses a key on a line of the file.
 fn refused(file: &str, line: Option<&usize>, key: &str, why: &str) -> Error {
     let line = line.copied().unwrap_or_default();
     Error::new(Code::InvalidPolicy, format!("line {line} of `{file}` is refused: `{key}` {why}"))

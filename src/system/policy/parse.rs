@@ -13,7 +13,7 @@ use super::{
 };
 use crate::base::error::{self, Code, Error};
 
-/// What was read.
+/// The settings of a policy's file.
 pub(super) struct Parsed {
     pub(super) settings: Settings,
     /// The line on which each key stands.

@@ -18,7 +18,7 @@ pub(super) const COMMAND: &str = "command";
 /// The dialect of the table of patterns, and the provider that is there without being configured.
 pub const HEURISTIC: &str = "heuristic";
 
-/// What is done with recorded replies.
+/// The values of `llm.cassettes`.
 pub(super) const CASSETTES: Form = Form::Word(&["off", "record", "auto", "replay"]);
 
 table! {
@@ -33,13 +33,13 @@ table! {
     }
 }
 
-/// What is done with recorded replies.
+/// The use of recorded replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cassettes {
     /// Nothing.
     Off,
-    /// What providers reply is recorded.
+    /// The replies of providers are recorded.
     Record,
     /// They answer, and what they have not is recorded.
     Auto,

@@ -1,4 +1,4 @@
-//! What records keep of a policy, and the policy that is made of it again, with the defaults of the release that wrote the record.
+//! The parts of a policy that records keep. The policy is made of them again, with the defaults of the release that wrote the record.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::base::{error::Error, hash::Sha256};
 /// stands for 0.
 pub const RULES: u32 = 1;
 
-/// What a policy is made of, as records keep it.
+/// The parts of a policy, as records keep them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
@@ -20,7 +20,7 @@ pub struct Recorded {
     pub file: String,
     /// Its text; empty if there was none.
     pub text: String,
-    /// What the headers ask for that tightened it, in their order.
+    /// The ceilings of the headers that tightened it, in their order.
     pub headers: Vec<Ceiling>,
     /// True if it was locked down.
     pub locked: bool,
@@ -36,7 +36,7 @@ pub struct Recorded {
 }
 
 impl Policy {
-    /// What this policy was made of, from which [`Policy::restore`] makes it again.
+    /// The parts of this policy, from which [`Policy::restore`] makes it again.
     pub fn recorded(&self) -> Recorded {
         Recorded {
             file: self.file.clone(),

@@ -9,7 +9,7 @@ use crate::base::{
     path::{RepoPath, earlier, protected},
 };
 
-/// What a run does that only the policy can permit.
+/// The verb for a write, which alone a policy can permit for a protected path.
 const WRITTEN: &str = "written";
 
 /// The key of the protected files that runs may write.
@@ -24,7 +24,7 @@ pub struct Refusal {
     pub rule: String,
     /// A sentence without final period.
     pub reason: String,
-    /// What to do next.
+    /// Advice on what to do next.
     pub remediation: String,
 }
 

@@ -8,10 +8,10 @@ use super::table::{Form, rows};
 /// The forms of an assertion, as the host can check them.
 pub const ASSERTIONS: &[&str] = &["command", "count", "file_exists", "json_valid", "tree_unchanged"];
 
-/// What a gate may say where a rule objects.
+/// The values for the decision of a gate where a rule objects.
 pub(super) const OBJECTIONS: Form = Form::Word(&["warn", "require-confirmation", "block"]);
 
-/// What a gate says where a rule objects.
+/// The decision of a gate where a rule objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objection {

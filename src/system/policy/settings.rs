@@ -354,7 +354,7 @@ pub enum Sandbox {
     Require,
 }
 
-/// What becomes of a run's changes when it fails.
+/// The action on a run's changes when it fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {

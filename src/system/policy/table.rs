@@ -65,7 +65,7 @@ pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) form: Form,
     pub(super) required: bool,
-    /// What it is for, a sentence.
+    /// The purpose of the key, a sentence.
     pub(super) doc: &'static str,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Key {
     pub(super) path: &'static str,
     /// The form of its value.
     pub(super) form: Form,
-    /// What it is for, a sentence.
+    /// The purpose of the key, a sentence.
     pub(super) doc: &'static str,
     /// True if older policies do not have it.
     pub(super) later: bool,
@@ -87,7 +87,7 @@ pub(super) struct Key {
 pub(super) struct Table {
     /// Its place; empty for the file itself.
     pub(super) path: &'static str,
-    /// What it is for, a sentence.
+    /// The purpose of the table, a sentence.
     pub(super) doc: &'static str,
     /// Its keys.
     pub(super) keys: &'static [Key],
@@ -141,7 +141,7 @@ macro_rules! table {
                 },)?)*],
             };
 
-            /// What both allow.
+            /// The settings that both allow.
             pub(super) fn strictest(one: &Self, other: &Self) -> Self {
                 $name { $($field: $merge(&one.$field, &other.$field),)* }
             }

@@ -40,7 +40,7 @@ pub(super) fn changes(report: &Report) -> Markup {
     }
 }
 
-/// What became of the files, if it is not the same for all or not the usual.
+/// The outcomes of the files in words, with counts if they differ.
 fn fates(files: &[Change]) -> String {
     let all = [Fate::Changed, Fate::WouldChange, Fate::Proposed, Fate::SetAside, Fate::Undone, Fate::BroughtBack];
     let n = |fate: Fate| files.iter().filter(|change| change.fate == fate).count();

@@ -1,4 +1,4 @@
-//! What happened, what the record says of itself, and what can be done now.
+//! Sections of the page: calls to the outside, models, the timeline, the record, and the next commands.
 
 use maud::{Markup, html};
 
@@ -93,7 +93,7 @@ fn row(row: &Row) -> Markup {
     }
 }
 
-/// What parts a call from its subject; a sentence is parted by more.
+/// The separator before the detail of a row: a space after the name of a call, a dot after a sentence.
 fn gap(kind: RowKind) -> &'static str {
     if kind == RowKind::Call { " " } else { " · " }
 }

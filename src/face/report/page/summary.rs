@@ -1,4 +1,4 @@
-//! What was asked, decided, counted and spent.
+//! Sections of the page: the request, decisions, verifications, commitments, evaluations, and budgets.
 
 use maud::{Markup, html};
 

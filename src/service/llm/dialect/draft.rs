@@ -18,7 +18,7 @@ const MAX_REPLY: usize = 64 << 20;
 /// The most calls of tools that a reply may have.
 const MAX_CALLS: usize = 4096;
 
-/// What has come of a reply so far.
+/// The part of a reply that has come so far.
 #[derive(Debug, Default)]
 pub struct Draft {
     model: Option<String>,
@@ -94,7 +94,7 @@ impl Draft {
         self.call(index, id, name, &text)
     }
 
-    /// What it took, as far as this tells.
+    /// Takes the token counts of the reply, as far as they are given. A new count replaces the earlier one.
     pub(super) fn usage(&mut self, usage: Usage) {
         let usage = usage.plausible();
         self.usage = Usage {
@@ -104,7 +104,7 @@ impl Draft {
         };
     }
 
-    /// What it has taken so far.
+    /// The token counts of the reply so far.
     pub(super) fn used(&self) -> Usage {
         self.usage
     }

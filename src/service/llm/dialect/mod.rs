@@ -25,7 +25,7 @@ pub trait Dialect: Send + Sync {
     /// The name in configurations.
     fn name(&self) -> &'static str;
 
-    /// What speaks it, and what its base URL is.
+    /// A sentence about the servers that speak it, and the form of the base URL.
     fn doc(&self) -> &'static str;
 
     /// Where requests go, after the base URL.
@@ -90,12 +90,12 @@ pub enum Framing {
 pub struct Frame {
     /// Its name, if it has one.
     pub event: Option<String>,
-    /// What it says.
+    /// The data of the event.
     pub data: String,
 }
 
 impl Frame {
-    /// What it says, as JSON.
+    /// Parses the data of the event as JSON.
     pub fn json(&self) -> Result<Value, Error> {
         serde_json::from_str(&self.data).map_err(|error| {
             passing(Kind::MalformedJson, format!("the server sends an event that is not JSON: {error}"))
