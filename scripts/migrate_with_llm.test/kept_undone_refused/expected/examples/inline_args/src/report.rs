@@ -1,4 +1,4 @@
-//! What is said of many books at once.
+//! Texts about many books at once.
 
 /// The title of a report.
 pub fn title(year: u32, books: usize) -> String {

@@ -5,7 +5,7 @@ pub fn label(room: &str, number: u32) -> String {
     format!("{room}-{number:03}")
 }
 
-/// What is said if a shelf has no more place.
+/// The message that a shelf is full.
 pub fn full(room: &str, number: u32) -> String {
     let label = label(room, number);
     format!("the shelf {label} is full")

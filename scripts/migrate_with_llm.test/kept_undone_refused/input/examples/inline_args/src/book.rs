@@ -1,6 +1,6 @@
 //! A book.
 
-/// What is known of a book.
+/// The title and author of a book.
 pub struct Book {
     pub title: String,
     pub author: String,
