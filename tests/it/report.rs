@@ -262,8 +262,8 @@ fn a_record_that_was_edited_is_told_as_such() {
     let edited = fs::read_to_string(&events).unwrap().replace("\"exit_code\":0", "\"exit_code\":1");
     fs::write(&events, edited).unwrap();
     tells(&site, &["was altered"]);
-    assert!(text(&site).contains("The record is NOT what was written"));
-    assert!(page(&site).contains("The record is not what was written"));
+    assert!(text(&site).contains("The record is NOT intact"));
+    assert!(page(&site).contains("The record is NOT intact"));
     fs::write(&events, "no record\n").unwrap();
     site.nrv(&["runs", "report", "last"]).exits(4);
 }

@@ -30,7 +30,7 @@ type Contents = BTreeMap<String, (Option<String>, Option<String>)>;
 
 /// The canonical JSON of the statement about a run that has ended well and changed something, without secrets.
 ///
-/// `record_damaged` if the record is not what was written, `invalid_input` if there is nothing to attest.
+/// `record_damaged` if the record is not intact, `invalid_input` if there is nothing to attest.
 pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error> {
     let nothing = |why: &str| {
         Error::new(Code::InvalidInput, format!("there is nothing to attest of run {}: {why}", folder.id()))

@@ -70,7 +70,7 @@ pub struct Report {
     pub missing: Vec<String>,
     /// How many events the record has.
     pub records: usize,
-    /// True if the record is what was written, up to its known end.
+    /// True if the record is intact up to its known end.
     pub sound: bool,
     /// The findings of the verification of the record, a sentence each.
     pub findings: Vec<String>,

@@ -260,8 +260,8 @@ fn record(report: &Report) -> String {
     let mut out = String::new();
     let verdict = match (report.sound, report.state.as_str()) {
         (_, "running") => "The run is going on, so that its record has no end yet".to_owned(),
-        (true, _) => format!("The record is what was written: {}", count(report.records as u64, "event")),
-        (false, _) => "The record is NOT what was written, or its end is not known".to_owned(),
+        (true, _) => format!("The record is intact: {}", count(report.records as u64, "event")),
+        (false, _) => "The record is NOT intact, or its end is not known".to_owned(),
     };
     wrap(&mut out, &format!("{verdict}."), "");
     report.findings.iter().for_each(|finding| wrap(&mut out, finding, "  "));

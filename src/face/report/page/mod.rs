@@ -156,7 +156,7 @@ fn verdict(report: &Report) -> Markup {
                 }
             }
             @if !report.sound && report.state != "running" {
-                p.error { "The record is not what was written, or its end is not known. See " a href="#record" { "Record" } "." }
+                p.error { "The record is NOT intact, or its end is not known. See " a href="#record" { "Record" } "." }
             }
             @for missing in &report.missing { p.hint { (escape(missing)) } }
         }

@@ -104,13 +104,13 @@ pub(super) fn record(report: &Report) -> Markup {
             p { "The run is going on, so that its record has no end yet." }
         } @else if report.sound {
             p {
-                span.tag.good { span aria-hidden="true" { "✓" } " sound" }
-                " The record is what was written: " (count(report.records as u64, "event")) ", each holding the hash of the one before."
+                span.tag.good { span aria-hidden="true" { "✓" } " intact" }
+                " The record is intact: " (count(report.records as u64, "event")) ", each holding the hash of the one before."
             }
         } @else {
             p {
-                span.tag.bad { span aria-hidden="true" { "✕" } " not sound" }
-                " The record is not what was written, or its end is not known."
+                span.tag.bad { span aria-hidden="true" { "✕" } " not intact" }
+                " The record is NOT intact, or its end is not known."
             }
             ul { @for finding in report.findings.iter().take(50) { li { (escape(finding)) } } }
         }
