@@ -10,48 +10,27 @@ use std::{
 };
 
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use tar::{Archive, Builder, EntryType, Header};
 
-use super::{Head, RunFolder, Runs, Seal, verify::verify_against};
-use crate::base::{
-    error::{Code, Error},
-    path::RepoPath,
+use super::{RunFolder, Runs, Seal, verify::verify_against};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    record::about::{About, FORMAT, holds_contents},
 };
 
 /// The name of the file that describes an export. The file stays in the folder of a run that was imported.
 pub(super) const EXPORT: &str = "export.json";
-
-/// The form of exports that this version writes and reads.
-const FORMAT: u32 = 1;
 
 /// How many files a record has at most when it comes from elsewhere.
 const MAX_FILES: usize = 200_000;
 
 /// The longest `export.json` that is read.
 const MAX_ABOUT: u64 = 1 << 22;
-
-/// The description of an export.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct About {
-    format: u32,
-    run: String,
-    /// False if what holds contents of files was left out.
-    pub(super) contents: bool,
-    head: Head,
-    /// Other files that were left out, since they show a secret.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    withheld: Vec<String>,
-}
-
-impl About {
-    /// True for a record file that is not in the export.
-    pub(super) fn lacks(&self, name: &str) -> bool {
-        !self.contents && (holds_contents(name) || self.withheld.iter().any(|withheld| withheld == name))
-    }
-}
 
 /// A summary of an export: how many files it has, and how many were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,12 +50,6 @@ pub struct Scope<'a> {
     pub contents: bool,
     /// True for a JSON document that shows a secret, which does not go along without contents.
     pub shows_secret: &'a dyn Fn(&Value) -> bool,
-}
-
-/// True for a record file that holds contents of the workspace's files.
-fn holds_contents(name: &str) -> bool {
-    let is_manifest = name.starts_with("packs/") && name.ends_with("/manifest.json");
-    (name.starts_with("packs/") && !is_manifest) || name.starts_with("artifacts/")
 }
 
 impl RunFolder {

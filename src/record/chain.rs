@@ -8,9 +8,11 @@ use std::{
 
 use super::{
     RunFolder,
-    entry::{Draft, FileRef, Record, Wire},
+    entry::{Draft, Record},
     event::Kind,
+    file_ref::FileRef,
     line,
+    wire::Wire,
 };
 use crate::base::{
     error::{Code, Error},

@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    event::{self, Event, Free, Kind, Stored},
+    event::{self, Event, Free, Kind, Stored, named},
     line,
-    pack::named,
 };
-use crate::base::{
-    error::{Code, Error},
-    hash::Sha256,
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+    },
+    record::{file_ref::FileRef, wire::Wire},
 };
 
 /// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.
@@ -36,33 +38,6 @@ pub struct Record {
     /// The event's data as it stands in the record.
     data: Box<str>,
     volatile: Option<Box<str>>,
-}
-
-/// A file of the record, by its path in the run's folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FileRef {
-    /// The path in the run's folder.
-    pub path: String,
-    /// Its hash when it was written.
-    pub sha256: Sha256,
-}
-
-/// A record as its line has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Wire {
-    pub(super) seq: u64,
-    pub(super) position: String,
-    pub(super) at: String,
-    pub(super) kind: String,
-    pub(super) data: Value,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) files: Vec<FileRef>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub(super) volatile: Value,
-    pub(super) prev: String,
-    pub(super) hash: String,
 }
 
 /// The same, of which the values are not looked at yet.

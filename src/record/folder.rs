@@ -21,7 +21,7 @@ use crate::{
         hash::Sha256,
         path::protected::RUNS,
     },
-    record::heads::HEADS,
+    record::shared_file::{HEADS, append_to, failed, open_own, read_if_there},
     system::{clock, plain_file},
 };
 
@@ -481,27 +481,6 @@ impl RunFolder {
     }
 }
 
-/// Opens a file for writing that is a file of its own, mode 0600 if it is made.
-fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
-    plain_file::open_own(options, path).map_err(|error| failed(path, &error))
-}
-
-/// Opens a file for appending and for reading, mode 0600; it is made if it is missing.
-pub(super) fn append_to(path: &Path) -> Result<File, Error> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    open_own(&mut options, path)
-}
-
-/// A file's bytes; none if there is no such file.
-pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match plain_file::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(path, &error)),
-    }
-}
-
 fn make_folder(path: &Path) -> Result<(), Error> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Err(error) => Err(failed(path, &error)),
@@ -519,10 +498,6 @@ fn write_file(path: &Path, parts: &[&[u8]]) -> Result<(), Error> {
         file.persist(path).map(drop).map_err(|error| error.error)
     };
     write().map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::io(format!("the record file `{}` can't be used", path.display()), error)
 }
 
 #[cfg(test)]

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::{
     Runs,
-    folder::{append_to, read_if_there},
+    shared_file::{append_to, read_if_there},
 };
-use crate::base::{error::Error, hash::Sha256, json};
-
-/// The file of the heads, in the folder of all runs.
-pub(super) const HEADS: &str = "heads.jsonl";
+use crate::{
+    base::{error::Error, hash::Sha256, json},
+    record::shared_file::HEADS,
+};
 
 /// The end of a run's chain when the run stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

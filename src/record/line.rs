@@ -2,7 +2,7 @@
 //!
 //! The hash covers the line without its member `hash`. A line that is not exactly canonical JSON is no line.
 
-use super::{FileRef, entry::Wire};
+use super::{FileRef, wire::Wire};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,

@@ -16,9 +16,12 @@ use super::{
     RunFolder,
     event::{FileRow, Stored},
 };
-use crate::base::{
-    error::{Code, Error},
-    hash::{Hasher, Sha256},
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::{Hasher, Sha256},
+    },
+    record::event::named,
 };
 
 /// Content beyond this is read piece by piece.
@@ -174,15 +177,6 @@ impl<R: Read> Read for Hashed<R> {
 /// Returns the form that a record holds in place of a value that is kept in the pack.
 pub fn packed_form(hash: &Sha256, length: usize) -> Stored {
     Stored::of(json!({"sha256": hash, "length": length}))
-}
-
-/// The hash of the content that a recorded value names; none if it stands for itself.
-///
-/// A value that looks like such a name is kept in the pack itself, so that there is no doubt.
-pub fn named(recorded: &Value) -> Option<Sha256> {
-    let map = recorded.as_object().filter(|map| map.len() == 2)?;
-    map.get("length")?.as_u64()?;
-    map.get("sha256")?.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    FileRef, GENESIS, Head, Record, RunFolder, Runs, archive::About, chain::EVENTS, event::Kind, heads::HEADS,
-    line::Line,
+    FileRef, GENESIS, Head, Record, RunFolder, Runs, about::About, chain::EVENTS, event::Kind, line::Line,
+    shared_file::HEADS,
 };
 use crate::{
     base::{

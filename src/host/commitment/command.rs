@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::verify::Seen;
 use crate::{
     base::{
         call::{Call, Run},
@@ -140,5 +139,21 @@ impl Bench<'_> {
             (false, None, Some(signal)) => Verdict::fails(format!("signal {signal} ended it")),
             (false, None, None) => Verdict::fails("nobody knows how it ended"),
         }
+    }
+}
+
+/// The result of checking a commitment.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) verdict: Verdict,
+    /// The end of what a command said that failed.
+    pub(super) output: Option<String>,
+    /// Which program that was, and what confined it.
+    pub(super) ran: Option<Ran>,
+}
+
+impl From<Verdict> for Seen {
+    fn from(verdict: Verdict) -> Self {
+        Seen { verdict, output: None, ran: None }
     }
 }

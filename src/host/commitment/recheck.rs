@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{
-    Commitment, Maker, Pledge, command, hidden, request,
-    verify::{SUBCOMMAND, Seen},
+    Commitment, Maker, Pledge,
+    command::{self, Seen},
+    hidden, request,
+    verify::SUBCOMMAND,
 };
 use crate::{
     base::{

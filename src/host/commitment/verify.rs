@@ -3,10 +3,10 @@
 use super::{Commitment, Pledge, Pledges, command, hidden, request};
 use crate::{
     base::error::{Code, Error},
-    host::{Demand, Event, Sink, call::verifier::ask_process},
+    host::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen},
     record::{
         Note,
-        event::{self, CommitmentVerified, Ran, SeenTimes},
+        event::{self, CommitmentVerified, SeenTimes},
     },
     service::assertion::{self, Assertion, Verdict},
     system::{clock::Stopwatch, workspace::Proposed},
@@ -14,22 +14,6 @@ use crate::{
 
 /// The hidden subcommand that looks at an assertion.
 pub(super) const SUBCOMMAND: &str = "__check";
-
-/// The result of checking a commitment.
-#[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) verdict: Verdict,
-    /// The end of what a command said that failed.
-    pub(super) output: Option<String>,
-    /// Which program that was, and what confined it.
-    pub(super) ran: Option<Ran>,
-}
-
-impl From<Verdict> for Seen {
-    fn from(verdict: Verdict) -> Self {
-        Seen { verdict, output: None, ran: None }
-    }
-}
 
 impl Pledges<'_, '_> {
     /// Looks at every commitment, and tells of each. `verification_failed` names those that do not hold.

@@ -10,6 +10,7 @@ mod command;
 mod commitment;
 mod confirmation;
 mod model;
+mod named;
 mod parts;
 mod run;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use self::{
     commitment::{CommitmentMade, CommitmentVerified, Maker, SeenTimes},
     confirmation::{Confirmation, Status},
     model::{LlmCassettes, LlmSeen, LlmSent, LlmTried, Reserved},
+    named::named,
     parts::{Free, Shown, Stored, Whole},
     run::{
         Asked, AttemptCounts, Changes, Duration, Evaluation, Flags, Input, InputFailed, InputGiven, Place, Question,

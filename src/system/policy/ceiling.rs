@@ -7,8 +7,8 @@ use super::{
     Origin, Permissions, Policy,
     form::Wrong,
     glob::PathSet,
+    hosts::HostSet,
     key,
-    network::HostSet,
     settings::{BudgetCeiling, OnFailure},
     table::Form,
 };

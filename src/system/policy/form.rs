@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    DependencyRule, glob, network,
+    DependencyRule, glob, hosts,
     table::{Column, Form},
 };
 use crate::base::{
@@ -78,10 +78,10 @@ impl Form {
                 _ => Ok(()),
             })?
             .ok_or_else(expected),
-            Form::Hosts => list(value, |item| network::compile(item).map(|_| ()))?.ok_or_else(expected),
+            Form::Hosts => list(value, |item| hosts::compile(item).map(|_| ()))?.ok_or_else(expected),
             Form::Folders => list(value, folder)?.ok_or_else(expected),
             Form::Path => self.unshown(value, |text| folder(text).is_ok() && text != "~"),
-            Form::Url => self.unshown(value, network::is_server),
+            Form::Url => self.unshown(value, hosts::is_server),
             Form::OneOf(keys) => one_of(keys, value).unwrap_or_else(|| Err(expected())),
             Form::Dependencies => list(value, |item| DependencyRule::parse(item).map(drop))?.ok_or_else(expected),
             Form::Some(words) => list(value, |item| match words.contains(&item) {

@@ -10,6 +10,7 @@ mod exec;
 mod form;
 mod glob;
 mod hidden;
+mod hosts;
 mod key;
 mod llm;
 mod merge;
@@ -45,7 +46,7 @@ pub use self::{
         Evaluators, Exec, Gates, Net, OnFailure, Paths, Retention, Run, Sandbox, Script, Secrets, Settings, Tools,
     },
 };
-use self::{glob::PathSet, network::HostSet};
+use self::{glob::PathSet, hosts::HostSet};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
