@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 #![expect(clippy::disallowed_methods, reason = "a record that is put together by hand")]
 
+use std::{fs::OpenOptions, io::Write};
+
 use nrv::{
     base::{hash::Sha256, json::canonical},
     record::{EVENTS, FileRef, GENESIS, Record, RunFolder, Runs},
@@ -38,6 +40,14 @@ impl Line {
         let (position, at, kind) = (position.to_string(), AT.to_owned(), kind.to_owned());
         Line { seq: 0, position, at, kind, data, files: Vec::new(), volatile: Value::Null, prev, hash }
     }
+
+    /// The line's text after another line, with its place in the chain.
+    fn chain(&mut self, last: Option<&Line>) -> String {
+        (self.seq, self.prev) = last.map_or((1, GENESIS.to_owned()), |last| (last.seq + 1, last.hash.clone()));
+        self.hash.clear();
+        self.hash = Sha256::of(canonical(&self).unwrap().as_bytes()).to_string();
+        canonical(&self).unwrap() + "\n"
+    }
 }
 
 /// The lines of records.
@@ -48,23 +58,21 @@ pub(crate) fn lines(records: &[Record]) -> Vec<Line> {
 
 /// The text of lines, in a chain that holds.
 pub(crate) fn chained(lines: &mut [Line]) -> String {
-    let mut last = GENESIS.to_owned();
-    let mut text = String::new();
-    for (seq, line) in lines.iter_mut().enumerate() {
-        (line.seq, line.prev) = (seq as u64 + 1, last);
-        line.hash.clear();
-        line.hash = Sha256::of(canonical(&line).unwrap().as_bytes()).to_string();
-        last = line.hash.clone();
-        text.push_str(&canonical(&line).unwrap());
-        text.push('\n');
-    }
-    text
+    let mut last = None;
+    lines
+        .iter_mut()
+        .map(|line| {
+            let text = line.chain(last);
+            last = Some(&*line);
+            text
+        })
+        .collect()
 }
 
 /// A record in the making.
 pub(crate) struct Forged {
     pub(crate) folder: RunFolder,
-    lines: Vec<Line>,
+    last: Option<Line>,
 }
 
 impl Forged {
@@ -75,7 +83,7 @@ impl Forged {
         let run = json!({"run": folder.id(), "asked": asked, "policy": {"budget": budget}}).to_string();
         folder.write("run.json", run.as_bytes()).unwrap();
         let files = vec![FileRef { path: "run.json".to_owned(), sha256: Sha256::of(run.as_bytes()) }];
-        let mut forged = Forged { lines: Vec::new(), folder };
+        let mut forged = Forged { last: None, folder };
         let flags = json!({"dry_run": mode == "dry-run", "yes": true});
         let hash = "ab".repeat(32);
         let data = json!({
@@ -92,10 +100,11 @@ impl Forged {
         Forged::new(site, &asked, "apply")
     }
 
-    pub(crate) fn append(&mut self, line: Line) {
-        self.lines.push(line);
-        let text = chained(&mut self.lines);
-        self.folder.write(EVENTS, text.as_bytes()).unwrap();
+    pub(crate) fn append(&mut self, mut line: Line) {
+        let text = line.chain(self.last.as_ref());
+        self.last = Some(line);
+        let mut events = OpenOptions::new().create(true).append(true).open(self.folder.path().join(EVENTS)).unwrap();
+        events.write_all(text.as_bytes()).unwrap();
     }
 
     /// An event at a position.
@@ -142,7 +151,7 @@ impl Forged {
         }
         let volatile = json!({"duration_ms": 1234});
         self.append(Line { volatile, ..Line::new("", kind, data) });
-        let Some(Line { seq, hash, .. }) = self.lines.last() else { return };
+        let Some(Line { seq, hash, .. }) = &self.last else { return };
         let head = json!({"run": self.folder.id(), "seq": seq, "hash": hash, "state": state});
         site.write(".runs/heads.jsonl", format!("{head}\n"));
     }
