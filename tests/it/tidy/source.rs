@@ -82,9 +82,12 @@ impl Source {
     /// Every path that begins with `crate`, `super` or `self`, groups taken apart, from the crate's root, with its offset.
     pub(super) fn paths(&self) -> Vec<(usize, Vec<String>)> {
         let mut all = Vec::new();
+        let mut read = 0;
         for found in pattern(r"\b(crate|super|self)\s*::").captures_iter(&self.code) {
             let start = found.get(0).expect("a match").start();
-            if self.code[..start].trim_end().ends_with("::") {
+            // A path in a group was taken apart with it, and that of a visibility imports nothing.
+            let before = self.code[..start].trim_end();
+            if start < read || before.ends_with("::") || before.ends_with("(in") {
                 continue;
             }
             let mut base = Vec::new();
@@ -95,7 +98,7 @@ impl Source {
             }
             let mut paths = Vec::new();
             let from = if &found[1] == "crate" { found.get(0).expect("a match").end() } else { start };
-            expand(&self.code, from, base, &mut paths);
+            read = expand(&self.code, from, base, &mut paths);
             all.extend(paths.into_iter().map(|path| (start, path)));
         }
         all
@@ -298,10 +301,12 @@ mod tests {
 
     #[test]
     fn relative_paths_start_from_the_module_around_them() {
-        let text = "use super::{scan::Scan, value};\nmod inner { use super::super::value; use self::x; }";
+        let text =
+            "pub(in crate::dta) use super::{scan::Scan, value};\nmod inner { use super::super::value; use self::x; }";
         let expected = ["dta::a::scan::Scan", "dta::a::value", "dta::a::value", "dta::a::b::inner::x"];
         paths("dta/a/b.rs", text, &expected);
         paths("dta/mod.rs", "mod tests { use super::*; }", &["dta::*"]);
+        paths("dta/a/b.rs", "use super::{super::{c, super::d}, e};", &["dta::c", "d", "dta::a::e"]);
     }
 
     #[test]
