@@ -8,12 +8,13 @@ use std::{
     },
 };
 
-use super::{Calls, Orchestrators, Trust, commitment};
+use super::{Calls, Orchestrators, Trust};
 use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
     },
+    host::commitment::form,
     record::Runs,
     service::{adapter::Adapters, gate::Rules},
     system::{
@@ -213,7 +214,7 @@ impl Context {
     /// A workspace with a policy from elsewhere; its `nrv.toml` is not read.
     pub fn with_policy(workspace: Workspace, policy: Policy, options: Options) -> Result<Self, Error> {
         check_adapters(&policy, &options.adapters)?;
-        commitment::check_policy(&policy)?;
+        form::check_policy(&policy)?;
         let rules = Arc::new(Rules::of(&policy)?);
         // Every record is searched for secrets; the words for that are made ready while the script is read.
         let early = Arc::clone(&rules);

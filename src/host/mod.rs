@@ -11,62 +11,22 @@ mod evaluator;
 mod life;
 mod perform;
 mod position;
+mod record_call;
 mod recorder;
 mod redact;
 mod replay;
 mod reply;
+mod reply_size;
 mod sink;
 mod tally;
 mod terms;
+mod times;
 mod turn;
 mod view;
 mod wiring;
 
 use std::collections::BTreeMap;
 
-pub use self::{
-    budget::Demand,
-    call::{
-        adapter::describe_adapter,
-        custom::{Calls, CustomCall, CustomContext},
-        llm::{
-            Tape, Told,
-            provider::Orchestrators,
-            providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
-            tape_of,
-        },
-        verifier::{Verified, verify_again},
-    },
-    change::{
-        approve::signed_by_approver,
-        plan::{Plan, Preview},
-    },
-    commitment::{Commitment, VerifiedRun, commitments, count_sentence, verify_run},
-    context::{CI, Context, Options, Progress, is_on},
-    life::{
-        finish::Finished,
-        init::{
-            FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
-            propose_set_up, remove_hook, set_up,
-        },
-        outcome::{Overview, overview, overviews},
-        probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
-        recover::{Recovery, recover, unrecovered},
-        resume::{Resumption, reject, resume_call},
-        retention::{Collected, Removed, collect, export, import},
-        rollback::{RolledBack, changed_since, damaged_pre_images, rollback},
-        run_json::Started,
-        start::{Asked, Request, Source},
-        statistics::{Broken, Rates, Spread, Stats, Tries, stats},
-        suggest::{Suggested, Suggestion, suggest},
-        trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, question as trust_question, untrusted},
-        waiting::{Waiting, waiting},
-    },
-    position::{Position, Positions},
-    replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
-    reply::canonical_records,
-    sink::{Answer, Event, Question, Silent, Sink, Work},
-};
 /// The steps of a change, in their only order. No program outside can begin one; the examples hold that the order can't be broken.
 ///
 /// ```
@@ -127,19 +87,62 @@ pub use self::{
 #[doc(hidden)]
 pub mod pipeline {
     pub use super::change::{
-        Pipeline, Proof,
         commit::Committed,
-        confirm::Subject,
         judge::{Judged, Submitted},
         permit::Permitted,
+        pipeline::{Pipeline, Proof},
         reserve::Reserved,
+        subject::Subject,
         verify::Verified,
     };
 }
 
+pub use self::{
+    budget::Demand,
+    call::{
+        adapter::describe_adapter,
+        custom::{Calls, CustomCall, CustomContext},
+        llm::{
+            Tape, Told,
+            orchestrators::Orchestrators,
+            providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
+            tape_of,
+        },
+        verifier::{Verified, verify_again},
+    },
+    change::{approver::signed_by_approver, draft::Preview, plan::Plan},
+    commitment::{VerifiedRun, commitments, count_sentence, outcome::Commitment, verify_run},
+    context::{CI, Context, Options, Progress, is_on},
+    life::{
+        ask_trust::question as trust_question,
+        finished::Finished,
+        init::{
+            FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
+            propose_set_up, remove_hook, set_up,
+        },
+        outcome::{Overview, overview, overviews},
+        pre_images::damaged_pre_images,
+        probe::{Records, VerifierProbe, WorkspaceProbe, probe_verifier, probe_workspace},
+        recover::{recover, unrecovered},
+        recovery::Recovery,
+        request::{Asked, Request, Source},
+        resume::{Resumption, reject, resume_call},
+        retention::{Collected, Removed, collect, export, import},
+        rollback::{RolledBack, changed_since, rollback},
+        run_json::Started,
+        statistics::{Broken, Rates, Spread, Stats, Tries, stats},
+        suggest::{Suggested, Suggestion, suggest},
+        trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, untrusted},
+        waiting::{Waiting, waiting},
+    },
+    position::{Position, Positions},
+    replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
+    reply::canonical_records,
+    sink::{Answer, Event, Question, Silent, Sink, Work},
+};
 use self::{
-    call::{adapter::StoredProposal, llm::Models},
-    change::{confirmations::Confirmations, ledger::Ledger, preview::Draft},
+    call::llm::models::Models,
+    change::{confirmations::Confirmations, draft::Draft, ledger::Ledger, stored_proposal::StoredProposal},
     commitment::Pledge,
     recorder::Recorder,
     tally::Tally,

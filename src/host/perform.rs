@@ -9,13 +9,14 @@ use super::{
     budget::Cost,
     call::{
         adapter::{approved_adapters, describe_adapter},
-        custom::custom,
+        custom_call::custom,
         evaluate::{evaluate, evaluate_edit},
         exec::exec,
     },
     change::{confirm::subject_of, rebuild_proposal::recall_proposal},
     life::history::WAITING,
-    reply::{self, Answered},
+    record_call::Answered,
+    reply,
 };
 use crate::{
     base::{
@@ -165,18 +166,6 @@ fn require(condition: bool, message: &str) -> Result<Value, Error> {
 pub(super) fn used(call: &Call) -> Option<&str> {
     let asks = |call: &Call| matches!(call, Call::LlmCapabilities { .. }) || call.name().starts_with("dta.");
     call.tool().filter(|_| !asks(call))
-}
-
-/// The hint for a reply that is too large.
-pub(super) const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";
-
-/// The error for something that does not fit into a reply.
-pub(super) fn too_large(what: &str, size: u64, most: u64) -> Error {
-    let message = format!("{what} has {size} bytes, and a reply may have {most}");
-    Error::new(Code::Unreadable, message)
-        .detail("size", size)
-        .detail("most", most)
-        .detail("limit", "script.limits.reply_bytes")
 }
 
 fn tell(sink: &mut dyn Sink, event: Event) -> Result<Value, Error> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     Context, Position,
     budget::Budget,
-    life::{history::Past, start::Origin},
+    life::{history::Past, request::Origin},
     reply::recorded_form,
 };
 use crate::{

@@ -3,17 +3,10 @@
 use std::{io, path::Path, sync::LazyLock};
 
 use regex::Regex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Position,
-    budget::Cost,
-    call::exec,
-    life::start::Origin,
-    position,
-    recorder::{Recorder, unrecorded},
-};
+use super::position;
 use crate::{
     base::{
         call::Call,
@@ -21,16 +14,13 @@ use crate::{
         hash::Hasher,
         json,
     },
+    host::times,
     record::{
-        Note, Pack, Permit, Record, RunFolder,
-        event::{self, AnsweredBy, CallTimes, Event, ExecTime, Intent, Prompted, Shown, Stored},
+        Pack, Record, RunFolder,
+        event::{self, Intent, Stored},
         named, packed_form,
     },
-    service::{
-        gate::{GateResult, Verdict, secrets},
-        llm::Transcript,
-    },
-    system::clock::Stopwatch,
+    service::gate::secrets,
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.
@@ -38,19 +28,6 @@ const INLINE: usize = 4096;
 
 /// The arguments of `apply.*` that hold what files are to hold.
 const CONTENTS: &[&str] = &["files", "patches", "plan", "text", "unified_diff", "unified_diff_b64"];
-
-/// A call and what was said to it.
-pub(super) struct Answered<'a> {
-    pub(super) call: &'a Call,
-    /// The call as the record has it.
-    pub(super) form: Recorded,
-    pub(super) verdict: &'a Verdict,
-    pub(super) result: Result<Value, Error>,
-    /// The cost of the call.
-    pub(super) cost: &'a Cost,
-    /// Started when the call arrived.
-    pub(super) watch: Stopwatch,
-}
 
 /// The name and arguments of a call as a record has them. Two calls are the same exactly if these are.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +51,7 @@ impl Recorded {
 /// The answer that a record says was given to a call.
 pub(super) fn answer_of(call: &event::Call, pack: &Pack) -> Result<Result<Value, Error>, Error> {
     if let Some(reply) = &call.reply {
-        return pack.value(reply).map(|reply| Ok(exec::joined(reply, call.volatile.reply.as_ref())));
+        return pack.value(reply).map(|reply| Ok(times::joined(reply, call.volatile.reply.as_ref())));
     }
     if let Some(exact) = &call.error_exact {
         return serde_json::from_value(pack.value(exact)?).map(Err).map_err(|error| {
@@ -111,162 +88,6 @@ pub(super) fn as_value(reply: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(reply).map_err(|error| Error::new(Code::Internal, format!("a reply is no JSON: {error}")))
 }
 
-impl Recorder<'_> {
-    /// Records that a call which may have effects is about to be answered.
-    pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
-        // Of an adapter's call the record says more before anything is written; of these nothing else would be known.
-        let is_all =
-            matches!(call, Call::Custom { .. } | Call::ExecRun(_)) || self.origin == Origin::Person && call.applies();
-        let args = if is_all { Some(self.recorded(call)?.args) } else { None };
-        let intent = Intent { call: call.name().to_owned(), args };
-        self.note(Note::at(position.as_str(), Event::Intent(intent.into())))
-    }
-
-    /// A call as a record has it, and why it can't be answered if there is no room for what it sends.
-    pub(super) fn form_of(&self, call: &Call) -> Result<(Recorded, Result<(), Error>), Error> {
-        match self.recorded(call) {
-            Ok(form) => Ok((form, Ok(()))),
-            Err(error) if gives_up(&error) => Ok((recorded_form(call, self.rules.secrets())?, Err(error))),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Records a call with what was decided and replied; what it is told then.
-    ///
-    /// If there is no room for the reply, or the user does not want to wait until it is recorded, that is the answer.
-    pub(super) fn record_call(
-        &mut self,
-        position: &Position,
-        answered: Answered<'_>,
-    ) -> Result<Result<Value, Error>, Error> {
-        let Answered { call, form, verdict, result, cost, watch } = answered;
-        let (outcome, result) = match self.recorded_outcome(call, &result) {
-            Err(error) if gives_up(&error) => (self.recorded_error(&error)?, Err(error)),
-            outcome => (outcome?, result),
-        };
-        let mut cost = cost.recorded();
-        let mut volatile =
-            CallTimes { duration_ms: Some(watch.elapsed_ms()), cost: None, reply: outcome.volatile.reply.clone() };
-        if matches!(call, Call::ExecRun(_)) && cost.exec_ms > 0 {
-            volatile.cost = Some(ExecTime { exec_ms: std::mem::take(&mut cost.exec_ms) });
-        }
-        let Recorded { name, args } = form;
-        let event = event::Call {
-            call: name,
-            args,
-            decision: verdict.decision,
-            results: shown_results(verdict, self.rules.secrets()),
-            cost: Some(cost).filter(|cost| *cost != event::Cost::default()),
-            volatile,
-            ..remarked(call, &result, outcome)?
-        };
-        self.note_as_is(Note::at(position.as_str(), Event::Call(event.into())))?;
-        Ok(result)
-    }
-
-    /// The answer as a record has it.
-    fn recorded_outcome(&self, call: &Call, result: &Result<Value, Error>) -> Result<event::Call, Error> {
-        let is_content = replies_with_contents(call);
-        match result {
-            // How long a command or a model took is of this time only.
-            Ok(reply) if matches!(call, Call::ExecRun(_) | Call::LlmStream(_)) => {
-                let (stable, apart) = exec::parted(reply);
-                let volatile = CallTimes { reply: Some(apart), ..CallTimes::default() };
-                Ok(event::Call { reply: Some(self.packed(&stable, is_content)?), volatile, ..event::Call::default() })
-            }
-            Ok(reply) => Ok(event::Call { reply: Some(self.packed(reply, is_content)?), ..event::Call::default() }),
-            Err(error) => self.recorded_error(error),
-        }
-    }
-
-    /// An error without secrets, and where it is told exactly.
-    fn recorded_error(&self, error: &Error) -> Result<event::Call, Error> {
-        let exact = json!(error);
-        let shown = self.redacted(exact.clone());
-        if shown == exact {
-            return Ok(event::Call { error: Some(error.clone()), ..event::Call::default() });
-        }
-        // Why a call has no answer is recorded in any case.
-        let kept = pack_with(&exact, true, self.rules.secrets(), &|value| self.kept(value, Permit::ALL))?;
-        let shown = serde_json::from_value(shown).unwrap_or_else(|_| Error::new(error.code(), "[redacted]"));
-        Ok(event::Call { error: Some(shown), error_exact: Some(kept), ..event::Call::default() })
-    }
-
-    /// A call as a record has it; what does not stand there itself is kept in the pack.
-    pub(super) fn recorded(&self, call: &Call) -> Result<Recorded, Error> {
-        recorded(call, &mut |value, always| self.packed(value, always))
-    }
-
-    /// The value itself if it is short and shows no secret, else its name after it was put into the pack.
-    pub(super) fn packed(&self, value: &Value, always: bool) -> Result<Stored, Error> {
-        let (room, go_on) = (|bytes| self.room(bytes), || self.go_on());
-        let permit = Permit { room: &room, go_on: &go_on };
-        pack_with(value, always, self.rules.secrets(), &|value| self.kept(value, permit))
-    }
-
-    /// Counts bytes that are about to be recorded; an error if there is no room for them, unless the run is ending.
-    pub(super) fn room(&self, bytes: u64) -> Result<(), Error> {
-        if self.ends {
-            self.budget.count_record(bytes);
-            return Ok(());
-        }
-        self.budget.reserve_record(bytes)
-    }
-
-    /// An error if what takes long is to be left, unless the run is ending.
-    fn go_on(&self) -> Result<(), Error> {
-        if self.ends { Ok(()) } else { self.context.check_cancelled().and_then(|()| self.budget.check_wall()) }
-    }
-
-    /// Puts a value into the pack; its name.
-    pub(super) fn kept(&self, value: &Value, permit: Permit<'_>) -> Result<Stored, Error> {
-        self.keeper.keep_value(value, permit).map_err(unkept)
-    }
-
-    /// Puts some content into the pack; its name.
-    pub(super) fn kept_bytes(&self, content: &[u8]) -> Result<Stored, Error> {
-        let (room, go_on) = (|bytes| self.room(bytes), || self.go_on());
-        let hash = self.keeper.keep_within(content, Permit { room: &room, go_on: &go_on }).map_err(unkept)?;
-        Ok(packed_form(&hash, content.len()))
-    }
-}
-
-/// True for an error that says that something is not recorded, and that the run ends for that.
-fn gives_up(error: &Error) -> bool {
-    matches!(error.code(), Code::BudgetExhausted | Code::Cancelled)
-}
-
-/// Returns the error that ends the run if something can't be written. An error that ends the run anyway is kept.
-fn unkept(error: Error) -> Error {
-    if gives_up(&error) { error } else { unrecorded(error) }
-}
-
-/// The results of gates that are more than silent consent, without secrets.
-fn shown_results(verdict: &Verdict, rules: &secrets::Rules) -> Vec<Shown<GateResult>> {
-    let shown = |result: &GateResult| {
-        let mut redacted = json!(result);
-        secrets::redact_json(&mut redacted, rules);
-        GateResult::deserialize(&redacted).map_or(Shown::Redacted(redacted), Shown::Exact)
-    };
-    verdict.remarks().map(shown).collect()
-}
-
-/// The event with those parts of a reply that stand in the record itself, also where all of it is only in the pack.
-fn remarked(call: &Call, result: &Result<Value, Error>, event: event::Call) -> Result<event::Call, Error> {
-    let Ok(reply) = result else { return Ok(event) };
-    Ok(match call {
-        Call::PromptCompose(_) => event::Call { prompt: Prompted::deserialize(reply).ok(), ..event },
-        Call::LlmComplete(_) => event::Call { answered_by: AnsweredBy::deserialize(reply).ok(), ..event },
-        Call::LlmStream(_) => {
-            let transcript = Transcript::of(reply)?;
-            let answered_by = transcript.reply().and_then(|reply| AnsweredBy::deserialize(reply).ok());
-            let ended = transcript.error().and_then(|error| Code::deserialize(&error["code"]).ok());
-            event::Call { answered_by, ended, ..event }
-        }
-        _ => event,
-    })
-}
-
 /// A call as a record would have it. Nothing is kept.
 pub(super) fn recorded_form(call: &Call, rules: &secrets::Rules) -> Result<Recorded, Error> {
     recorded(call, &mut |value, always| packed_value(value, always, rules))
@@ -289,7 +110,10 @@ pub(super) fn replies_with_contents(call: &Call) -> bool {
     matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::PromptCompose(_))
 }
 
-fn recorded(call: &Call, packed: &mut dyn FnMut(&Value, bool) -> Result<Stored, Error>) -> Result<Recorded, Error> {
+pub(super) fn recorded(
+    call: &Call,
+    packed: &mut dyn FnMut(&Value, bool) -> Result<Stored, Error>,
+) -> Result<Recorded, Error> {
     let mut wire = serde_json::to_value(call).unwrap_or_default();
     let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
     // What files are to hold stands in the events as little as what they held.
@@ -301,7 +125,7 @@ fn recorded(call: &Call, packed: &mut dyn FnMut(&Value, bool) -> Result<Stored, 
     Ok(Recorded { name: call.name().to_owned(), args: packed(&args, false)? })
 }
 
-fn pack_with(
+pub(super) fn pack_with(
     value: &Value,
     always: bool,
     rules: &secrets::Rules,
@@ -370,6 +194,7 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
 mod tests {
     use super::*;
     use crate::record::{Chain, Runs};
+    use crate::record::{Note, event::Event};
 
     #[test]
     fn nothing_of_the_machine_or_of_other_runs_is_compared() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Event, Sink, budget::Budget, call::attempt::Attempts};
+use super::{Event, Sink, budget::Budget, change::attempts::Attempts};
 use crate::{
     base::error::{Code, Error},
     service::gate::{Decision, GateResult, Verdict},

@@ -8,10 +8,10 @@ use super::{
     Context, Flags, Options,
     budget::{Budget, Deadline},
     call::llm::route,
-    change::judge::domains,
-    life::start::Origin,
-    perform::{ASK_FOR_LESS, too_large},
+    change::domains::domains,
+    life::request::Origin,
     redact::Redactor,
+    reply_size::{ASK_FOR_LESS, too_large},
 };
 use crate::{
     base::{

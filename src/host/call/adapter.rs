@@ -12,22 +12,21 @@ use super::{
 };
 use crate::{
     base::{
-        change::ChangeSet,
         error::{Code, Error},
         hash::Sha256,
-        json,
     },
     host::{
         Context, Event, Position, Work,
         change::{
-            Pipeline, Proof,
-            commit::{Committed, Transacted},
-            confirm::{DTA_APPLY, Subject, altered},
-            confirmations::files_before,
+            commit::Committed,
+            confirm::altered,
             freshness::{Seen, moment},
             judge::Submitted,
-            patch::Patch,
+            pipeline::{Pipeline, Proof},
             rebuild_proposal::recall_proposal,
+            stored_proposal::{StoredProposal, stored_again},
+            subject::Subject,
+            transaction::Transacted,
             verify::Verified,
         },
         recorder::Recorder,
@@ -45,74 +44,6 @@ use crate::{
     system::{policy::Policy, workspace::View},
 };
 
-/// A proposal that the host keeps; scripts only have its description.
-#[derive(Debug)]
-pub(in crate::host) struct StoredProposal {
-    pub(in crate::host) invocation: Invocation,
-    /// The description of the proposal, as the script received it.
-    pub(in crate::host) reply: Value,
-    id: String,
-    proposal: Proposal,
-    patch: Patch,
-    /// When the adapter began to look, and what the files that it looked at were like afterwards.
-    seen: Seen,
-    /// The baseline and the plan, which the verifier reads.
-    baseline: FileRef,
-    planned: FileRef,
-    /// The path of the patch in the run's folder.
-    patch_path: String,
-}
-
-impl StoredProposal {
-    pub(in crate::host) fn subject(&self) -> Subject {
-        Subject {
-            id: self.id.clone(),
-            kind: DTA_APPLY,
-            label: format!("apply {}", self.invocation.tool),
-            shown: self.reply.clone(),
-            patch: self.patch.clone(),
-            files: files_before(&self.proposal.changes),
-            empty: self.proposal.changes.is_empty(),
-        }
-    }
-
-    pub(in crate::host) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns the memory that the proposal holds, in bytes: new contents and the patch.
-    fn bytes(&self) -> u64 {
-        let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
-        after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
-    }
-
-    pub(in crate::host) fn baseline(&self) -> &FileRef {
-        &self.baseline
-    }
-
-    pub(in crate::host) fn planned(&self) -> &FileRef {
-        &self.planned
-    }
-
-    pub(in crate::host) fn changes(&self) -> &ChangeSet {
-        &self.proposal.changes
-    }
-
-    /// The event that tells that work on the proposal's files begins.
-    fn begins(&self, phase: Work) -> Event {
-        let files = match phase {
-            Work::Apply => self.proposal.changes.len(),
-            // The verifier looks at every file that was looked at.
-            Work::Discover | Work::Verify => self.proposal.baseline.files.len(),
-        };
-        Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
-    }
-
-    fn artifacts(&self) -> Vec<String> {
-        vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
-    }
-}
-
 /// The adapters that exist and that a policy approves.
 pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
     let list = policy.settings().adapters.approved.as_ref();
@@ -127,7 +58,12 @@ pub(in crate::host) fn approved_adapters(run: &Terms<'_>) -> Value {
 }
 
 /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
-fn invocation(run: &Terms<'_>, view: View<'_>, tool: &str, input: &Value) -> Result<Invocation, Error> {
+pub(in crate::host) fn invocation(
+    run: &Terms<'_>,
+    view: View<'_>,
+    tool: &str,
+    input: &Value,
+) -> Result<Invocation, Error> {
     let adapter = run.context.options.adapters.find(tool)?;
     let settings = run.policy.adapter(tool);
     let Value::Object(mut map) = input.clone() else {
@@ -503,43 +439,6 @@ pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
         "phases": ["discover", "propose", "apply", "verify"],
         "input_schema": schema(adapter.input_schema()),
         "output_schema": schema(adapter.output_schema()),
-    })
-}
-
-/// A proposal with its id and description. The files are the baseline, the manifest and the patch.
-pub(in crate::host) fn stored_again(
-    (invocation, proposal): (Invocation, Proposal),
-    patch: Patch,
-    seen: Seen,
-    [baseline, planned, file]: [FileRef; 3],
-) -> Result<StoredProposal, Error> {
-    let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
-    let patch_path = file.path;
-    let mut stored =
-        StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
-    // As the script is told it, who hands it back.
-    stored.reply = json::as_recorded(describe_proposal(&stored));
-    Ok(stored)
-}
-
-fn describe_proposal(stored: &StoredProposal) -> Value {
-    let files: Vec<Value> = stored
-        .patch
-        .stats
-        .iter()
-        .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))
-        .collect();
-    json!({
-        "id": stored.id,
-        "tool": stored.invocation.tool,
-        "version": stored.invocation.version,
-        "phase": "propose",
-        "baseline": stored.proposal.baseline.counts,
-        "skipped": stored.proposal.baseline.skipped,
-        "proposed_changes": stored.proposal.counts,
-        "files": files,
-        "artifacts": stored.artifacts(),
-        "patch": stored.patch_path,
     })
 }
 

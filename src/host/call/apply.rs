@@ -12,7 +12,7 @@ use crate::{
     host::{
         Event, Host, Position, Sink,
         change::{judge::Submitted, patch::Patch, read_back::ReadBack},
-        life::start::Origin,
+        life::request::Origin,
         terms::Terms,
     },
     service::{

@@ -17,82 +17,19 @@ use crate::{
     host::{
         self, Context, Position, Sink,
         change::{
-            commit::Transacted,
+            attempts::{Attempt, Attempts, Proposed},
+            draft::{Draft, Previewed},
             ledger::Ledger,
-            preview::{Draft, Previewed},
             restored::restore_targets,
+            transaction::{Transacted, names},
             undo::{Dead, Reason},
         },
-        life::history::Past,
+        life::{attempts::BEGIN, history::Past},
         recorder::Recorder,
     },
-    record::{
-        Chain, Record, RunFolder,
-        event::{self, AttemptCounts, Event},
-    },
-    system::{lock::Lease, workspace::Overlay},
+    record::{Chain, RunFolder},
+    system::lock::Lease,
 };
-
-/// The names of the calls by which attempts begin and end.
-pub(in crate::host) const BEGIN: &str = "attempt.begin";
-pub(in crate::host) const END: &str = "attempt.end";
-
-/// True for the call by which an attempt ended that was kept.
-fn keeps(end: &event::Call) -> bool {
-    end.args.form().get("keep").is_some_and(|keep| *keep == true)
-}
-
-/// The attempts of a run.
-#[derive(Debug, Default)]
-pub(in crate::host) struct Attempts {
-    /// Those that are open, outermost first.
-    open: Vec<Attempt>,
-    kept: u64,
-    undone: u64,
-}
-
-/// An attempt that is open.
-#[derive(Debug)]
-struct Attempt {
-    /// Where it was begun.
-    position: String,
-    /// How many changes of the run stood then.
-    from: usize,
-    /// In a dry run, what was proposed then.
-    before: Option<Proposed>,
-}
-
-/// The changes that a dry run proposes.
-#[derive(Debug)]
-struct Proposed {
-    overlay: Overlay,
-    files: BTreeMap<RepoPath, Previewed>,
-}
-
-impl Attempts {
-    /// True as long as one is open.
-    pub(in crate::host) fn is_open(&self) -> bool {
-        !self.open.is_empty()
-    }
-
-    /// How many were kept, and how many undone so far.
-    pub(in crate::host) fn tally(&self) -> AttemptCounts {
-        AttemptCounts { kept: self.kept, undone: self.undone }
-    }
-
-    /// The same of a run that is over: what is open then counts as undone. None if there were no attempts.
-    pub(in crate::host) fn final_tally(&self) -> Option<AttemptCounts> {
-        let undone = self.undone + self.open.len() as u64;
-        (self.kept + undone > 0).then_some(AttemptCounts { kept: self.kept, undone })
-    }
-
-    /// Those of the former sessions of a run.
-    pub(in crate::host) fn restore(past: &Past) -> Self {
-        let (kept, undone) = past.ended_attempts();
-        let open = past.open_attempts().into_iter();
-        Attempts { kept, undone, open: open.map(|(position, from)| Attempt { position, from, before: None }).collect() }
-    }
-}
 
 impl Ledger<'_> {
     /// Begins an attempt.
@@ -215,129 +152,6 @@ impl Draft<'_> {
     }
 }
 
-/// The state of a run's attempts, according to its calls.
-#[derive(Debug, Default)]
-pub(in crate::host) struct AttemptState<'r> {
-    /// The calls that began those which are open, outermost first.
-    pub(in crate::host) open: Vec<&'r Record>,
-    pub(in crate::host) kept: u64,
-    pub(in crate::host) undone: u64,
-}
-
-impl<'r> AttemptState<'r> {
-    /// By the records of the calls that were answered, in their order.
-    pub(in crate::host) fn of(calls: impl Iterator<Item = &'r Record>) -> Self {
-        let mut state = AttemptState::default();
-        for record in calls {
-            let Some(call) = record.event.call().filter(|call| call.reply.is_some()) else { continue };
-            match call.call.as_str() {
-                BEGIN => state.open.push(record),
-                END => {
-                    state.open.pop();
-                    *(if keeps(call) { &mut state.kept } else { &mut state.undone }) += 1;
-                }
-                _ => {}
-            }
-        }
-        state
-    }
-}
-
-/// Changes that a run took back when it stopped inside an attempt.
-#[derive(Clone, Debug)]
-pub(in crate::host) struct Aside {
-    /// Where the attempt was begun.
-    pub(in crate::host) attempt: String,
-    /// The transactions that do not stand meanwhile.
-    of: Vec<String>,
-    /// The transaction that took them back.
-    pub(in crate::host) undo: Transacted,
-}
-
-/// The transactions that a run took back.
-#[derive(Debug, Default)]
-pub(in crate::host) struct Taken {
-    /// Those that do not stand.
-    back: BTreeSet<String>,
-    /// Those of them that were taken back with their attempt, so that the run went on all the same.
-    with_attempt: BTreeSet<String>,
-    /// How many files were brought back at the end of each attempt that was undone, by its position.
-    pub(in crate::host) files: BTreeMap<String, usize>,
-    /// The changes that are set aside now.
-    pub(in crate::host) aside: Option<Aside>,
-}
-
-impl Taken {
-    /// By the records of a run.
-    pub(in crate::host) fn of(records: &[Record]) -> Self {
-        let mut taken = Taken::default();
-        let mut begun: BTreeMap<&str, &Event> = BTreeMap::new();
-        for record in records {
-            match &record.event {
-                Event::Undoing(_) | Event::AttemptSetAside(_) | Event::AttemptPutBack(_) => {
-                    begun.extend(record.event.transaction().map(|name| (name, &record.event)));
-                }
-                Event::Revoked(revoked) => drop(taken.back.insert(revoked.transaction.clone())),
-                Event::Undone(undone) => {
-                    if let Some(begun) = begun.remove(undone.transaction.as_str()) {
-                        taken.take(begun, undone);
-                    }
-                }
-                _ => {}
-            }
-        }
-        taken
-    }
-
-    /// Takes in a transaction by which others were taken back, or put back.
-    fn take(&mut self, begun: &Event, undone: &event::Transaction) {
-        match begun {
-            Event::AttemptPutBack(_) => self.put_back(),
-            Event::AttemptSetAside(set_aside) => {
-                self.back.extend(set_aside.of.iter().cloned());
-                self.with_attempt.extend(set_aside.of.iter().cloned());
-                let (attempt, of) = (set_aside.attempt.clone(), set_aside.of.clone());
-                self.aside = Some(Aside { attempt, of, undo: undone.into() });
-            }
-            Event::Undoing(undoing) => {
-                self.back.extend(undoing.of.iter().cloned());
-                if let Some(attempt) = &undoing.attempt {
-                    self.with_attempt.extend(undoing.of.iter().cloned());
-                    self.files.insert(attempt.clone(), undone.entries.len());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Marks the transactions that were set aside as standing again.
-    pub(in crate::host) fn put_back(&mut self) {
-        for name in self.aside.take().into_iter().flat_map(|aside| aside.of) {
-            self.back.remove(&name);
-            self.with_attempt.remove(&name);
-        }
-    }
-
-    /// True for a transaction that does not stand.
-    pub(in crate::host) fn is_back(&self, name: &str) -> bool {
-        self.back.contains(name)
-    }
-
-    /// True for one that was taken back because the run had failed.
-    pub(in crate::host) fn is_gone(&self, name: &str) -> bool {
-        self.is_back(name) && !self.with_attempt.contains(name)
-    }
-}
-
-/// The transactions that set changes aside or put them back, each of which cancels another one out.
-pub(in crate::host) fn detours(records: &[Record]) -> BTreeSet<&str> {
-    let done: BTreeSet<&str> =
-        records.iter().filter_map(|record| record.event.undone()).map(|undone| undone.transaction.as_str()).collect();
-    let put_back = records.iter().filter_map(|record| record.event.attempt_put_back());
-    let put_back = put_back.filter(|put_back| done.contains(put_back.transaction.as_str()));
-    put_back.flat_map(|put_back| [put_back.transaction.as_str(), put_back.aside.as_str()]).collect()
-}
-
 /// True for a run whose record ends inside an attempt that has changed files.
 pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
     Ok(open_changes(folder)?.is_some_and(|(_, _, of)| !of.is_empty()))
@@ -370,9 +184,4 @@ pub(in crate::host) fn set_aside_dead(
     let name = format!("t{}", past.transactions(folder)? + 1);
     let reason = Reason::SetAside(&attempt);
     Dead { context, folder, chain, lease }.bring_back(&current, &name, (&reason, &names(&of)))
-}
-
-/// The names of transactions.
-pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<String> {
-    transactions.iter().map(|one| one.transaction.clone()).collect()
 }

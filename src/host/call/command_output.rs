@@ -1,5 +1,7 @@
 //! The end of what a command said, for people: without colours and secrets, and not too much of it.
 
+use std::fmt::Write;
+
 use anstream::adapter::strip_str;
 
 use crate::{
@@ -24,7 +26,7 @@ pub(in crate::host) fn last_words(ended: &Ended, rules: &secrets::Rules) -> Opti
 /// The end of one stream under its name.
 fn part(name: &str, stream: &Stream, rules: &secrets::Rules) -> Option<String> {
     // What is cut off might be a part of a secret, of which the rest would not be found: secrets go first.
-    let text = super::exec::text(stream);
+    let text = super::command_output::text(stream);
     let plain = strip_str(&text).to_string();
     let shown = secrets::redact(plain.trim_end(), rules);
     let lines: Vec<&str> = shown.lines().map(overwritten).collect();
@@ -45,6 +47,17 @@ fn part(name: &str, stream: &Stream, rules: &secrets::Rules) -> Option<String> {
 fn overwritten(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)
+}
+
+/// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
+pub(in crate::host) fn text(stream: &Stream) -> String {
+    let mut text = String::from_utf8_lossy(&stream.head).into_owned();
+    if let Some(tail) = &stream.tail {
+        let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);
+        let _ = write!(text, "\n[{left_out} bytes are left out here]\n");
+        text.push_str(&String::from_utf8_lossy(tail));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -7,19 +7,14 @@ use std::{
     cell::Cell,
     collections::BTreeMap,
     fmt,
-    panic::{self, AssertUnwindSafe},
     sync::{Arc, atomic::AtomicBool},
 };
 
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        text,
-    },
-    host::{Demand, Position, change::Pipeline},
+    base::error::{Code, Error},
+    host::{Demand, Position},
     service::gate::Offered,
     system::{schema::Schema, workspace::View},
 };
@@ -51,13 +46,13 @@ type Handler = Box<dyn Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + 
 /// # let _ = create;
 /// ```
 pub struct CustomCall {
-    name: String,
-    summary: String,
+    pub(in crate::host) name: String,
+    pub(in crate::host) summary: String,
     params: Value,
-    handler: Handler,
-    preview: Option<Handler>,
-    demand: Option<Estimate>,
-    effect: Effect,
+    pub(in crate::host) handler: Handler,
+    pub(in crate::host) preview: Option<Handler>,
+    pub(in crate::host) demand: Option<Estimate>,
+    pub(in crate::host) effect: Effect,
     needs_permission: bool,
 }
 
@@ -196,9 +191,9 @@ impl CustomCall {
 #[derive(Clone, Default)]
 pub struct Calls(BTreeMap<String, Arc<Offer>>);
 
-struct Offer {
-    call: CustomCall,
-    schema: Schema,
+pub(super) struct Offer {
+    pub(super) call: CustomCall,
+    pub(super) schema: Schema,
 }
 
 impl Calls {
@@ -239,6 +234,11 @@ impl Calls {
         self.0.values().map(|offer| row(offer)).collect()
     }
 
+    /// Returns a call by its name.
+    pub(super) fn find(&self, name: &str) -> Option<&Offer> {
+        self.0.get(name).map(AsRef::as_ref)
+    }
+
     /// Returns the effect that a call may have outside of the workspace; none if there is no such call.
     pub(in crate::host) fn effect(&self, name: &str) -> Option<Effect> {
         self.0.get(name).map(|offer| offer.call.effect)
@@ -264,67 +264,6 @@ impl fmt::Debug for Calls {
 fn is_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// Answers a call that the program adds. What may have an effect is in the record, on the disk, before it is done.
-pub(in crate::host) fn custom(
-    pipeline: &mut Pipeline<'_, '_>,
-    call: &Call,
-    name: &str,
-    params: &Value,
-) -> Result<Value, Error> {
-    let context = pipeline.run.context;
-    let Some(Offer { call: custom, schema }) = context.options.calls.0.get(name).map(AsRef::as_ref) else {
-        return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));
-    };
-    check(custom, schema, params)?;
-    let handler = match (pipeline.run.flags.dry_run, custom.effect == Effect::None, &custom.preview) {
-        (false, ..) | (true, true, _) => &custom.handler,
-        (true, false, Some(preview)) => preview,
-        (true, false, None) => return Err(not_in_a_dry_run(name)),
-    };
-    let is_preview = pipeline.run.flags.dry_run && custom.effect != Effect::None;
-    let demand = custom.demand.as_ref().filter(|_| !is_preview).map(|estimate| estimate(params));
-    let demand = demand.unwrap_or_default();
-    pipeline.run.budget.reserve(demand)?;
-    let spent = Cell::new(demand);
-    if !pipeline.run.flags.dry_run && custom.effect != Effect::None {
-        pipeline.recorder.note_intent(pipeline.position, call)?;
-        pipeline.recorder.sync()?;
-        pipeline.tally.acted = true;
-    }
-    let ctx = CustomContext {
-        run: pipeline.recorder.run_id(),
-        position: pipeline.position,
-        seed: pipeline.run.seed,
-        dry_run: pipeline.run.flags.dry_run,
-        view: pipeline.draft.view(),
-        cancel: pipeline.run.deadline.stop(),
-        spent: &spent,
-    };
-    // A defect of the program's must not keep the run from being undone and its record from being closed.
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| handler(params, &ctx))).unwrap_or_else(|panic| {
-        let words = text::of_panic(panic.as_ref());
-        Err(Error::new(Code::Internal, format!("the call `{name}` panicked: {words}")))
-    });
-    pipeline.run.budget.settle(demand, spent.get());
-    pipeline.turn.reserved.demand = spent.get();
-    outcome
-}
-
-fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Result<(), Error> {
-    let name = &custom.name;
-    schema.check(params).map_err(|error| {
-        let wrong = Error::new(Code::InvalidInput, format!("the params of `{name}` are wrong: {error}"))
-            .hint(format!("`{name}`: {}", custom.summary));
-        error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))
-    })
-}
-
-fn not_in_a_dry_run(name: &str) -> Error {
-    Error::new(Code::Blocked, format!("`{name}` may have effects outside and is not made in a dry run"))
-        .detail("gate", "calls")
-        .hint("a script can ask `nrv.run.mode` first; the program can give the call a preview")
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! `exec.run` at the door: a command on a view of the tree, and what it changed there committed like any other change.
 
-use std::fmt::Write;
-
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::command_output::last_words;
 use crate::{
@@ -15,12 +13,14 @@ use crate::{
     host::{
         Event, Sink,
         budget::Demand,
-        change::{Changed, Pipeline, judge::Submitted, read_back::ReadBack},
+        call::command_output::text,
+        change::{Changed, judge::Submitted, pipeline::Pipeline, read_back::ReadBack},
         terms::Terms,
+        times::parted,
     },
     record::{
         FileRef, Note,
-        event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Free, Program},
+        event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
     },
     service::{
         apply::Proposed,
@@ -34,9 +34,6 @@ use crate::{
         workspace::{Globs, View, Workspace},
     },
 };
-
-/// Members of a reply that differ each time. A record keeps them apart from the data that is compared.
-pub(in crate::host) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
 
 /// Characters of output that an error shows.
 const SHOWN: usize = 2000;
@@ -308,7 +305,7 @@ pub(in crate::host) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath]
 }
 
 /// Returns the reply that the script receives.
-fn reply(done: &Done) -> Value {
+pub(in crate::host) fn reply(done: &Done) -> Value {
     let mut reply = outcome(&done.ended);
     reply["changed"] = done.changes.changes().iter().map(|change| json!(change.path)).collect();
     reply
@@ -323,38 +320,8 @@ fn outcome(ended: &Ended) -> Value {
     })
 }
 
-/// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
-pub(in crate::host) fn text(stream: &Stream) -> String {
-    let mut text = String::from_utf8_lossy(&stream.head).into_owned();
-    if let Some(tail) = &stream.tail {
-        let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);
-        let _ = write!(text, "\n[{left_out} bytes are left out here]\n");
-        text.push_str(&String::from_utf8_lossy(tail));
-    }
-    text
-}
-
 /// The end of an output, for an error.
 fn last(text: &str) -> String {
     let from = text.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
     text[from..].to_owned()
-}
-
-/// A reply without what differs each time, and that.
-pub(in crate::host) fn parted(reply: &Value) -> (Value, Free) {
-    let mut stable = reply.clone();
-    let mut volatile = Map::new();
-    if let Some(map) = stable.as_object_mut() {
-        volatile.extend(VOLATILE.iter().filter_map(|key| map.remove_entry(*key)));
-    }
-    (stable, Free(Value::Object(volatile)))
-}
-
-/// A reply of which those parts were kept apart, as it was.
-pub(in crate::host) fn joined(mut reply: Value, volatile: Option<&Free>) -> Value {
-    if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.and_then(|parts| parts.0.as_object())) {
-        let parts = VOLATILE.iter().filter_map(|key| volatile.get_key_value(*key));
-        reply.extend(parts.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    reply
 }

@@ -17,7 +17,7 @@ use crate::{
         json,
         path::{RepoPath, protected},
     },
-    host::{Context, context::check_stop, perform::too_large},
+    host::{Context, context::check_stop, reply_size::too_large},
     system::{
         policy::Policy,
         workspace::{Globs, Kind, Overlay, View, parallel_map},

@@ -7,6 +7,7 @@ pub(super) mod apply;
 pub(super) mod attempt;
 pub(super) mod command_output;
 pub(super) mod custom;
+pub(in crate::host) mod custom_call;
 pub(super) mod evaluate;
 pub(super) mod exec;
 pub(super) mod files;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{adapter::approved, files::Files, llm::Requests};
+use super::{adapter::approved, files::Files, llm::models::Requests};
 use crate::{
     base::{call::Parts, error::Error},
-    host::{perform::too_large, reply::as_value},
+    host::{reply::as_value, reply_size::too_large},
     service::prompt::{self, Composed},
 };
 

@@ -7,10 +7,12 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::adapter::StoredProposal;
 use crate::{
     base::{error::Error, seed},
-    host::{Context, Position, context::check_stop, recorder::Recorder, terms::Terms},
+    host::{
+        Context, Position, change::stored_proposal::StoredProposal, context::check_stop, recorder::Recorder,
+        terms::Terms,
+    },
     record::FileRef,
     service::adapter::contract::{Failure, Invocation, Verdict},
     system::{

@@ -4,13 +4,19 @@ use std::{collections::BTreeSet, sync::atomic::AtomicBool};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{adapter::StoredProposal, attempt::detours, samples};
+use super::samples;
 use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::{Context, Position, change::preview::Draft, context::check_stop, terms::Terms},
+    host::{
+        Context, Position,
+        change::{draft::Draft, stored_proposal::StoredProposal},
+        context::check_stop,
+        life::attempts::detours,
+        terms::Terms,
+    },
     record::{FileRef, Record, RunFolder, event::DtaApplied},
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},

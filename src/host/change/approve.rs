@@ -1,41 +1,20 @@
 //! The answer to a confirmation for which a run waits: given later, perhaps elsewhere, and good only if nothing has changed.
 
-use super::{
-    confirm::{FLAG, LOCK, PERSON, POLICY},
-    confirmations::{Bound, Standing},
-};
+use super::confirmations::{Bound, Standing};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::escape,
-    },
+    base::error::{Code, Error},
     host::{
-        Context, Host,
-        life::{
-            resume::changed_keys,
-            waiting::{Commands, NAMESPACE},
-        },
+        Host,
+        change::approver::{approver, unusable},
+        life::{resume::changed_keys, waiting::Commands},
         terms::Terms,
     },
-    record::RunFolder,
-    record::event::{Confirmation, Event},
-    system::{
-        clock,
-        signature::{Signature, Signers, Use},
-        workspace::parallel_map,
+    record::{
+        RunFolder,
+        event::{Confirmation, Event},
     },
+    system::workspace::parallel_map,
 };
-
-/// The file of those whose signatures count, in [`protected::SIGNERS`].
-const ALLOWED_SIGNERS: &str = "allowed_signers";
-
-/// Who said yes, and what shows it.
-pub(in crate::host) struct Approver {
-    pub(in crate::host) by: String,
-    /// The key that signed, as `ssh-keygen -l` shows it.
-    fingerprint: Option<String>,
-}
 
 impl Host<'_> {
     /// Grants what the run waits for. The call that asked finds the token when it is made again, and uses it up.
@@ -129,94 +108,4 @@ fn check_unchanged(run: &Terms<'_>, folder: &RunFolder, bound: &Bound) -> Result
         .detail("files", changed)
         .detail("confirmation", bound.id.as_str())
         .hint(format!("bring them back as they were, or undo the run with `{reject}` and start it again")))
-}
-
-/// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
-pub(in crate::host) fn approver(
-    run: &Terms<'_>,
-    folder: &RunFolder,
-    bound: &Bound,
-    by: Option<&str>,
-) -> Result<Approver, Error> {
-    let Some(approvers) = &run.policy.settings().confirm.approvers else {
-        let by = by.unwrap_or(PERSON);
-        if [POLICY, FLAG, LOCK].contains(&by) {
-            return Err(Error::new(Code::InvalidInput, format!("`{by}` is nobody's name"))
-                .hint("records say so of what nobody was asked for; give the name of whoever approves"));
-        }
-        return Ok(Approver { by: by.to_owned(), fingerprint: None });
-    };
-    let Commands { sign, .. } = Commands::of(bound);
-    let refuse = |what: String| {
-        let names: Vec<String> = approvers.iter().map(|name| format!("`{}`", escape(name))).collect();
-        let hint = match names.is_empty() {
-            true => "`confirm.approvers` is empty in the policy, so that nobody can approve".to_owned(),
-            false => format!("{} signs it with `{sign}`", names.join(" or ")),
-        };
-        unusable(bound, what).detail("approvers", approvers.clone()).detail("sign", sign.as_str()).hint(hint)
-    };
-    let about = |what: &str| refuse(format!("the signature of the confirmation `{}` {what}", bound.id));
-    let path = bound.signature();
-    if folder.open_file(&path)?.is_none() {
-        return Err(refuse(format!("the confirmation `{}` needs an approver's signature", bound.id)));
-    }
-    let text = String::from_utf8_lossy(&folder.read(&path)?).into_owned();
-    let signature = Signature::parse(&text).map_err(|why| about(&why))?;
-    signature.verify(NAMESPACE, &bound.text()?).map_err(|why| about(&why))?;
-    // Of several whom the key could stand for, the one who is named.
-    let named = approvers.iter().filter(|name| Some(name.as_str()) == by);
-    let principals = named.chain(approvers.iter().filter(|name| Some(name.as_str()) != by));
-    match stands_for(run.context, principals, &signature, NAMESPACE)? {
-        Ok(by) => Ok(Approver { by, fingerprint: Some(signature.fingerprint()) }),
-        Err(why) => Err(about(&why).detail("fingerprint", signature.fingerprint())),
-    }
-}
-
-/// The name of the approver who signed a text for a purpose, or why no signature of it counts, as the end of a sentence.
-pub fn signed_by_approver(
-    context: &Context,
-    approvers: &[String],
-    (namespace, text, signature): (&str, &[u8], Option<&str>),
-) -> Result<String, String> {
-    let signature = signature.ok_or("nobody signed them")?;
-    let about = |why: &str| format!("their signature {why}");
-    let signature = Signature::parse(signature).map_err(|why| about(&why))?;
-    signature.verify(namespace, text).map_err(|why| about(&why))?;
-    let by = stands_for(context, approvers.iter(), &signature, namespace).map_err(|error| error.to_string())?;
-    by.map_err(|why| about(&why))
-}
-
-/// The first of these for whom the key of a signature stands; else why it stands for none.
-fn stands_for<'a>(
-    context: &Context,
-    principals: impl Iterator<Item = &'a String>,
-    signature: &Signature,
-    namespace: &str,
-) -> Result<Result<String, String>, Error> {
-    let signers = signers(context)?;
-    let now = clock::compact(context.options.clock.now_ms());
-    let mut reasons = Vec::new();
-    for principal in principals {
-        match signers.check(Use { principal, key: signature.key(), namespace, now: &now }) {
-            Ok(()) => return Ok(Ok(principal.clone())),
-            Err(why) => reasons.push(why),
-        }
-    }
-    let why = reasons.into_iter().next().map(|why| format!(": `{}/{ALLOWED_SIGNERS}` {why}", protected::SIGNERS));
-    Ok(Err(format!("is by a key that is no approver's{}", why.unwrap_or_default())))
-}
-
-/// Those whose signatures count; nobody's if there is no such file.
-fn signers(context: &Context) -> Result<Signers, Error> {
-    let path = RepoPath::parse(&format!("{}/{ALLOWED_SIGNERS}", protected::SIGNERS))?;
-    match context.workspace.read(&path) {
-        Ok(content) => Ok(Signers::parse(&String::from_utf8_lossy(&content.bytes))),
-        Err(error) if error.code() == Code::NotFound => Ok(Signers::default()),
-        Err(error) => Err(error),
-    }
-}
-
-/// The error for an approval that can't be used.
-fn unusable(bound: &Bound, message: String) -> Error {
-    Error::new(Code::NotApproved, message).detail("confirmation", bound.id.as_str())
 }

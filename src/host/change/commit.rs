@@ -1,15 +1,18 @@
 //! The fourth step: the files are locked and written in one transaction, and the record says so.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Pipeline, Proof, ledger::Ledger, permit::Permitted};
+use super::{
+    ledger::Ledger,
+    permit::Permitted,
+    pipeline::{Pipeline, Proof},
+};
 use crate::{
     base::{
         change::{ChangeSet, Entry},
         error::{Code, Error},
     },
-    host::{Position, Recovery, recorder::Recorder, terms::Terms},
+    host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms},
     record::{
         self, FileRef, Note, RunFolder,
         event::{Event, Prepared, Revoked},
@@ -23,22 +26,6 @@ use crate::{
 
 /// The name of a run's first transaction.
 const FIRST: &str = "t1";
-
-/// A transaction of the run, as far as undoing it needs to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::host) struct Transacted {
-    /// The transaction's name.
-    pub(in crate::host) transaction: String,
-    /// Its files.
-    pub(in crate::host) entries: Vec<Entry>,
-}
-
-impl From<&record::event::Transaction> for Transacted {
-    fn from(recorded: &record::event::Transaction) -> Self {
-        Transacted { transaction: recorded.transaction.clone(), entries: recorded.entries.clone() }
-    }
-}
 
 /// A change that is in the tree, and is to be verified.
 pub struct Committed {

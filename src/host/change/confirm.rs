@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    confirmations::{Bound, BoundFile, Confirmations, Standing, files_before},
+    confirmations::{Bound, Confirmations, Standing, files_before},
     ledger::Ledger,
     patch::Patch,
 };
@@ -19,8 +19,14 @@ use crate::{
         text::escape,
     },
     host::{
-        Answer, Event, Position, Question, Sink, call::adapter::StoredProposal, life::start::Origin,
-        recorder::Recorder, terms::Terms,
+        Answer, Event, Position, Question, Sink,
+        change::{
+            stored_proposal::StoredProposal,
+            subject::{CONFIRM, DTA_APPLY, FLAG, GATES, LOCK, PERSON, POLICY, Subject},
+        },
+        life::request::Origin,
+        recorder::Recorder,
+        terms::Terms,
     },
     record::event::{self, Confirmation},
     service::gate::{Decision, GateResult, Verdict},
@@ -29,45 +35,6 @@ use crate::{
         policy::{Confirm, ConfirmMode},
     },
 };
-
-/// Who granted what a person was asked.
-pub(in crate::host) const PERSON: &str = "person";
-
-/// Who granted what the policy grants by itself.
-pub(in crate::host) const POLICY: &str = "policy";
-
-/// The name of the grantor if the flag `--yes` grants a confirmation.
-pub(in crate::host) const FLAG: &str = "--yes";
-
-/// The name of the grantor if the script's approval grants a confirmation.
-pub(in crate::host) const LOCK: &str = "nrv.lock";
-
-/// The kind of a confirmation that a gate requires, by which the policy can grant it.
-pub(in crate::host) const GATES: &str = "gates";
-
-/// The kind of what `nrv.gate.confirm` asks.
-pub(in crate::host) const CONFIRM: &str = "gate.confirm";
-
-/// The kind of what the apply of an adapter asks.
-pub(in crate::host) const DTA_APPLY: &str = "dta.apply";
-
-/// The subject of a confirmation.
-pub struct Subject {
-    /// The id to which the token is bound: a proposal's id, or the hash of a value.
-    pub(in crate::host) id: String,
-    /// The call that asks, which policy may grant by its name.
-    pub(in crate::host) kind: &'static str,
-    /// The text of the question.
-    pub(in crate::host) label: String,
-    /// The value that is shown to a person.
-    pub(in crate::host) shown: Value,
-    /// The change as a patch; empty if it is none.
-    pub(in crate::host) patch: Patch,
-    /// The files of the change, with what they are.
-    pub(in crate::host) files: Vec<BoundFile>,
-    /// True if there is nothing to decide, since nothing would change.
-    pub(in crate::host) empty: bool,
-}
 
 /// The confirmations under which a change is made.
 #[derive(Debug, Default)]

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::confirm::{CONFIRM, DTA_APPLY, Subject};
+use super::subject::{CONFIRM, DTA_APPLY, Subject};
 use crate::{
     base::{
         change::ChangeSet,
         error::{Code, Error},
         hash::Sha256,
-        path::RepoPath,
         text::escape,
     },
+    host::change::subject::BoundFile,
     record::{
         Pack, Record, RunFolder,
         event::{Confirmation, Question, Status, Stored},
@@ -49,16 +49,6 @@ pub(in crate::host) struct Bound {
     pub(in crate::host) asked_at: String,
     /// From when on it counts no more.
     pub(in crate::host) expires_at: String,
-}
-
-/// A file that a confirmed change is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::host) struct BoundFile<P = RepoPath> {
-    /// The file.
-    pub(in crate::host) path: P,
-    /// Its hash when it was asked; null if it did not exist.
-    pub(in crate::host) before: Option<Sha256>,
 }
 
 impl Bound {

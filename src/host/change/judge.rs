@@ -1,6 +1,6 @@
 //! The first step: gates judge a change. Nothing is written, and nothing is paid for yet.
 
-use super::{Pipeline, patch::Patch};
+use super::{patch::Patch, pipeline::Pipeline};
 use crate::{
     base::{change::ChangeSet, error::Error, hash::Sha256},
     host::{Position, recorder::Recorder},
@@ -8,11 +8,7 @@ use crate::{
         Note,
         event::{self, Event, JudgedPatch},
     },
-    service::{
-        adapter::{Adapter, Adapters},
-        gate::{Domain, Verdict},
-    },
-    system::policy::Policy,
+    service::gate::Verdict,
 };
 
 /// A change that is submitted to the pipeline.
@@ -52,17 +48,6 @@ impl<'c> Judged<'c> {
     pub(super) fn verdict(&self) -> &Verdict {
         &self.verdict
     }
-}
-
-fn owned(globs: &[&str]) -> Vec<String> {
-    globs.iter().map(|glob| (*glob).to_owned()).collect()
-}
-
-/// The files of each adapter. Whose files they are matters only if nobody else may change them.
-pub(in crate::host) fn domains(adapters: &Adapters, policy: &Policy, adapter: Option<&str>) -> Vec<Domain> {
-    let strict = policy.settings().adapters.strict_tools && adapter.is_none();
-    let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
-    adapters.all().iter().filter(|_| strict).map(domain).collect()
 }
 
 impl Recorder<'_> {

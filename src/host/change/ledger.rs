@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::commit::Transacted;
+use super::transaction::Transacted;
 use crate::{
-    host::{Context, call::attempt::Attempts},
+    host::{Context, change::attempts::Attempts},
     system::lock::Lease,
 };
 

@@ -6,15 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     base::{
-        change::{Change, Stamp},
-        diff::{self, Lines, ParseOptions, Side, Stat},
-        error::{Code, Error},
+        diff::{self, Lines, ParseOptions, Stat},
         path::RepoPath,
     },
-    host::terms::Terms,
     record::event::FileRow,
-    service::{apply::Proposed, gate::Text},
-    system::workspace::{View, parallel_map, parallel_map_with},
+    service::gate::Text,
 };
 
 /// A patch, and what each file has in it.
@@ -175,78 +171,6 @@ fn first_line(head: &[u8], sign: u8) -> u64 {
     let number = head.split(|byte| *byte == sign).nth(1).unwrap_or_default();
     let digits: Vec<u8> = number.iter().copied().take_while(u8::is_ascii_digit).collect();
     String::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(1)
-}
-
-impl Terms<'_> {
-    /// Renders a change whose pre-images are at hand.
-    pub(in crate::host) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
-        let sides = proposed.changes.changes().iter().zip(&proposed.before);
-        let all: Vec<_> = sides.zip(&proposed.parts).collect();
-        let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
-            Some(_) => None,
-            None => {
-                let after = change.after.as_ref().map(Side::from);
-                Some(diff::render(&change.path, before.as_ref().map(Side::from), after))
-            }
-        });
-        let mut patch = Patch::default();
-        let backups: BTreeSet<&RepoPath> = proposed.outcomes.iter().filter_map(|one| one.backup.as_ref()).collect();
-        for (known, rendered) in proposed.parts.iter().zip(rendered) {
-            let rendered = rendered.transpose()?;
-            match known.as_ref().or(rendered.as_ref()) {
-                Some((part, stat)) if backups.contains(&stat.path) => patch.push_backup(part, &stat.path),
-                Some((part, stat)) => patch.push(part, stat.clone()),
-                None => {}
-            }
-        }
-        Ok(patch)
-    }
-
-    /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
-    pub(in crate::host) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
-        let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
-            self.check_cancelled()?;
-            render_with(view, change, buffer)
-        });
-        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let mut patch = Patch::default();
-        patch.bytes.reserve_exact(parts.iter().map(|(part, _)| part.len()).sum());
-        for (part, stat) in parts {
-            patch.push(&part, stat);
-        }
-        Ok(patch)
-    }
-}
-
-/// One file's part of a patch, with its size.
-pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
-    render_with(view, change, &mut Vec::new())
-}
-
-/// The same, with a buffer that is used again.
-fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
-    let path = &change.path;
-    if let Some(expected) = change.before
-        && read(view, (path, expected.length), buffer)? != Some(expected)
-    {
-        let message = format!("`{path}` changed while the change was proposed");
-        return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
-    }
-    let before = change.before.map(|stamp| Side { bytes: buffer, mode: stamp.mode });
-    diff::render(path, before, change.after.as_ref().map(Side::from))
-}
-
-/// Reads what stands at a path into a buffer; of a link, the link itself.
-fn read(view: View<'_>, (path, limit): (&RepoPath, u64), buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
-    match view.read_into(path, limit, buffer) {
-        Err(error) if error.code() == Code::InvalidPath => {
-            let link = view.read_entry(path)?;
-            buffer.clear();
-            buffer.extend_from_slice(&link.bytes);
-            Ok(Some(link.stamp()))
-        }
-        result => result,
-    }
 }
 
 #[cfg(test)]

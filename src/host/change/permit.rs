@@ -1,6 +1,11 @@
 //! The third step: whatever has to be confirmed of a change is confirmed.
 
-use super::{Pipeline, Proof, confirm::Leave, judge::Submitted, reserve::Reserved};
+use super::{
+    confirm::Leave,
+    judge::Submitted,
+    pipeline::{Pipeline, Proof},
+    reserve::Reserved,
+};
 use crate::base::error::Error;
 
 /// A change that may be made, with the confirmations under which it is made.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
+    draft::{Draft, Previewed},
     patch::Patch,
-    preview::{Draft, Previewed},
 };
 use crate::{
     base::{
@@ -20,7 +20,7 @@ use crate::{
         json,
         path::RepoPath,
     },
-    host::{Context, Finished, terms::Terms},
+    host::{Context, Finished, change::draft::Preview, terms::Terms},
     record::event,
     service::gate::{Decision, GateResult},
 };
@@ -34,14 +34,6 @@ const HASH_KEY: &str = "sha256";
 
 /// The gate that says what a plan should not hold.
 const SECRETS: &str = "secrets";
-
-/// The result of a dry run, file by file, for [`Plan::of`].
-#[derive(Clone, Debug, Default)]
-pub struct Preview {
-    entries: Vec<Entry>,
-    pub(in crate::host) patch: Patch,
-    results: Vec<GateResult>,
-}
 
 /// The changes that a workflow would make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,13 +61,6 @@ pub struct Plan {
     pub diff_lines: u64,
     /// The hash of all diffs, one after the other.
     pub patch_sha256: Sha256,
-}
-
-impl Preview {
-    /// Files, and lines added and removed together.
-    pub(in crate::host) fn size(&self) -> (usize, u64) {
-        (self.entries.len(), self.patch.stats.iter().map(|stat| stat.lines.total()).sum())
-    }
 }
 
 impl Plan {

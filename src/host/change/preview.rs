@@ -1,38 +1,12 @@
 //! The proposals of a dry run, laid over the tree. Later steps see them, and together they are the run's patch.
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use super::{
-    Pipeline, Proof,
     judge::{Judged, Submitted},
-    patch::Patch,
     permit::Permitted,
+    pipeline::{Pipeline, Proof},
     verify::Verified,
 };
-use crate::{
-    base::{
-        change::{ChangeSet, Content, Stamp},
-        diff::Stat,
-        error::Error,
-        path::RepoPath,
-    },
-    host::Context,
-    system::{
-        journal::{Target, check_case, preflight},
-        workspace::{Overlay, View, parallel_map},
-    },
-};
-
-/// A file of a dry run's patch.
-#[derive(Clone, Debug)]
-pub(in crate::host) struct Previewed {
-    /// The stamp of the file on the disk; none if the file does not exist.
-    pub(in crate::host) before: Option<Stamp>,
-    /// The content that the latest step would write; none if the file would not exist.
-    pub(in crate::host) after: Option<Content>,
-    /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
-    pub(in crate::host) part: Option<(Arc<[u8]>, Stat)>,
-}
+use crate::base::error::Error;
 
 impl Judged<'_> {
     /// Tries a change that nobody writes: its budgets are looked at, and nothing is reserved or asked.
@@ -51,56 +25,5 @@ impl Permitted<'_> {
         let output = proof.preview(pipeline)?;
         pipeline.draft.preview(changes, patch);
         Ok(Verified::preview(output))
-    }
-}
-
-/// The changes that a dry run proposes, laid over the tree.
-pub(in crate::host) struct Draft<'a> {
-    pub(in crate::host) context: &'a Context,
-    pub(in crate::host) overlay: Overlay,
-    pub(in crate::host) proposed: BTreeMap<RepoPath, Previewed>,
-}
-
-impl<'a> Draft<'a> {
-    pub(in crate::host) fn new(context: &'a Context) -> Self {
-        Draft { context, overlay: Overlay::default(), proposed: BTreeMap::new() }
-    }
-
-    /// The tree as the run sees it: in a dry run with what it proposes laid over it.
-    pub(in crate::host) fn view(&self) -> View<'_> {
-        View::new(&self.context.workspace, &self.overlay)
-    }
-
-    /// Checks that a transaction could write a change: what is promised must not fail later.
-    pub(in crate::host) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
-        // What an earlier step of this dry run proposed is not on the disk, nor is what lies where it removed a file.
-        let is_proposed = |path: &RepoPath| self.proposed.contains_key(path);
-        let folders = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
-        let on_disk =
-            |target: &Target<'_>| !is_proposed(target.path) && !folders(target.path).any(|folder| is_proposed(&folder));
-        let targets: Vec<_> = Target::of(changes).into_iter().filter(on_disk).collect();
-        let check = |target: &Target<'_>| preflight(&self.context.workspace, target);
-        parallel_map(self.context.options.threads, &targets, check).into_iter().collect::<Result<(), _>>()?;
-        check_case(&self.context.workspace, &targets)
-    }
-
-    /// Lays a change over what the run sees, and adds it to the run's patch.
-    pub(in crate::host) fn preview(&mut self, changes: &ChangeSet, patch: &Patch) {
-        self.overlay.add(changes);
-        for (change, (part, stat)) in changes.changes().iter().zip(patch.parts()) {
-            let mut previewed = Previewed {
-                before: change.before,
-                after: change.after.clone(),
-                part: Some((Arc::from(part), stat.clone())),
-            };
-            if let Some(earlier) = self.proposed.remove(&change.path) {
-                previewed = Previewed { before: earlier.before, part: None, ..previewed };
-            }
-            // What a later step takes back is as it is on the disk.
-            if previewed.before == previewed.after.as_ref().map(Content::stamp) {
-                continue;
-            }
-            self.proposed.insert(change.path.clone(), previewed);
-        }
     }
 }

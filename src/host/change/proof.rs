@@ -6,9 +6,10 @@
 use serde_json::json;
 
 use super::{
-    approve::approver,
-    confirm::{Asking, LOCK, POLICY, Subject, grants},
+    approver::approver,
+    confirm::{Asking, grants},
     confirmations::{Bound, Confirmations, Standing},
+    subject::{LOCK, POLICY, Subject},
 };
 use crate::{
     base::error::{Code, Error},

@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Pipeline, Proof, confirm::Subject, confirmations::files_before, patch::Patch};
+use super::{
+    confirmations::files_before,
+    patch::Patch,
+    pipeline::{Pipeline, Proof},
+    subject::Subject,
+};
 use crate::{
     base::{
         change::{Content, Stamp},

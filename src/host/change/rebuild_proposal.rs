@@ -12,7 +12,7 @@ use crate::{
     },
     host::{
         Context,
-        call::adapter::{StoredProposal, stored_again},
+        change::stored_proposal::{StoredProposal, stored_again},
         recorder::Recorder,
     },
     record::{

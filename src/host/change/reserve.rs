@@ -1,8 +1,8 @@
 //! The second step: the budgets of a change are reserved, all or none.
 
 use super::{
-    Pipeline,
     judge::{Judged, Submitted},
+    pipeline::Pipeline,
 };
 use crate::{base::error::Error, host::budget::Cost, service::gate::Verdict};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{commit::Transacted, patch::Patch};
+use super::{patch::Patch, transaction::Transacted};
 use crate::{
     base::{
         change::{Content, Entry, Stamp},

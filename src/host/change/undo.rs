@@ -3,21 +3,17 @@
 //! Gates and budgets have no say: a change that can't stay must be undone. The files are [`Current`] first.
 
 use super::{
-    commit::{Transacted, pack_files, settle},
+    commit::{pack_files, settle},
     ledger::Ledger,
     restored::{Current, restore_targets},
+    transaction::Transacted,
 };
 use crate::{
     base::{
         change::{Content, Entry},
         error::{Code, Error},
     },
-    host::{
-        Context,
-        call::attempt::{Aside, names},
-        recorder::Recorder,
-        redact::recovered_note,
-    },
+    host::{Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note},
     record::{
         self, Chain, Note, RunFolder,
         event::{AttemptPutBack, AttemptSetAside, Event, Undoing},

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Pipeline, Proof, commit::Committed};
+use super::{
+    commit::Committed,
+    pipeline::{Pipeline, Proof},
+};
 use crate::base::error::Error;
 
 /// A change that stands and was verified; in a dry run, one that would.

@@ -2,22 +2,19 @@
 //! others when the run ends. What the run itself says of them changes nothing.
 
 mod command;
+pub(super) mod form;
+pub(in crate::host) mod outcome;
 mod recheck;
 mod stated;
 mod verify;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use self::{
-    recheck::{VerifiedRun, verify_run},
-    stated::{commitments, count_sentence},
-};
 use super::{
-    Asked, Context, Host, Position, Sink,
+    Context, Position, Sink,
     call::files::unprotected,
-    change::{ledger::Ledger, preview::Draft},
-    life::{history::Past, start::Origin},
+    change::{draft::Draft, ledger::Ledger},
+    life::{history::Past, request::Origin},
     recorder::Recorder,
     terms::Terms,
 };
@@ -28,6 +25,7 @@ use crate::{
         json,
         path::RepoPath,
     },
+    host::commitment::{form::well_formed, outcome::Commitment},
     record::{
         Note, Pack,
         event::{CommitmentMade, Event, Maker},
@@ -42,31 +40,10 @@ use crate::{
     },
 };
 
-/// How many characters a description may have.
-const MOST_WORDS: usize = 1000;
-
-/// A commitment, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Commitment {
-    /// Its name in the run, such as `k1`.
-    pub id: String,
-    /// Who made it.
-    pub source: Maker,
-    /// The statement that has to hold, in words.
-    pub description: String,
-    /// True if it held when it was last looked at; none if nobody has looked.
-    pub ok: Option<bool>,
-    /// The reason for the last result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The end of what a command said that failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-    /// How long that took, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-}
+pub use self::{
+    recheck::{VerifiedRun, verify_run},
+    stated::{commitments, count_sentence},
+};
 
 /// A commitment with what it takes to see whether it holds.
 #[derive(Clone, Debug)]
@@ -108,51 +85,6 @@ fn starts_program(assertion: &Value) -> bool {
     matches!(assertion::parse(assertion), Ok(Assertion::Command(_)))
 }
 
-/// Checks that the assertions of a policy can be used, which the policy itself can't tell.
-pub(super) fn check_policy(policy: &Policy) -> Result<(), Error> {
-    for (at, wanted) in policy.settings().commitments.iter().enumerate() {
-        well_formed(wanted).map_err(|error| {
-            let key = format!("commitments.{at}");
-            let wrong = Error::new(Code::InvalidPolicy, format!("{} ({})", error.message(), policy.origin(&key)));
-            let wrong = error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()));
-            wrong.detail("key", key).hint(error.hint_text().unwrap_or("change the commitment").to_owned())
-        })?;
-    }
-    Ok(())
-}
-
-/// The assertion of a commitment that says what it has to say.
-fn well_formed(wanted: &policy::Commitment) -> Result<Assertion, Error> {
-    let wrong = |at: &str, why: String| {
-        Err(Error::new(Code::InvalidInput, format!("the commitment can't be made: {why}")).detail("at", at))
-    };
-    if wanted.description.trim().is_empty() {
-        return wrong("/description", "`description` says nothing".to_owned());
-    }
-    if wanted.description.chars().count() > MOST_WORDS {
-        return wrong("/description", format!("`description` has more than {MOST_WORDS} characters"));
-    }
-    if wanted.timeout_ms == Some(0) {
-        return wrong("/timeout_ms", "nothing is seen in 0 milliseconds".to_owned());
-    }
-    assertion::parse(&wanted.assertion).map_err(|error| {
-        let at = format!("/assertion{}", error.details().get("at").and_then(Value::as_str).unwrap_or_default());
-        error.detail("at", at.trim_end_matches('/'))
-    })
-}
-
-impl<'a> Host<'a> {
-    /// A run that has just started, with the commitments of its policy; one that can't make them ends here.
-    pub(super) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
-        // What is brought back was there before anybody committed to anything.
-        let is_rollback = matches!(asked, Asked::Rollback { .. });
-        match if is_rollback { Ok(()) } else { self.pledges().commit_to_trusted_policy(sink) } {
-            Ok(()) => Ok(self),
-            Err(error) => Err(self.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
-        }
-    }
-}
-
 /// The commitments of a run, with the parts of it that making one and looking at one take.
 pub(super) struct Pledges<'k, 'a> {
     pub(super) run: &'k Terms<'a>,
@@ -184,7 +116,7 @@ impl Pledges<'_, '_> {
     }
 
     /// The same of a run that begins: nothing is done before it is known that the programs may be started with which it ends.
-    fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(in crate::host) fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.commit_to_policy()?;
         if self.commitments.iter().any(Pledge::starts_program) { self.run.trusted(sink) } else { Ok(()) }
     }

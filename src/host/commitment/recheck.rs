@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{
-    Commitment, Maker, Pledge,
+    Maker, Pledge,
     command::{self, Seen},
-    hidden, request,
+    hidden,
+    outcome::Commitment,
+    request,
     verify::SUBCOMMAND,
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! The commitments in a record, for reports and listings.
 
-use super::Commitment;
+use super::outcome::Commitment;
 use crate::record::{
     Record,
     event::{CommitmentMade, Event},

@@ -1,6 +1,6 @@
 //! When a script has ended well: every commitment is looked at, each by a process of its own, whatever becomes of the others.
 
-use super::{Commitment, Pledge, Pledges, command, hidden, request};
+use super::{Pledge, Pledges, command, hidden, outcome::Commitment, request};
 use crate::{
     base::error::{Code, Error},
     host::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen},

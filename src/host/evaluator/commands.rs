@@ -5,7 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Evaluator, Evidence, Measured, evidence::MadeCall, found};
+use super::{
+    evidence::{Evidence, MadeCall},
+    measure::{Evaluator, Measured, found},
+};
 use crate::{
     base::{call::Command, error::Error},
     service::gate::{self, Decision, Rules, destructive},

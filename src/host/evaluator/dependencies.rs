@@ -4,28 +4,20 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Evaluator, Evidence, Measured, found, manifest};
+use super::{
+    evidence::Evidence,
+    manifest,
+    measure::{Evaluator, Measured, found},
+};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
+    base::error::{Code, Error},
+    host::evaluator::manifest::Manifest,
     service::gate::Rules,
     system::policy::{DependencyRule, Policy},
 };
 
 /// See the module's documentation.
 pub(super) struct ForbiddenDependencyScan;
-
-/// A manifest that the run changed.
-#[derive(Clone, Debug)]
-pub(super) struct Manifest {
-    pub(super) path: RepoPath,
-    /// The content before the run; none if the file did not exist or can't be read.
-    pub(super) before: Option<Vec<u8>>,
-    /// The content after the run; none if it can't be read.
-    pub(super) after: Option<Vec<u8>>,
-}
 
 impl Evaluator for ForbiddenDependencyScan {
     fn name(&self) -> &'static str {
@@ -72,6 +64,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::base::path::RepoPath;
     use crate::system::policy::FILE;
 
     #[track_caller]

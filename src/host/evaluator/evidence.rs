@@ -2,14 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-#[cfg(test)]
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Ending,
-    dependencies::Manifest,
-    manifest::is_manifest,
+    manifest::{Manifest, is_manifest},
     rework::{Changed, Step},
 };
 use crate::{
@@ -20,13 +16,22 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    host::call::attempt::{BEGIN, END, detours},
+    host::{
+        change::{draft::Draft, ledger::Ledger},
+        life::attempts::{BEGIN, END, detours},
+        recorder::Recorder,
+        tally::Tally,
+        terms::Terms,
+    },
     record::{
         Pack, Record, RunFolder,
         event::{self, Changes, Event, FileRow, JudgedPatch, Kind},
     },
     service::gate::Decision,
 };
+
+#[cfg(test)]
+use serde::Deserialize;
 
 /// The evidence on which evaluators judge a run.
 #[derive(Debug, Default)]
@@ -270,6 +275,15 @@ fn tried(records: &[Record]) -> BTreeSet<&str> {
 
 fn states(entries: &[Entry], state: impl Fn(&Entry) -> Option<Stamp>) -> Vec<(RepoPath, Option<Sha256>)> {
     entries.iter().map(|entry| (entry.path.clone(), state(entry).map(|stamp| stamp.sha256))).collect()
+}
+
+/// The parts of an ending run from which its evidence is gathered.
+pub(in crate::host) struct Ending<'e, 'a> {
+    pub(in crate::host) run: &'e Terms<'a>,
+    pub(in crate::host) recorder: &'e Recorder<'a>,
+    pub(in crate::host) ledger: &'e Ledger<'a>,
+    pub(in crate::host) draft: &'e Draft<'a>,
+    pub(in crate::host) tally: &'e Tally,
 }
 
 #[cfg(test)]

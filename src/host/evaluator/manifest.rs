@@ -215,6 +215,16 @@ fn maven(text: &str) -> Option<BTreeSet<Dependency>> {
     Some(document.descendants().filter(is_named).map(entry).collect())
 }
 
+/// A manifest that the run changed.
+#[derive(Clone, Debug)]
+pub(super) struct Manifest {
+    pub(super) path: RepoPath,
+    /// The content before the run; none if the file did not exist or can't be read.
+    pub(super) before: Option<Vec<u8>>,
+    /// The content after the run; none if it can't be read.
+    pub(super) after: Option<Vec<u8>>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,59 +5,33 @@
 
 mod commands;
 mod dependencies;
-mod evidence;
+mod diff_quality;
+pub(in crate::host) mod evidence;
 mod manifest;
+pub(in crate::host) mod measure;
 mod rate;
 mod rework;
 mod tests_pass;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::{
-    commands::ForbiddenCommandScan, dependencies::ForbiddenDependencyScan, evidence::Evidence, rate::ViolationRate,
-    rework::DiffQuality, tests_pass::TestsPass,
+    commands::ForbiddenCommandScan, dependencies::ForbiddenDependencyScan, diff_quality::DiffQuality,
+    rate::ViolationRate, tests_pass::TestsPass,
 };
-use super::{
-    change::{ledger::Ledger, preview::Draft},
-    recorder::Recorder,
-    tally::Tally,
-    terms::Terms,
-};
+use super::terms::Terms;
 use crate::{
     base::error::{Code, Error},
+    host::evaluator::{
+        evidence::Ending,
+        measure::{Evaluator, Measured},
+    },
     record::event::{Changes, Evaluation},
-    service::gate::Rules,
-    system::policy::Policy,
 };
 
 /// Every evaluator, sorted by name.
 const EVALUATORS: &[&dyn Evaluator] =
     &[&DiffQuality, &ForbiddenCommandScan, &ForbiddenDependencyScan, &TestsPass, &ViolationRate];
-
-/// The evaluator that says whether tests passed.
-pub(super) const TESTS_PASS: &str = "tests-pass";
-
-/// One evaluator. Implementations are unit structs in [`EVALUATORS`].
-trait Evaluator: Sync {
-    /// The name in records and in the policy.
-    fn name(&self) -> &'static str;
-
-    /// Judges a run by its evidence.
-    fn judge(&self, evidence: &Evidence, policy: &Policy, rules: &Rules) -> Result<Measured, Error>;
-}
-
-/// The measurement of an evaluator.
-#[derive(Debug, Default, PartialEq)]
-struct Measured {
-    passed: Option<bool>,
-    value: f64,
-    limit: Option<f64>,
-    /// A map.
-    details: Value,
-}
-
-/// How many findings of one kind an evaluation names.
-const NAMED: usize = 20;
 
 impl Evaluation {
     /// True if nobody has to be told: there was nothing to look at, or nothing was found.
@@ -94,15 +68,6 @@ impl Evaluation {
 pub(super) struct Evaluated {
     pub(super) evaluations: Vec<Evaluation>,
     pub(super) changes: Changes,
-}
-
-/// The parts of an ending run from which its evidence is gathered.
-pub(super) struct Ending<'e, 'a> {
-    pub(super) run: &'e Terms<'a>,
-    pub(super) recorder: &'e Recorder<'a>,
-    pub(super) ledger: &'e Ledger<'a>,
-    pub(super) draft: &'e Draft<'a>,
-    pub(super) tally: &'e Tally,
 }
 
 impl Ending<'_, '_> {
@@ -150,27 +115,12 @@ impl Terms<'_> {
     }
 }
 
-/// A share, and what is left of it when nothing was counted.
-pub(super) fn ratio(part: u64, whole: u64) -> f64 {
-    // Six digits say enough, and are written alike by everybody.
-    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
-}
-
-/// Counts beside the first of what was found.
-fn found(counts: Value, mut found: Vec<String>) -> Value {
-    let mut details = counts;
-    found.truncate(NAMED);
-    if !found.is_empty() {
-        details["found"] = json!(found);
-    }
-    details
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Map;
 
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_policy_knows_every_evaluator() {

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{Evaluator, Evidence, Measured, ratio};
+use super::{
+    evidence::Evidence,
+    measure::{Evaluator, Measured, ratio},
+};
 use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
 
 /// See the module's documentation.

@@ -1,30 +1,18 @@
-//! `diff-quality`: how much of what a run wrote it wrote in vain.
+//! Rework: lines that a run added and later changed or removed.
 //!
 //! Each line that the run adds is followed through its later changes of the file. One that is changed, removed or rolled back later
 //! is rework. Rework over added lines is the ratio. What an attempt tried that was undone is as if it had not happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
-
-use super::{Evaluator, Evidence, Measured, ratio};
 use crate::{
     base::{
         diff::{FilePatch, Hunk, Kind, Lines},
-        error::Error,
         hash::Sha256,
         path::RepoPath,
     },
     record::event::Changes,
-    service::gate::Rules,
-    system::policy::Policy,
 };
-
-/// See the module's documentation.
-pub(super) struct DiffQuality;
-
-/// A change of at most so many lines is a small one.
-const SMALL: u64 = 5;
 
 /// The state of a file: the hash of its content; none if the file did not exist.
 pub(super) type State = Option<Sha256>;
@@ -47,25 +35,6 @@ pub(super) struct Changed {
     pub(super) lines: Lines,
     /// Its parts of the patch, where other steps are about the file as well.
     pub(super) parts: Vec<FilePatch>,
-}
-
-impl Evaluator for DiffQuality {
-    fn name(&self) -> &'static str {
-        "diff-quality"
-    }
-
-    fn judge(&self, evidence: &Evidence, policy: &Policy, _rules: &Rules) -> Result<Measured, Error> {
-        let Changes { added, reworked, .. } = evidence.standing;
-        let undone = evidence.changes.added.saturating_sub(added);
-        let limit = policy.settings().evaluators.max_rework;
-        let value = ratio(reworked, added);
-        let passed = (added > 0).then_some(value <= limit);
-        let mut details = json!({"added": added, "reworked": reworked});
-        if undone > 0 {
-            details["undone"] = json!(undone);
-        }
-        Ok(Measured { passed, value, limit: Some(limit), details })
-    }
 }
 
 impl Changes {
@@ -180,6 +149,9 @@ impl Followed {
     }
 }
 
+/// A change of at most so many lines is a small one.
+pub(super) const SMALL: u64 = 5;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,17 +227,6 @@ mod tests {
         check(&[both.clone(), vec![back(Some(b)), step(Some(b), Some(c))]].concat(), 3, 1);
         check(&[both, vec![back(Some(b)), step(Some(b), Some(c)), back(Some(a))]].concat(), 3, 3);
         check(&[step(None, Some("a\nb\n")), back(None)], 2, 2);
-    }
-
-    #[test]
-    fn what_an_attempt_tried_that_was_undone_is_told_and_not_judged() {
-        let (a, b, c) = ("1\n", "1\n2\n", "1\n2\n3\n");
-        let changes = Changes::of(&[steps(&[a, b, c]), vec![back(Some(b)), step(Some(b), Some(a))]].concat());
-        let standing = Changes::of(&steps(&[a, b, a]));
-        let evidence = Evidence { changes, standing, ..Evidence::default() };
-        let measured = DiffQuality.judge(&evidence, &Policy::default(), Rules::built_in()).unwrap();
-        assert_eq!(measured.details, json!({"added": 1, "reworked": 1, "undone": 1}));
-        assert_eq!((measured.passed, measured.value), (Some(false), 1.0));
     }
 
     #[test]

@@ -5,7 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Evaluator, Evidence, Measured, evidence::MadeCall, found};
+use super::{
+    evidence::{Evidence, MadeCall},
+    measure::{Evaluator, Measured, found},
+};
 use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
 
 /// See the module's documentation.
@@ -13,7 +16,7 @@ pub(super) struct TestsPass;
 
 impl Evaluator for TestsPass {
     fn name(&self) -> &'static str {
-        super::TESTS_PASS
+        super::measure::TESTS_PASS
     }
 
     /// A test whose status is unknown, since it was killed or never started, has failed.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::start::Asked;
+use super::request::Asked;
 use crate::{
     base::{
         change::{ChangeSet, Stamp},

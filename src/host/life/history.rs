@@ -14,8 +14,8 @@ use crate::{
     host::{
         Position,
         budget::{Demand, Spent},
-        call::attempt::{Aside, AttemptState, Taken},
-        change::commit::Transacted,
+        change::transaction::Transacted,
+        life::attempts::{Aside, AttemptState, Taken},
         reply::{self, Recorded, answer_of},
     },
     record::{
@@ -415,4 +415,10 @@ fn was_seen(records: &[Record], position: &str) -> bool {
 fn reserved(sent: &LlmSent) -> Demand {
     let Reserved { tokens, cost } = sent.reserved;
     if sent.is_recorded() { Demand::default() } else { Demand { exec_ms: 0, tokens, cost } }
+}
+
+/// The error of a run that came to its end before it had made the calls that its record holds.
+pub(in crate::host) fn ended_early() -> Error {
+    Error::new(Code::Diverged, "the run came to its end before it had made all the calls that its record holds")
+        .hint("a version of nrv that behaves otherwise may have written the record; start the run again")
 }

@@ -15,15 +15,17 @@ use crate::{
     host::{
         Host, Position, Silent, Sink,
         budget::Spent,
-        call::{adapter::verify_recalled, custom::Effect, exec},
+        call::{adapter::verify_recalled, custom::Effect},
         change::{
-            commit::Transacted,
-            confirm::{Asking, Subject},
+            confirm::Asking,
             patch::Patch,
             rebuild_proposal::{From, remake},
+            subject::Subject,
+            transaction::Transacted,
         },
         recorder::Recorder,
         reply::{as_value, recorded_form},
+        times,
     },
     record::{
         Note,
@@ -212,7 +214,7 @@ pub(in crate::host) fn settle_apply(
     let reply = past.pack().value(&prepared.reply)?;
     // Of a command's reply, what differs each time is recorded when it has ended.
     let reply = match past.last(position.as_str(), Event::exec_ended) {
-        Some((_, ended)) => exec::joined(reply, Some(&ended.volatile.reply())),
+        Some((_, ended)) => times::joined(reply, Some(&ended.volatile.reply())),
         None => reply,
     };
     let checked = past.last(position.as_str(), Event::checked);

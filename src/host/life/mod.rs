@@ -2,14 +2,20 @@
 //!
 //! Nothing here answers a call of a script.
 
+pub(in crate::host) mod ask_trust;
+pub(in crate::host) mod attempts;
 pub(super) mod finish;
+pub(in crate::host) mod finished;
 pub(super) mod git_status;
 pub(super) mod history;
 pub(super) mod in_flight;
 pub(super) mod init;
 pub(super) mod outcome;
+pub(in crate::host) mod pre_images;
 pub(super) mod probe;
 pub(super) mod recover;
+pub(in crate::host) mod recovery;
+pub(in crate::host) mod request;
 pub(super) mod resume;
 pub(super) mod retention;
 pub(super) mod rollback;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::outcome::listed;
 use crate::{
     base::{
@@ -15,6 +13,7 @@ use crate::{
         Context, State,
         call::attempt::{self, set_aside_dead},
         change::commit::pack_files,
+        life::recovery::Recovery,
         redact::recovered_note,
     },
     record::{
@@ -28,28 +27,6 @@ use crate::{
         workspace::Workspace,
     },
 };
-
-/// The result of the recovery of one run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Recovery {
-    /// The run.
-    pub run: String,
-    /// How many transactions were undone.
-    pub undone: usize,
-    /// How many were finished.
-    pub finished: usize,
-    /// How many undid an earlier change and were stopped, so that the earlier change stands.
-    pub standing: usize,
-    /// How many files of an open attempt were set aside until the run goes on.
-    pub set_aside: usize,
-    /// How many files were in the transactions.
-    pub files: usize,
-    /// Files that somebody else changed meanwhile, left alone.
-    pub foreign: Vec<RepoPath>,
-    /// True if nothing but its record said that it had died: its lease was gone.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub without_lease: bool,
-}
 
 /// The results of the recovery of all runs.
 #[derive(Debug, Default)]

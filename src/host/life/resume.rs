@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{
     history::Past,
     in_flight::{UNCERTAIN, objections},
+    pre_images::check_contents,
     recover::{self, Round},
-    retention::check_contents,
     stale_reads::{self, Reading},
     start::check_flags,
 };
@@ -20,9 +20,14 @@ use crate::{
     host::{
         self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
         budget::{Budget, Deadline, Spent},
-        call::{attempt::Attempts, violation},
-        change::{commit::Transacted, confirmations::Confirmations, ledger::Ledger, proof, restored::restore_targets},
-        commitment, perform,
+        call::violation,
+        change::{
+            attempts::Attempts, confirmations::Confirmations, ledger::Ledger, proof, restored::restore_targets,
+            transaction::Transacted,
+        },
+        commitment,
+        life::history::ended_early,
+        perform,
         recorder::Recorder,
         terms::Terms,
     },
@@ -397,12 +402,6 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
     host.tally.rejected = true;
     let error = Error::new(Code::NotApproved, format!("the confirmation `{id}` was refused, and the run undone"));
     host.finish(Err(error.detail("confirmation", id.as_str()).hint("start the run again to be asked again")), sink)
-}
-
-/// The error of a run that came to its end before it had made the calls that its record holds.
-pub(in crate::host) fn ended_early() -> Error {
-    Error::new(Code::Diverged, "the run came to its end before it had made all the calls that its record holds")
-        .hint("a version of nrv that behaves otherwise may have written the record; start the run again")
 }
 
 /// Recovers a run, takes its lease, and checks that it can go on.

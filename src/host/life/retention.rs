@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::rollback::damaged_pre_images;
+use super::pre_images::damaged_pre_images;
 use crate::{
     base::error::{Code, Error},
     host::{Context, State},
@@ -133,15 +133,4 @@ fn remove(context: &Context, folder: &RunFolder, head: Option<&Head>, dry_run: b
     context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head.clone() })?;
     folder.remove()?;
     lease.retire().map(|()| true)
-}
-
-/// An error if a run's record came without the contents of files: nothing can be brought back from it.
-pub(in crate::host) fn check_contents(folder: &RunFolder) -> Result<(), Error> {
-    if !folder.lacks_contents()? {
-        return Ok(());
-    }
-    let run = folder.id();
-    Err(Error::new(Code::NotFound, format!("what the files of run `{run}` were before is not here")).hint(format!(
-        "its record was exported without contents; export it with `nrv runs export {run} --with-contents`"
-    )))
 }

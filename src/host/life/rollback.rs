@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::retention::check_contents;
+use super::pre_images::check_contents;
 use crate::{
     base::{
         error::{Code, Error},
@@ -11,16 +11,11 @@ use crate::{
     },
     host::{
         Asked, Context, Finished, Flags, Host, Request, Sink,
-        change::{
-            commit::Transacted,
-            restored::{Restored, pre_image, refusal, restore_targets},
-        },
+        change::restored::{Restored, refusal, restore_targets},
+        life::pre_images::{moves, standing_transactions},
         terms::Terms,
     },
-    record::{
-        self, Finding, Record, RunFolder,
-        event::{Event, Kind},
-    },
+    record::{self, RunFolder},
 };
 
 /// The result of a rollback.
@@ -126,45 +121,6 @@ fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
     let Some(finding) = report.findings.iter().find(|finding| concerns(&finding.place)) else { return Ok(()) };
     Err(Error::new(Code::RecordDamaged, format!("the record of run `{}` was altered: {finding}", folder.id()))
         .hint(format!("`nrv runs verify {}` names everything; pre-images are in its `packs` folder", folder.id())))
-}
-
-/// The records of what a run did to the tree.
-fn moves(folder: &RunFolder) -> Result<Vec<Record>, Error> {
-    let records = folder.records_of(&[Kind::Committed, Kind::Undone, Kind::Revoked])?;
-    records.iter().try_for_each(Record::check)?;
-    Ok(records)
-}
-
-/// Returns the transactions of a run in their order, its own undoing included. Together they give the changes that still stand.
-fn standing_transactions(records: &[Record]) -> Vec<Transacted> {
-    let mut standing: Vec<Transacted> = Vec::new();
-    for record in records {
-        match &record.event {
-            Event::Committed(moved) | Event::Undone(moved) => standing.push(moved.as_ref().into()),
-            Event::Revoked(revoked) => standing.retain(|committed| committed.transaction != revoked.transaction),
-            _ => {}
-        }
-    }
-    standing
-}
-
-/// Pre-images of a run that are missing or not what they were; without them it can't be rolled back.
-pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
-    if folder.lacks_contents().unwrap_or(false) {
-        return Vec::new();
-    }
-    let Ok(standing) = moves(folder).map(|records| standing_transactions(&records)) else { return Vec::new() };
-    let mut findings = Vec::new();
-    for Transacted { transaction, entries } in &standing {
-        for (index, entry) in entries.iter().enumerate() {
-            let Some(stamp) = entry.before else { continue };
-            if let Err(error) = pre_image(folder, transaction, index, &stamp, &entry.path) {
-                let place = format!("packs/{transaction}/pre/{index}");
-                findings.push(Finding { place, reason: error.message().to_owned() });
-            }
-        }
-    }
-    findings
 }
 
 /// Files that a run changed and that are not as it left them.

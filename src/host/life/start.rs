@@ -1,9 +1,6 @@
 //! How a run starts: recovery first, a clean tree, a record, a lease.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::{
     git_status,
@@ -12,7 +9,6 @@ use super::{
 };
 use crate::{
     base::{
-        call::Call,
         error::{Code, Error},
         frame::Isolation,
         hash::Sha256,
@@ -21,188 +17,16 @@ use crate::{
         Context, Event, Flags, Host, Sink,
         budget::{Budget, Deadline},
         change::{ledger::Ledger, proof},
+        life::request::{Asked, Request},
         recorder::Recorder,
         terms::Terms,
     },
     record::{
         Chain, FileRef, Keeper, Note,
-        event::{self, Input, Place, RunStarted, WorkerStarted},
-    },
-    service::{
-        adapter::{self, contract::Mode},
-        apply,
+        event::{self, Place, RunStarted, WorkerStarted},
     },
     system::{clock, policy::Policy, workspace::Globs},
 };
-
-/// The work that a run is asked to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Asked {
-    /// A script with everything that it imports.
-    Script {
-        /// The script's path.
-        path: String,
-        /// Its source and the modules', by path.
-        sources: BTreeMap<String, Source>,
-        /// Importing path and literal to imported path.
-        imports: BTreeMap<String, BTreeMap<String, String>>,
-        /// The checked arguments.
-        args: Value,
-    },
-    /// One adapter.
-    Adapter {
-        /// Its name.
-        tool: String,
-        /// Its invocation.
-        input: Value,
-    },
-    /// Texts that a person gives one after another, each of which is recorded when it comes.
-    Session {
-        /// The name of the session.
-        name: String,
-    },
-    /// Calls of the program that embeds nrv, which is no script.
-    Program {
-        /// The name that the program gives this run.
-        name: String,
-    },
-    /// Patches, or a plan of diffs, that a person applies.
-    Patch {
-        /// The names and hashes of the inputs, in their order.
-        inputs: Vec<Input>,
-    },
-    /// A change that was planned before.
-    Planned {
-        /// The plan.
-        plan: Input,
-    },
-    /// Undoing another run.
-    Rollback {
-        /// That run.
-        parent: String,
-        /// True if files that changed since are to be left alone.
-        keep_later: bool,
-    },
-}
-
-/// Who makes the calls of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum Origin {
-    /// A script, from which the policy keeps secrets.
-    Script,
-    /// Texts of a session, which are as a script's; but nobody goes on with it, so that it can't wait for an answer.
-    Session,
-    /// The program, whose own call is the decision.
-    Program,
-    /// A person's command line, which is asked before anything is written.
-    Person,
-}
-
-impl Asked {
-    /// As a record has it, with hashes in place of sources.
-    pub(in crate::host) fn recorded(&self) -> event::Asked {
-        match self.clone() {
-            Asked::Script { path, sources, args, .. } => {
-                let sources = sources.into_iter().map(|(path, source)| (path, source.sha256.into())).collect();
-                event::Asked::Script { path, sources, args: event::Free(args) }
-            }
-            Asked::Adapter { tool, input } => event::Asked::Adapter { tool, input: event::Free(input) },
-            Asked::Session { name } => event::Asked::Session { name },
-            Asked::Program { name } => event::Asked::Program { name },
-            Asked::Patch { inputs } => event::Asked::Patch { inputs },
-            Asked::Planned { plan } => event::Asked::Planned { plan },
-            Asked::Rollback { parent, keep_later } => event::Asked::Rollback { parent, keep_later },
-        }
-    }
-
-    pub(in crate::host) fn origin(&self) -> Origin {
-        match self {
-            Asked::Script { .. } => Origin::Script,
-            Asked::Session { .. } => Origin::Session,
-            Asked::Program { .. } => Origin::Program,
-            Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
-                Origin::Person
-            }
-        }
-    }
-}
-
-/// A source as it was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// Its hash.
-    pub sha256: Sha256,
-    /// Its text.
-    pub text: String,
-}
-
-/// A run that is to start.
-///
-/// ```
-/// use nrv::{Context, Flags, Options, Request, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
-/// let flags = Flags { dry_run: true, ..Flags::default() };
-/// let request = Request { flags, seed: 7, ..Request::program(&context, "rename pages") };
-/// assert_eq!(request.writes, None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct Request {
-    /// The work that the run is asked to do.
-    pub asked: Asked,
-    /// The policy, tightened by the script's header.
-    pub policy: Policy,
-    /// The seed of everything that is chosen by chance.
-    pub seed: u64,
-    /// The flags that the user gives.
-    pub flags: Flags,
-    /// The globs that it may write; their files must be clean. None: it writes nothing, or files that it checks itself.
-    pub writes: Option<Vec<String>>,
-}
-
-impl Request {
-    /// A run of one adapter, of which [`Call::DtaRun`](crate::base::call::Call::DtaRun) is the only call.
-    ///
-    /// The invocation is checked as a whole; one that asks for a dry run makes the run one.
-    pub fn adapter(context: &Context, tool: &str, input: &Value, flags: Flags) -> Result<Self, Error> {
-        let invocation = adapter::parse(context.options.adapters.find(tool)?, input)?;
-        let globs = invocation.target.globs(context.view())?;
-        Ok(Request {
-            asked: Asked::Adapter { tool: tool.to_owned(), input: input.clone() },
-            policy: context.policy.clone(),
-            seed: invocation.constraints.seed,
-            flags: Flags { dry_run: flags.dry_run || invocation.mode == Mode::DryRun, ..flags },
-            writes: Some(globs.patterns().to_vec()),
-        })
-    }
-
-    /// A run of one call `apply.*` that a person makes on a command line, under the policy of the workspace.
-    ///
-    /// The files that it names must be clean, as far as a repository can say; a call that is wrong in itself says so when it is made.
-    pub fn apply(context: &Context, asked: Asked, call: &Call, flags: Flags) -> Self {
-        let matters = !flags.allow_dirty && !context.policy.settings().run.allow_dirty && context.is_in_repository();
-        let parsed = matters.then(|| apply::Request::of(call).ok()).flatten();
-        let writes = parsed.map(|request| request.targets().iter().map(Globs::literal).collect());
-        Request { asked, policy: context.policy.clone(), seed: 0, flags, writes }
-    }
-
-    /// A run of which the program makes the calls itself, under the policy of the workspace. The name stands in the record.
-    ///
-    /// The files that it will write are not known. Set `writes` if some of them must be clean when the run starts.
-    pub fn program(context: &Context, name: &str) -> Self {
-        Request {
-            asked: Asked::Program { name: name.to_owned() },
-            policy: context.policy.clone(),
-            seed: 0,
-            flags: Flags::default(),
-            writes: None,
-        }
-    }
-}
 
 impl<'a> Host<'a> {
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
@@ -264,6 +88,16 @@ impl<'a> Host<'a> {
         // What the kernel offers differs from machine to machine, and decides nothing.
         let started = WorkerStarted { isolation: isolation.clone() };
         self.recorder.note(Note::of_run(event::Event::WorkerStarted(started.into())))
+    }
+
+    /// A run that has just started, with the commitments of its policy; one that can't make them ends here.
+    pub(in crate::host) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
+        // What is brought back was there before anybody committed to anything.
+        let is_rollback = matches!(asked, Asked::Rollback { .. });
+        match if is_rollback { Ok(()) } else { self.pledges().commit_to_trusted_policy(sink) } {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.finish(Err(error.clone()), sink).map_or_else(|unsealed| unsealed, |_| error)),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     base::error::Error,
     host::{
         Context, Overview,
-        evaluator::{TESTS_PASS, ratio},
+        evaluator::measure::{TESTS_PASS, ratio},
     },
     record::event::{Kind, RunEnd, Shown},
 };

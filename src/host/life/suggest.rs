@@ -20,7 +20,7 @@ use crate::{
         error::Error,
         path::RepoPath,
     },
-    host::{Broken, Context, change::patch},
+    host::{Broken, Context, change::render},
     service::gate::{self, Decision, Rules, destructive},
     system::{
         policy::{self, Objection, Policy},
@@ -96,7 +96,7 @@ pub fn suggest(context: &Context, days: Option<u64>) -> Result<Suggested, Error>
     let after = Some(Content::new(text.into_bytes(), mode));
     let change = Change { path, before: before.map(|before| before.stamp()), after };
     let nothing = Overlay::new();
-    let (patch, _) = patch::render(View::new(&context.workspace, &nothing), &change)?;
+    let (patch, _) = render::render(View::new(&context.workspace, &nothing), &change)?;
     Ok(Suggested { suggestions, patch: String::from_utf8_lossy(&patch).into_owned() })
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::start::Origin;
+use super::request::Origin;
 use crate::{
     base::{
         diff::{self, Mark, Stat},
@@ -11,8 +11,9 @@ use crate::{
         text::escape,
     },
     host::change::{
-        confirm::{Asking, GATES, Subject},
+        confirm::Asking,
         confirmations::{self, Bound, Standing},
+        subject::{GATES, Subject},
     },
     record::{
         Record, RunFolder,

@@ -4,34 +4,26 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Position,
         budget::{Cost, Demand},
         call::evaluate,
         life::history::is_same,
         reply::{self, Recorded},
     },
-    Difference, Judges, Parting, Replay, Stop,
+    Difference, Judges, Parting, Replay,
     judge::{self, Change, Decided, Judged, Law},
-    parted,
+    place::{Stop, parted},
     steps::Made,
     tried::another_answer,
 };
 use crate::{
     base::{
         call::Call,
-        error::{Code, Error, Location},
+        error::{Code, Error},
         json,
     },
+    host::replay::place::Place,
     record::event,
 };
-
-/// Where a call is made.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    pub(super) position: &'p Position,
-    pub(super) at: Option<&'p Location>,
-    pub(super) call: &'p Call,
-}
 
 /// The budgets that depend on nothing but what was recorded.
 const BUDGETS: &[&str] = &["bytes", "calls", "diff_lines", "files"];

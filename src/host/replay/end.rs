@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{Asked, reply::Recorded},
-    Parting, Reach, Replay, Replayed, Stop,
+    Parting, Reach, Replay, Replayed,
     check::same,
-    parted,
+    place::{Stop, parted},
     steps::Step,
 };
 use crate::{

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    super::{
-        Context,
-        call::llm::route,
-        change::{judge, patch::Patch},
-    },
+    super::{Context, call::llm::route, change::patch::Patch},
     RuleAt,
     steps::Steps,
 };
@@ -20,6 +16,7 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
     },
+    host::change::domains,
     record::{
         Pack, RunFolder,
         event::{self, FileRow, JudgedPatch, Shown},
@@ -95,7 +92,7 @@ impl<'a> Bench<'a> {
             }
             Judged::Change(change) => {
                 let adapter = change.adapter.as_deref();
-                let domains = judge::domains(&self.context.options.adapters, policy, adapter);
+                let domains = domains::domains(&self.context.options.adapters, policy, adapter);
                 let (files, texts) = (&change.patch.stats, change.patch.texts());
                 let run_lines_so_far = change.run_lines_so_far;
                 ask(&Subject::Changes { files, texts: &texts, run_lines_so_far, adapter, domains: &domains })

@@ -6,6 +6,7 @@ mod check;
 mod divergence;
 mod end;
 mod judge;
+mod place;
 mod steps;
 mod stream;
 mod tried;
@@ -18,10 +19,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::divergence::{Difference, Divergence, Judges, Parting, RuleAt};
 use self::{
-    check::Place,
     judge::{Bench, Law},
+    place::Place,
     steps::Steps,
 };
 use super::{
@@ -35,6 +35,7 @@ use crate::{
         call::Call,
         error::{Code, Error, Location},
     },
+    host::replay::place::{Stop, parted},
     record::{
         self, Pack, Report, RunFolder, Seal,
         event::{RunResumed, Shown},
@@ -42,6 +43,8 @@ use crate::{
     service::gate::{Decision, Rules},
     system::policy::{self, Ceiling, Policy},
 };
+
+pub use self::divergence::{Difference, Divergence, Judges, Parting, RuleAt};
 
 /// The policy and the header that a replay tries in place of the recorded ones.
 #[derive(Clone, Debug, Default)]
@@ -161,25 +164,6 @@ pub struct Replay<'a> {
     streams: BTreeMap<u64, (Position, Told)>,
     stop: Option<Stop>,
     report: Report,
-}
-
-/// Why a replay goes no further.
-#[derive(Debug)]
-enum Stop {
-    Diverged(Box<Divergence>),
-    Open,
-    LeftOut,
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Stop::Failed(error)
-    }
-}
-
-fn parted(kind: Parting, reason: impl Into<String>, expected: Value, actual: Value) -> Stop {
-    Stop::Diverged(Box::new(Divergence::new(kind, reason, expected, actual)))
 }
 
 impl<'a> Replay<'a> {

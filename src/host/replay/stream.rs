@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Replay, Stop, parted};
+use super::{
+    Replay,
+    place::{Stop, parted},
+};
 use crate::{
     base::{
         call::Call,

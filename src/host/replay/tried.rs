@@ -5,11 +5,14 @@ use serde_json::Value;
 use super::{
     super::{
         budget::Cost,
-        change::confirm::{self, FLAG, GATES, LOCK, POLICY},
+        change::{
+            confirm,
+            subject::{FLAG, GATES, LOCK, POLICY},
+        },
     },
     Difference, Judges, Replay, RuleAt,
-    check::Place,
     judge::{self, Judged, Law},
+    place::Place,
     steps::Made,
 };
 use crate::{

@@ -10,17 +10,12 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
     host::{
-        Event, Position,
+        Position,
         budget::{Demand, Rate},
         call::llm::provider::Provider,
-    },
-    record::{
-        Note,
-        event::{self, LlmTried},
     },
     service::llm::{
         self, Capabilities, Cassettes, Key, Kind, LlmClientConfig, LlmHandle, LlmRequest, LlmStream, LlmStreamEvent,
@@ -34,7 +29,7 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 
 /// A request on its way.
 pub(super) struct Flight {
-    position: Position,
+    pub(super) position: Position,
     provider: Provider,
     pub(super) request: LlmRequest,
     pub(super) key: Key,
@@ -48,14 +43,14 @@ pub(super) struct Flight {
     /// True if its reply comes from the record: it costs nothing.
     pub(super) is_recorded: bool,
     cassettes: Option<Arc<Cassettes>>,
-    going: Option<(LlmHandle, LlmStream)>,
+    pub(super) going: Option<(LlmHandle, LlmStream)>,
     transcript: Transcript,
     /// How many tries failed of which the server may have answered some.
     failed: u64,
-    end: Option<Result<Reply, Error>>,
+    pub(super) end: Option<Result<Reply, Error>>,
     /// The amounts that the request took, once they are known.
-    spent: Option<Demand>,
-    reply: Option<Value>,
+    pub(super) spent: Option<Demand>,
+    pub(super) reply: Option<Value>,
 }
 
 /// One request behind a record.
@@ -214,7 +209,7 @@ impl Flight {
     }
 
     /// Takes events in; what they are for whoever reads them.
-    fn take(&mut self, events: Vec<LlmStreamEvent>) -> Vec<Value> {
+    pub(super) fn take(&mut self, events: Vec<LlmStreamEvent>) -> Vec<Value> {
         let mut told = Vec::with_capacity(events.len());
         for event in events {
             match &event {
@@ -262,7 +257,7 @@ impl Flight {
     }
 
     /// Returns the amounts that the request took with all its tries. The flag is true if they are an upper bound.
-    fn took(&self, end: Result<&Reply, &Error>) -> (Demand, bool) {
+    pub(super) fn took(&self, end: Result<&Reply, &Error>) -> (Demand, bool) {
         let most = self.most();
         let (last, is_estimated) = match end {
             Ok(reply) if reply.usage.output_tokens.is_some() && reply.usage.input_tokens.is_some() => {
@@ -294,66 +289,4 @@ fn cost(prices: LlmPrices, [input, cached, output]: [u64; 3]) -> u64 {
         [(input - cached, prices.input), (cached, prices.cached.unwrap_or(prices.input)), (output, prices.output)];
     let sum: u128 = parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
     u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
-}
-
-impl Requests<'_, '_> {
-    /// Waits for the next events of a request and takes them in.
-    pub(super) fn advance(&mut self, flight: &mut Flight) -> Result<Vec<Value>, Error> {
-        let Some((_, stream)) = &mut flight.going else { return Ok(Vec::new()) };
-        let events = loop {
-            self.run.check_cancelled()?;
-            match stream.next_batch_within(TICK) {
-                None => return Ok(Vec::new()),
-                Some(events) if events.is_empty() => {}
-                Some(events) => break events,
-            }
-        };
-        for event in &events {
-            if let LlmStreamEvent::Started { attempt, after, .. } = event {
-                let tried = LlmTried { attempt: u64::from(*attempt), after: after.as_deref().cloned() };
-                self.recorder.note(Note::at(flight.position.as_str(), event::Event::LlmTried(tried.into())))?;
-            }
-        }
-        let told = flight.take(events);
-        if let Some(end) = &flight.end {
-            let label = flight.reply.as_ref().and_then(|reply| reply["label"].as_str()).map(str::to_owned);
-            self.sink.event(Event::ModelAnswered {
-                provider: flight.provider().to_owned(),
-                model: flight.request.model().to_owned(),
-                usage: end.as_ref().map(|reply| reply.usage).unwrap_or_default(),
-                error: end.as_ref().err().map(|error| error.message().to_owned()),
-                label,
-                recorded: flight.is_recorded,
-            });
-        }
-        Ok(told)
-    }
-
-    /// Ends a request, whether or not it has come to its end: its connection is closed, and the budgets are settled. What it took,
-    /// as often as it was made.
-    pub(super) fn land(&mut self, flight: &mut Flight) -> Demand {
-        flight.going = None;
-        let spent = match (&flight.end, flight.spent) {
-            (_, Some(spent)) => spent,
-            (Some(Err(error)), None) => flight.took(Err(error)).0,
-            // It was stopped: how far the model had come, nobody says.
-            (Some(Ok(_)) | None, None) => flight.took(Err(&Error::new(Code::Cancelled, "stopped"))).0,
-        };
-        self.run.budget.settle(flight.reserved, spent);
-        spent.and(flight.lost)
-    }
-}
-
-impl Models {
-    /// The key of a request that is made now.
-    pub(super) fn next_key(&self, request: &LlmRequest) -> Key {
-        let count = self.counts.get(&request.key(1).request).copied().unwrap_or_default();
-        request.key(count + 1)
-    }
-
-    /// Counts a request that is made.
-    pub(super) fn count(&mut self, key: &Key) {
-        let count = self.counts.entry(key.request).or_default();
-        *count = key.occurrence.max(*count);
-    }
 }

@@ -3,20 +3,22 @@
 //! A request is on its way as a [`Flight`], whether its reply is waited for or taken piece by piece. What it may take of the
 //! budgets is reserved before anything is sent, and replaced by what it took.
 
+mod advance;
 mod ask;
 mod flight;
+pub(in crate::host) mod models;
+pub(in crate::host) mod orchestrators;
 pub(in crate::host) mod provider;
 pub(in crate::host) mod providers;
 mod recordings;
 pub(in crate::host) mod route;
 mod stream;
+mod streams;
+pub(in crate::host) mod tape;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        mpsc::{self, RecvTimeoutError},
-    },
+use std::sync::{
+    Arc,
+    mpsc::{self, RecvTimeoutError},
 };
 
 use serde_json::{Value, json};
@@ -24,24 +26,16 @@ use serde_json::{Value, json};
 use self::{
     flight::{Flight, Paced},
     provider::Provider,
-    stream::Streams,
-};
-pub use self::{
-    recordings::{Tape, tape_of},
-    stream::Told,
 };
 use crate::{
     base::{
         call::{Ask, Call},
         error::{Code, Error},
-        hash::Sha256,
     },
     host::{
-        Event, Position, Sink,
+        Event, Position,
         budget::{Demand, Spent},
-        recorder::Recorder,
-        terms::Terms,
-        turn::Turn,
+        call::llm::models::Requests,
     },
     record::{
         Note,
@@ -54,26 +48,7 @@ use crate::{
     system::{policy, threads},
 };
 
-/// Who answers requests of a run, and what is on its way.
-#[derive(Default)]
-pub(in crate::host) struct Models {
-    /// The providers that were asked for, by name.
-    ready: BTreeMap<String, Provider>,
-    /// Recorded replies that answer, or are recorded.
-    tape: Option<(Tape, Arc<Cassettes>)>,
-    /// How often each request was made.
-    counts: BTreeMap<Sha256, u64>,
-    streams: Streams,
-}
-
-/// Requests to language models, with the parts of the run that they use.
-pub(in crate::host) struct Requests<'m, 'a> {
-    pub(in crate::host) run: &'m Terms<'a>,
-    pub(in crate::host) recorder: &'m mut Recorder<'a>,
-    pub(in crate::host) models: &'m mut Models,
-    pub(in crate::host) turn: &'m mut Turn,
-    pub(in crate::host) sink: &'m mut dyn Sink,
-}
+pub use self::{recordings::tape_of, streams::Told, tape::Tape};
 
 impl Requests<'_, '_> {
     /// Returns a provider's name, its dialect, its default model, and the capabilities of its models.
@@ -129,15 +104,15 @@ impl Requests<'_, '_> {
 
     /// The provider of a request, ready to be asked.
     fn provider(&mut self, asked: Option<&str>) -> Result<Provider, Error> {
-        let name = provider::name(&self.run.policy, &self.run.context.options.orchestrators, asked);
+        let name = orchestrators::name(&self.run.policy, &self.run.context.options.orchestrators, asked);
         let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
-        if is_played && !(asked.is_some() && provider::is_table(&self.run.policy, &name)) {
+        if is_played && !(asked.is_some() && orchestrators::is_table(&self.run.policy, &name)) {
             return Ok(Provider::absent(&self.run.policy, &name));
         }
         if let Some(ready) = self.models.ready.get(&name) {
             return Ok(ready.clone());
         }
-        let several = provider::names(&self.run.policy, &self.run.context.options.orchestrators);
+        let several = orchestrators::names(&self.run.policy, &self.run.context.options.orchestrators);
         if asked.is_none() && self.run.policy.settings().llm.default.is_none() && several.len() > 2 {
             let error = Error::new(Code::InvalidInput, "the request names no provider, and there are several");
             let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
@@ -183,7 +158,7 @@ impl Requests<'_, '_> {
 
     /// The record that stands before a provider. The table of patterns answers for itself where it is asked by its name.
     fn tape(&self, provider: &Provider, asked: Option<&str>) -> Option<&(Tape, Arc<Cassettes>)> {
-        let is_table = asked.is_some() && provider::is_table(&self.run.policy, &provider.name);
+        let is_table = asked.is_some() && orchestrators::is_table(&self.run.policy, &provider.name);
         self.models.tape.as_ref().filter(|_| !is_table)
     }
 

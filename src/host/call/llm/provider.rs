@@ -4,8 +4,6 @@
 //! nowhere but into the header, or to the program, that it is for.
 
 use std::{
-    collections::BTreeMap,
-    fmt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -14,7 +12,10 @@ use url::Url;
 
 use crate::{
     base::error::{Code, Error, nearest},
-    host::{Context, Trust, Wanted},
+    host::{
+        Context, Trust, Wanted,
+        call::llm::orchestrators::{EMBEDDED, Orchestrators, names},
+    },
     service::{
         exec,
         llm::{
@@ -36,35 +37,6 @@ const PASSED_ON: [&str; 2] = ["HOME", "PATH"];
 
 /// The provider that a reply names if recorded replies answer and no provider is configured.
 const RECORDED: &str = "cassettes";
-
-/// Providers that a program adds to those of the policy, by name. The default has none.
-#[derive(Clone, Default)]
-pub struct Orchestrators(BTreeMap<String, Arc<dyn Orchestrator>>);
-
-impl Orchestrators {
-    /// Adds a provider. A name that the policy uses too stands for this one.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, orchestrator: impl Orchestrator + 'static) -> Self {
-        self.0.insert(name.into(), Arc::new(orchestrator));
-        self
-    }
-}
-
-impl Orchestrators {
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for Orchestrators {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
-/// The dialect of a provider that the program adds.
-const EMBEDDED: &str = "embedded";
 
 /// A provider that is ready to be asked.
 #[derive(Clone)]
@@ -122,30 +94,11 @@ impl Orchestrator for Absent {
     }
 }
 
-/// The names of all providers that there are: those of the policy and of the program, and the table of patterns.
-pub(in crate::host) fn names(policy: &Policy, added: &Orchestrators) -> Vec<String> {
-    let mut names: Vec<String> = policy.settings().llm.providers.keys().chain(added.0.keys()).cloned().collect();
-    names.push(HEURISTIC.to_owned());
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// The provider of a request that names this one, or none.
-pub(in crate::host) fn name(policy: &Policy, added: &Orchestrators, asked: Option<&str>) -> String {
-    policy.llm_provider(asked, added.0.keys().map(String::as_str)).to_owned()
-}
-
-/// True if the table of patterns stands behind this name.
-pub(in crate::host) fn is_table(policy: &Policy, name: &str) -> bool {
-    policy.settings().llm.providers.get(name).map_or(name == HEURISTIC, |settings| settings.dialect == HEURISTIC)
-}
-
 impl Provider {
     /// Makes a provider ready. Nothing is sent.
     pub(in crate::host) fn of(context: &Context, policy: &Policy, name: &str) -> Result<Provider, Error> {
         let settings = policy.settings().llm.providers.get(name);
-        let orchestrator = match (context.options.orchestrators.0.get(name), settings) {
+        let orchestrator = match (context.options.orchestrators.find(name), settings) {
             (Some(added), _) => Arc::clone(added),
             (None, Some(settings)) => {
                 let making = Making { context, policy, name, settings };
@@ -154,7 +107,7 @@ impl Provider {
             (None, None) if name == HEURISTIC => heuristic(context, policy)?,
             (None, None) => return Err(unknown(policy, &context.options.orchestrators, name)),
         };
-        let dialect = if context.options.orchestrators.0.contains_key(name) { EMBEDDED } else { HEURISTIC };
+        let dialect = if context.options.orchestrators.find(name).is_some() { EMBEDDED } else { HEURISTIC };
         let own = || LlmProvider { dialect: dialect.to_owned(), ..LlmProvider::default() };
         let settings = settings.cloned().unwrap_or_else(own);
         Ok(Provider { name: name.to_owned(), orchestrator, settings, is_absent: false, known: Arc::default() })
@@ -171,12 +124,12 @@ impl Provider {
 
     /// True if a request to it starts a program that the policy names.
     pub(in crate::host) fn starts_program(&self, added: &Orchestrators) -> bool {
-        self.settings.dialect == COMMAND && !added.0.contains_key(&self.name)
+        self.settings.dialect == COMMAND && added.find(&self.name).is_none()
     }
 
     /// True if it is a server that is sent something, a question for its models among that, only under a policy that is trusted.
     pub(in crate::host) fn is_guarded_server(&self, added: &Orchestrators) -> bool {
-        self.settings.needs_trust_to_send() && !self.is_absent && !added.0.contains_key(&self.name)
+        self.settings.needs_trust_to_send() && !self.is_absent && added.find(&self.name).is_none()
     }
 
     /// Returns the configured capabilities, completed by those that the provider reports. It is asked once; an error is not remembered.
@@ -377,6 +330,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::host::call::llm::orchestrators::name;
     use crate::{
         host::Options,
         service::llm::LlmRequest,
@@ -385,6 +339,7 @@ mod tests {
             workspace::Workspace,
         },
     };
+    use std::collections::BTreeMap;
 
     /// A workspace, a folder beside it, and the environment of the program.
     struct Place {

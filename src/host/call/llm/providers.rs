@@ -4,10 +4,10 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::provider::{self, Provider};
+use super::provider::Provider;
 use crate::{
     base::{error::Error, seed::Stream},
-    host::Context,
+    host::{Context, call::llm::orchestrators},
     service::llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse},
     system::{clock::Stopwatch, net::Cancel, schema::Schema},
 };
@@ -67,7 +67,7 @@ pub struct Probed {
 
 /// The providers of the policy and of the program, sorted. Nothing is sent.
 pub fn providers(context: &Context) -> Vec<Listed> {
-    let names = provider::names(&context.policy, &context.options.orchestrators);
+    let names = orchestrators::names(&context.policy, &context.options.orchestrators);
     let fault = |name: &str| {
         let provider = Provider::of(context, &context.policy, name)?;
         let added = &context.options.orchestrators;
@@ -128,6 +128,6 @@ pub fn probe_provider(context: &Context, name: Option<&str>, model: Option<&str>
 }
 
 fn ready(context: &Context, name: Option<&str>) -> Result<Provider, Error> {
-    let name = provider::name(&context.policy, &context.options.orchestrators, name);
+    let name = orchestrators::name(&context.policy, &context.options.orchestrators, name);
     Provider::of(context, &context.policy, &name)
 }

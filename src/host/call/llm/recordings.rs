@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde::{Deserialize, Serialize, de::IntoDeserializer};
+use serde::{Deserialize, de::IntoDeserializer};
 use serde_json::json;
 
-use super::{Models, Requests};
+use super::models::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host, Position, life::history::Past},
+    host::{Context, Host, Position, call::llm::tape::Tape, life::history::Past},
     record::{
         Note,
         event::{Event, LlmCassettes, LlmSent},
@@ -19,18 +19,6 @@ use crate::{
     },
     system::policy,
 };
-
-/// Recorded replies of language models: what is done with them, and the files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tape {
-    /// The mode: it says whether recorded replies answer, and whether replies are recorded.
-    pub mode: policy::Cassettes,
-    /// The folder of the files, as whoever reads and writes them names it.
-    pub folder: String,
-    /// The files: `KEY.json` and its text.
-    #[serde(skip)]
-    pub files: BTreeMap<String, String>,
-}
 
 /// Returns the mode and the folder of recorded replies in a run, without their files; none if the run did not use any.
 pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::provider;
 use crate::{
     base::call::{Ask, Call, Parts},
-    host::Orchestrators,
+    host::{Orchestrators, call::llm::orchestrators},
     system::policy::Policy,
 };
 
 /// The call as gates judge it: a request that names no provider names the one that it goes to.
 pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call) -> Cow<'c, Call> {
-    let name = |asked: &Option<String>| Some(provider::name(policy, added, asked.as_deref()));
+    let name = |asked: &Option<String>| Some(orchestrators::name(policy, added, asked.as_deref()));
     let named = |ask: &Ask| Box::new(Ask { provider: name(&ask.provider), ..ask.clone() });
     match call {
         Call::LlmCapabilities { provider: None } => Cow::Owned(Call::LlmCapabilities { provider: name(&None) }),

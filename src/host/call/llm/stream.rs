@@ -3,11 +3,11 @@
 //! The events of a stream that a script has seen decide what it does next. So they are recorded before any other call is made.
 //! A run that goes on after a crash sees the same events again, and then an error that the stream broke off.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Requests, flight::Flight};
+use super::{flight::Flight, models::Requests};
 use crate::{
     base::{
         call::Call,
@@ -15,111 +15,23 @@ use crate::{
     },
     host::{
         Host, Position, Sink,
-        budget::{Cost, Demand},
+        budget::Cost,
+        call::llm::streams::{BATCH, Left, Live, Open, Told, no_such_stream},
         life::history::{WAITING, check_same},
+        record_call::Answered,
         recorder::Recorder,
-        reply::{Answered, recorded_form},
+        reply::recorded_form,
     },
     record::{
         Note,
         event::{Event, LlmSeen},
     },
-    service::{
-        gate::Verdict,
-        llm::{Events, Transcript},
-    },
+    service::{gate::Verdict, llm::Transcript},
     system::clock::Stopwatch,
 };
 
-/// How many events are told at once.
-const BATCH: usize = 256;
-
 /// How many streams may be open.
 const MOST_OPEN: usize = 64;
-
-/// The streams of a run that are open.
-#[derive(Default)]
-pub(in crate::host) struct Streams {
-    last: u64,
-    open: BTreeMap<u64, Open>,
-    /// Those that were left when the run had to wait: recorded only if it goes on all the same.
-    left: Vec<Left>,
-}
-
-enum Open {
-    /// The record tells it.
-    Told(Told),
-    /// A model is answering.
-    Live(Box<Live>),
-}
-
-/// A stream that is over, of which that many events were seen.
-struct Left {
-    live: Box<Live>,
-    taken: usize,
-    demand: Demand,
-}
-
-/// A stream of which the record has the events.
-#[derive(Debug)]
-pub struct Told(Events);
-
-/// A stream that a model is answering.
-struct Live {
-    position: Position,
-    call: Call,
-    verdict: Verdict,
-    watch: Stopwatch,
-    flight: Flight,
-    /// Events that were not told yet.
-    waiting: VecDeque<Value>,
-    /// How many were told.
-    told: usize,
-    /// How many of those are in the record.
-    noted: usize,
-}
-
-impl Told {
-    /// Of a recorded answer.
-    pub fn of(answer: &Value) -> Result<Self, Error> {
-        Ok(Told(Transcript::of(answer)?.into_events()))
-    }
-
-    /// The next events; none after the last.
-    ///
-    /// Whoever asks for more than the record says was taken does something else than was recorded: `diverged`.
-    pub fn next_events(&mut self) -> Result<Value, Error> {
-        let events: Vec<Value> = self.0.by_ref().take(BATCH).collect();
-        if events.is_empty() && self.0.is_closed() {
-            return Err(Error::new(Code::Diverged, "a stream is read further than its record says")
-                .hint("a version of nrv that behaves otherwise may have written the record; start the run again"));
-        }
-        Ok(Value::Array(events))
-    }
-}
-
-impl Streams {
-    fn add(&mut self, stream: Open) -> u64 {
-        self.last += 1;
-        self.open.insert(self.last, stream);
-        self.last
-    }
-
-    fn find(&mut self, stream: u64) -> Result<&mut Open, Error> {
-        self.open.get_mut(&stream).ok_or_else(no_such_stream)
-    }
-
-    fn live(&mut self) -> impl Iterator<Item = &mut Live> {
-        self.open.values_mut().filter_map(|open| match open {
-            Open::Live(live) => Some(&mut **live),
-            Open::Told(_) => None,
-        })
-    }
-}
-
-fn no_such_stream() -> Error {
-    Error::new(Code::Internal, "there is no such stream")
-}
 
 impl Host<'_> {
     /// Begins a stream: a call `llm.stream` whose reply is taken piece by piece. Its number, for [`Host::next_events`] and

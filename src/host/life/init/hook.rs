@@ -14,7 +14,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::change::patch::render,
+    host::change::render::render,
     system::{
         git, journal,
         workspace::{Kind, Overlay, View, Workspace},

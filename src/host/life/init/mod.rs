@@ -18,7 +18,7 @@ use crate::{
         error::{Code, Error},
         path::{RepoPath, protected::RUNS},
     },
-    host::change::patch::render,
+    host::change::render::render,
     system::{
         journal::{self, Target},
         policy,

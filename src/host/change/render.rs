@@ -1,0 +1,91 @@
+//! Changes rendered as patches.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    base::{
+        change::{Change, Stamp},
+        diff::{self, Side, Stat},
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::{change::patch::Patch, terms::Terms},
+    service::apply::Proposed,
+    system::workspace::{View, parallel_map, parallel_map_with},
+};
+
+impl Terms<'_> {
+    /// Renders a change whose pre-images are at hand.
+    pub(in crate::host) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
+        let sides = proposed.changes.changes().iter().zip(&proposed.before);
+        let all: Vec<_> = sides.zip(&proposed.parts).collect();
+        let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
+            Some(_) => None,
+            None => {
+                let after = change.after.as_ref().map(Side::from);
+                Some(diff::render(&change.path, before.as_ref().map(Side::from), after))
+            }
+        });
+        let mut patch = Patch::default();
+        let backups: BTreeSet<&RepoPath> = proposed.outcomes.iter().filter_map(|one| one.backup.as_ref()).collect();
+        for (known, rendered) in proposed.parts.iter().zip(rendered) {
+            let rendered = rendered.transpose()?;
+            match known.as_ref().or(rendered.as_ref()) {
+                Some((part, stat)) if backups.contains(&stat.path) => patch.push_backup(part, &stat.path),
+                Some((part, stat)) => patch.push(part, stat.clone()),
+                None => {}
+            }
+        }
+        Ok(patch)
+    }
+
+    /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
+    pub(in crate::host) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
+        let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
+            self.check_cancelled()?;
+            render_with(view, change, buffer)
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut patch = Patch::default();
+        patch.bytes.reserve_exact(parts.iter().map(|(part, _)| part.len()).sum());
+        for (part, stat) in parts {
+            patch.push(&part, stat);
+        }
+        Ok(patch)
+    }
+}
+
+/// One file's part of a patch, with its size.
+pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
+    render_with(view, change, &mut Vec::new())
+}
+
+/// The same, with a buffer that is used again.
+pub(super) fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
+    let path = &change.path;
+    if let Some(expected) = change.before
+        && read(view, (path, expected.length), buffer)? != Some(expected)
+    {
+        let message = format!("`{path}` changed while the change was proposed");
+        return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
+    }
+    let before = change.before.map(|stamp| Side { bytes: buffer, mode: stamp.mode });
+    diff::render(path, before, change.after.as_ref().map(Side::from))
+}
+
+/// Reads what stands at a path into a buffer; of a link, the link itself.
+pub(super) fn read(
+    view: View<'_>,
+    (path, limit): (&RepoPath, u64),
+    buffer: &mut Vec<u8>,
+) -> Result<Option<Stamp>, Error> {
+    match view.read_into(path, limit, buffer) {
+        Err(error) if error.code() == Code::InvalidPath => {
+            let link = view.read_entry(path)?;
+            buffer.clear();
+            buffer.extend_from_slice(&link.bytes);
+            Ok(Some(link.stamp()))
+        }
+        result => result,
+    }
+}

@@ -1,0 +1,123 @@
+//! The proposal of an adapter, kept until it is applied.
+
+use serde_json::{Value, json};
+
+use crate::{
+    base::{change::ChangeSet, error::Error, json},
+    host::{
+        Event, Work,
+        change::{
+            confirmations::files_before,
+            freshness::Seen,
+            patch::Patch,
+            subject::{DTA_APPLY, Subject},
+        },
+    },
+    record::FileRef,
+    service::adapter::contract::{Invocation, Proposal},
+};
+
+/// A proposal that the host keeps; scripts only have its description.
+#[derive(Debug)]
+pub(in crate::host) struct StoredProposal {
+    pub(in crate::host) invocation: Invocation,
+    /// The description of the proposal, as the script received it.
+    pub(in crate::host) reply: Value,
+    pub(in crate::host) id: String,
+    pub(in crate::host) proposal: Proposal,
+    pub(in crate::host) patch: Patch,
+    /// When the adapter began to look, and what the files that it looked at were like afterwards.
+    pub(in crate::host) seen: Seen,
+    /// The baseline and the plan, which the verifier reads.
+    pub(in crate::host) baseline: FileRef,
+    pub(in crate::host) planned: FileRef,
+    /// The path of the patch in the run's folder.
+    pub(in crate::host) patch_path: String,
+}
+
+impl StoredProposal {
+    pub(in crate::host) fn subject(&self) -> Subject {
+        Subject {
+            id: self.id.clone(),
+            kind: DTA_APPLY,
+            label: format!("apply {}", self.invocation.tool),
+            shown: self.reply.clone(),
+            patch: self.patch.clone(),
+            files: files_before(&self.proposal.changes),
+            empty: self.proposal.changes.is_empty(),
+        }
+    }
+
+    pub(in crate::host) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the memory that the proposal holds, in bytes: new contents and the patch.
+    pub(in crate::host) fn bytes(&self) -> u64 {
+        let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
+        after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
+    }
+
+    pub(in crate::host) fn baseline(&self) -> &FileRef {
+        &self.baseline
+    }
+
+    pub(in crate::host) fn planned(&self) -> &FileRef {
+        &self.planned
+    }
+
+    pub(in crate::host) fn changes(&self) -> &ChangeSet {
+        &self.proposal.changes
+    }
+
+    /// The event that tells that work on the proposal's files begins.
+    pub(in crate::host) fn begins(&self, phase: Work) -> Event {
+        let files = match phase {
+            Work::Apply => self.proposal.changes.len(),
+            // The verifier looks at every file that was looked at.
+            Work::Discover | Work::Verify => self.proposal.baseline.files.len(),
+        };
+        Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
+    }
+
+    pub(in crate::host) fn artifacts(&self) -> Vec<String> {
+        vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
+    }
+}
+
+/// A proposal with its id and description. The files are the baseline, the manifest and the patch.
+pub(in crate::host) fn stored_again(
+    (invocation, proposal): (Invocation, Proposal),
+    patch: Patch,
+    seen: Seen,
+    [baseline, planned, file]: [FileRef; 3],
+) -> Result<StoredProposal, Error> {
+    let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
+    let patch_path = file.path;
+    let mut stored =
+        StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
+    // As the script is told it, who hands it back.
+    stored.reply = json::as_recorded(describe_proposal(&stored));
+    Ok(stored)
+}
+
+pub(super) fn describe_proposal(stored: &StoredProposal) -> Value {
+    let files: Vec<Value> = stored
+        .patch
+        .stats
+        .iter()
+        .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))
+        .collect();
+    json!({
+        "id": stored.id,
+        "tool": stored.invocation.tool,
+        "version": stored.invocation.version,
+        "phase": "propose",
+        "baseline": stored.proposal.baseline.counts,
+        "skipped": stored.proposal.baseline.skipped,
+        "proposed_changes": stored.proposal.counts,
+        "files": files,
+        "artifacts": stored.artifacts(),
+        "patch": stored.patch_path,
+    })
+}

@@ -1,0 +1,130 @@
+//! The outcome of a run that came to its end.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    base::{error::Error, text::counted},
+    host::{Commitment, Preview, Tape},
+    record::event::{Evaluation, Question, State},
+};
+
+/// The result of a run that has ended or is suspended.
+///
+/// ```no_run
+/// use nrv::{Context, Invocation, Options, Silent, State, Workspace};
+///
+/// let workspace = Workspace::open(std::path::Path::new("."))?;
+/// let context = Context::new(workspace, Options::default())?;
+/// let finished = nrv::run_file(&context, "scripts/tidy.rhai", Invocation::default(), &mut Silent)?;
+/// println!("{}", finished.sentence());
+/// assert!(finished.state == State::Done || finished.error.is_some());
+/// # Ok::<(), nrv::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct Finished {
+    /// The run.
+    pub run: String,
+    /// How it ended.
+    pub state: State,
+    /// The value of the script's last expression, or the adapter's output; null if it failed.
+    pub result: Value,
+    /// Why it did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// `dry-run` or `apply`.
+    pub mode: String,
+    /// How many files it changed, or would change in a dry run.
+    pub files_changed: usize,
+    /// Lines that it added and removed, or would.
+    pub diff_lines: u64,
+    /// How many files were brought back, by steps that failed or in the end.
+    pub undone: usize,
+    /// How many files of an open attempt were set aside until the run goes on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub set_aside: usize,
+    /// The path of a dry run's patch, relative to the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// True if that patch has lost secrets, so that nothing can apply it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub patch_redacted: bool,
+    /// The secrets that the change adds, for which its patch is not whole: `path`, `line`, `rule`, and the row of
+    /// `gates.secrets.allow` that would permit it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Value>,
+    /// The questions that a dry run would have asked.
+    pub would_ask: Vec<Question>,
+    /// The commitments of the run, each with its last result.
+    pub commitments: Vec<Commitment>,
+    /// The evaluations of the run as a whole; empty if the run goes on later.
+    pub evaluations: Vec<Evaluation>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Replies of language models that were recorded, for whoever keeps them.
+    #[serde(skip)]
+    pub cassettes: Option<Tape>,
+    /// The change that a dry run proposes, from which a plan is made.
+    #[serde(skip)]
+    pub preview: Option<Preview>,
+}
+
+pub(super) fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl Finished {
+    /// Summarizes the outcome in one sentence for people.
+    pub fn sentence(&self) -> String {
+        let files = |n: usize| counted(n, "file");
+        if self.error.as_ref().is_some_and(|error| error.details().contains_key("undo_error")) {
+            return "The run failed, and its changes could not all be undone.".to_owned();
+        }
+        match (self.state, self.mode.as_str()) {
+            (State::Failed, "dry-run") if self.is_evaluated() => {
+                "The dry run came to its end, and failed as a whole; nothing was written.".to_owned()
+            }
+            (
+                State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
+                "dry-run",
+            ) => "The dry run did not come to its end; nothing was written.".to_owned(),
+            (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
+            (State::Done, "dry-run") => {
+                let lines = counted(self.diff_lines, "line");
+                format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
+            }
+            (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
+            (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Suspended, _) if self.set_aside > 0 => format!(
+                "The run is suspended inside an attempt, whose changes ({}) are set aside until it goes on; others stay.",
+                files(self.set_aside)
+            ),
+            (State::Suspended, _) if self.files_changed == 0 => {
+                "The run is suspended; nothing was changed yet.".to_owned()
+            }
+            (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
+            (State::Failed, _) if self.files_changed > 0 && self.is_evaluated() => {
+                format!("{} changed and verified; they stay, although the run failed.", files(self.files_changed))
+            }
+            (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
+            // Whatever stays, an attempt or a step of it may have been taken back.
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.files_changed > 0 => {
+                format!("The changes of {} were kept.", files(self.files_changed))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) if self.undone > 0 => {
+                format!("The run was undone: {} brought back.", files(self.undone))
+            }
+            (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
+        }
+    }
+
+    /// True if an evaluator failed the run, and nothing else did.
+    fn is_evaluated(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.details().contains_key("evaluators"))
+    }
+
+    /// The exit code of a command that ends with this run.
+    pub fn exit_code(&self) -> u8 {
+        self.error.as_ref().map_or(0, |error| error.code().exit_code())
+    }
+}
