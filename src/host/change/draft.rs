@@ -79,7 +79,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The result of a dry run, file by file, for [`Plan::of`].
+/// The result of a dry run, file by file, of which a plan is made.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     pub(in crate::host) entries: Vec<Entry>,
