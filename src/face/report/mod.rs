@@ -6,6 +6,7 @@
 
 mod annotation;
 mod attestation;
+mod budget;
 mod changes;
 mod counts;
 mod decisions;
@@ -14,10 +15,9 @@ mod end;
 mod format;
 mod material;
 mod model;
-mod models;
+mod model_usage;
 mod page;
 mod patch;
-mod spent;
 mod text;
 mod timeline;
 
@@ -78,8 +78,8 @@ impl Report {
             metrics: material.metrics(),
             changes: changes::of(&material),
             outside: timeline::outside(&material),
-            models: models::of(&material),
-            budget: spent::of(&material),
+            models: model_usage::of(&material),
+            budget: budget::of(&material),
             timeline: timeline::rows(&material),
             next: Vec::new(),
             missing: material.missing(),

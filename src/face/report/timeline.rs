@@ -8,7 +8,7 @@ use super::{
     format::{self, count, short, text},
     material::Material,
     model::{Outside, Row, RowKind, Session},
-    models,
+    model_usage,
 };
 use crate::{
     base::text::shortened,
@@ -348,7 +348,7 @@ fn call(record: &Record, data: &Call) -> Row {
 /// That a model's reply was recorded, and what it is marked as.
 fn replied(data: &Call) -> Option<String> {
     let by = data.answered_by.as_ref().filter(|by| by.is_recorded())?;
-    Some(models::told(true, by.label.as_deref()))
+    Some(model_usage::told(true, by.label.as_deref()))
 }
 
 /// How a command ended, and whether that is no good end.
