@@ -7,8 +7,8 @@ use super::{
     Journal,
     entry::{self, Files, Intent, distrusted, is_committed, read_intent, temporary_prefix},
     folder::open_folder,
-    place::{Look, place, stale},
-    transaction::{Exchange, replace, take_away},
+    place::{Look, Place, place, stale},
+    transaction::{Exchange, take_out},
     tree::{self, Folders},
 };
 use crate::base::{
@@ -177,7 +177,7 @@ impl Journal<'_> {
         let at = place(folder, path.file_name(), path);
         let beside = place(folder, temporary.file_name(), path);
         let seen = seen.ok_or_else(|| stale(path, "vanished"))?;
-        take_away(at, beside, seen, self.faults).map(drop)
+        take_out(at, beside, seen, self.faults, Place::move_to_free).map(drop)
     }
 
     /// Determines the state of the entry from the files at the target, beside it and in the pack.
@@ -244,7 +244,7 @@ impl Journal<'_> {
             }
         };
         match seen {
-            Some(seen) if replace(at, aside, seen, self.faults)? == Exchange::Done => Ok(()),
+            Some(seen) if take_out(at, aside, seen, self.faults, Place::exchange)? == Exchange::Done => Ok(()),
             Some(_) => aside.move_over(at, self.faults),
             None => aside.move_to_free(at, self.faults).map(drop),
         }

@@ -8,7 +8,7 @@ use super::{
     faults::{Faults, NoFaults},
     place::{Look, Place, place, stale},
     target::Target,
-    transaction::{Exchange, check_place, replace, take_away},
+    transaction::{Exchange, check_place, take_out},
     tree::{self, Folders},
 };
 use crate::{
@@ -65,7 +65,7 @@ pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Resu
     let found = at.read(&mut Vec::new())?.filter(|found| found.sha256 == before.sha256);
     let found = found.ok_or_else(|| stale(path, "changed meanwhile"))?;
     beside.remove(&NoFaults)?;
-    match take_away(at, beside, &found.look, &NoFaults)? {
+    match take_out(at, beside, &found.look, &NoFaults, Place::move_to_free)? {
         Exchange::Done => beside.remove(&NoFaults)?,
         Exchange::Impossible => at.remove(&NoFaults)?,
     }
@@ -103,7 +103,7 @@ impl<'a> Work<'a> {
                 match &staged.old {
                     None => drop(beside.move_to_free(at, self.faults)?),
                     Some(old) => {
-                        if replace(at, beside, old, self.faults)? == Exchange::Impossible {
+                        if take_out(at, beside, old, self.faults, Place::exchange)? == Exchange::Impossible {
                             beside.move_over(at, self.faults)?;
                         }
                     }
@@ -151,7 +151,7 @@ impl<'a> Work<'a> {
         for (index, seen) in self.placed.iter().rev() {
             let (staged, Some(seen)) = (&self.staged[*index], seen) else { continue };
             let undone = staged.with_places(self.workspace, |at, beside| match staged.old {
-                None => take_away(at, beside, seen, self.faults).map(drop),
+                None => take_out(at, beside, seen, self.faults, Place::move_to_free).map(drop),
                 Some(_) => beside.exchange(at, self.faults).map(drop),
             });
             if let Err(error) = undone {

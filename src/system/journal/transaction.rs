@@ -283,7 +283,7 @@ impl Work<'_> {
             match (look, target.after) {
                 (None, Some(_)) => drop(beside.move_to_free(at, self.faults())?),
                 (Some(look), Some(_)) => {
-                    if replace(at, aside, look, self.faults())? == Exchange::Impossible {
+                    if take_out(at, aside, look, self.faults(), Place::exchange)? == Exchange::Impossible {
                         if !self.intent.apart {
                             return Ok(Exchange::Impossible);
                         }
@@ -292,7 +292,7 @@ impl Work<'_> {
                     }
                 }
                 (Some(look), None) => {
-                    if take_away(at, aside, look, self.faults())? == Exchange::Impossible {
+                    if take_out(at, aside, look, self.faults(), Place::move_to_free)? == Exchange::Impossible {
                         return Ok(Exchange::Impossible);
                     }
                 }
@@ -319,46 +319,27 @@ impl Work<'_> {
     }
 }
 
-/// Exchanges a target with its successor, and reverts that if an unexpected file came out.
+/// Takes a file out of its place by a step: an exchange with its successor, or a move. If an unexpected file came out, the same
+/// step puts it back.
 ///
 /// So a save at the last moment is noticed and not lost. The file taken out then stands aside.
-pub(super) fn replace(
-    at: Place<'_>,
-    aside: Place<'_>,
+pub(super) fn take_out<'p>(
+    at: Place<'p>,
+    aside: Place<'p>,
     expected: &Look,
     faults: &dyn Faults,
+    step: impl Fn(Place<'p>, Place<'p>, &dyn Faults) -> Result<bool, Error>,
 ) -> Result<Exchange, Error> {
     let changed = || stale(at.path, "changed just before the commit");
     if at.look()?.as_ref() != Some(expected) {
         return Err(changed());
     }
-    if !aside.exchange(at, faults)? {
+    if !step(at, aside, faults)? {
         return Ok(Exchange::Impossible);
     }
     if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
         return Ok(Exchange::Done);
     }
-    aside.exchange(at, faults)?;
-    Err(changed())
-}
-
-/// Puts a file aside, and restores it if it was not the expected one.
-pub(super) fn take_away(
-    at: Place<'_>,
-    aside: Place<'_>,
-    expected: &Look,
-    faults: &dyn Faults,
-) -> Result<Exchange, Error> {
-    let changed = || stale(at.path, "changed just before the commit");
-    if at.look()?.as_ref() != Some(expected) {
-        return Err(changed());
-    }
-    if !at.move_to_free(aside, faults)? {
-        return Ok(Exchange::Impossible);
-    }
-    if aside.look()?.is_some_and(|out| out.is_same_file(expected)) {
-        return Ok(Exchange::Done);
-    }
-    aside.move_to_free(at, faults)?;
+    step(aside, at, faults)?;
     Err(changed())
 }
