@@ -64,7 +64,7 @@ pub fn launch(
     cancel: &AtomicBool,
     ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
 ) -> Result<Ended, NotStarted> {
-    run(launch, supervisor, cancel, &mut Ears { ready, heard: &mut |_| Ok(()) })
+    Start { launch, supervisor, cancel, ready, heard: &mut |_| Ok(()) }.run()
 }
 
 /// As [`launch`], for a caller that reads stdout as it comes; an error of `heard` is returned, and the program is killed.
@@ -74,45 +74,82 @@ pub fn launch_heard(
     cancel: &AtomicBool,
     heard: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<Ended, NotStarted> {
-    run(launch, supervisor, cancel, &mut Ears { ready: &mut |_| Ok(()), heard })
+    Start { launch, supervisor, cancel, ready: &mut |_| Ok(()), heard }.run()
 }
 
-/// The callbacks about a program.
-struct Ears<'a> {
+/// The start of a program.
+struct Start<'a> {
+    launch: &'a Launch,
+    supervisor: &'a Program,
+    cancel: &'a AtomicBool,
     /// Called just before the start.
     ready: &'a mut dyn FnMut(&Confinement) -> Result<(), Error>,
     /// Receives its stdout.
     heard: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
 }
 
-fn run(launch: &Launch, supervisor: &Program, cancel: &AtomicBool, ears: &mut Ears<'_>) -> Result<Ended, NotStarted> {
-    let way = match launch.confine {
-        Confine::Off if launch.stage.is_some() => Way::Staged,
-        Confine::Off => Way::Bare,
-        Confine::Auto | Confine::Require if launch.network => Way::WithNetwork,
-        Confine::Auto | Confine::Require => Way::Namespaces,
-    };
-    let why = if launch.without_namespaces && way != Way::Bare {
-        "no namespaces are wanted".to_owned()
-    } else {
-        match try_way(launch, supervisor, cancel, ears, (way, Vec::new())) {
-            Ok(ended) => return Ok(ended),
-            Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => why,
-            Err(Failure::NotStarted(NotStarted::NoStage(why))) if launch.stage.is_none() => why,
-            Err(Failure::NotStarted(refused)) => return Err(refused),
+impl Start<'_> {
+    fn run(mut self) -> Result<Ended, NotStarted> {
+        let launch = self.launch;
+        let way = match launch.confine {
+            Confine::Off if launch.stage.is_some() => Way::Staged,
+            Confine::Off => Way::Bare,
+            Confine::Auto | Confine::Require if launch.network => Way::WithNetwork,
+            Confine::Auto | Confine::Require => Way::Namespaces,
+        };
+        let why = if launch.without_namespaces && way != Way::Bare {
+            "no namespaces are wanted".to_owned()
+        } else {
+            match self.try_way(way, Vec::new()) {
+                Ok(ended) => return Ok(ended),
+                Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => why,
+                Err(Failure::NotStarted(NotStarted::NoStage(why))) if launch.stage.is_none() => why,
+                Err(Failure::NotStarted(refused)) => return Err(refused),
+            }
+        };
+        if launch.stage.is_some() {
+            return Err(NotStarted::NoStage(why));
         }
-    };
-    if launch.stage.is_some() {
-        return Err(NotStarted::NoStage(why));
-    }
-    let means = "processes of this machine can be seen, times and permissions of files can be changed, and what the program \
+        let means = "processes of this machine can be seen, times and permissions of files can be changed, and what the program \
                  starts is sought and ended one by one";
-    match try_way(launch, supervisor, cancel, ears, (Way::Plain, vec![format!("{why}: {means}")])) {
-        Ok(ended) => Ok(ended),
-        Err(Failure::NotStarted(refused)) => Err(refused),
-        Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => {
-            Err(NotStarted::Failed(Error::new(Code::Internal, why)))
+        match self.try_way(Way::Plain, vec![format!("{why}: {means}")]) {
+            Ok(ended) => Ok(ended),
+            Err(Failure::NotStarted(refused)) => Err(refused),
+            Err(Failure::NoNamespaces(why) | Failure::NoGroup(why)) => {
+                Err(NotStarted::Failed(Error::new(Code::Internal, why)))
+            }
         }
+    }
+
+    fn try_way(&mut self, way: Way, missing: Vec<String>) -> Result<Ended, Failure> {
+        match self.attempt(way, missing.clone(), None) {
+            Err(Failure::NoGroup(why)) => self.attempt(way, missing, Some(Group::none(why))),
+            done => done,
+        }
+    }
+
+    fn attempt(&mut self, way: Way, missing: Vec<String>, group: Option<Group>) -> Result<Ended, Failure> {
+        let (launch, cancel) = (self.launch, self.cancel);
+        let mut supervised = Supervised::start(self.supervisor, way)?;
+        // It is made while the other process starts.
+        supervised.group = group.unwrap_or_else(|| Group::make(&launch.limits));
+        let mut order = Order { launch: launch.clone(), missing };
+        supervised.group.relieve(&mut order.launch.limits);
+        // If it is gone already, it has reported the reason.
+        let _ = order::send(&supervised.control, &supervised.group.joins());
+        let _ = order::send(&supervised.control, &order);
+        let mut confinement = supervised.wait_until_ready(launch, cancel)?;
+        supervised.tell_of_bounds(launch, &mut confinement);
+        let is_held = confinement.isolated && confinement.bounds_what_was_asked(&launch.limits);
+        if launch.confine == Confine::Require && !is_held {
+            return Err(NotStarted::Unconfined(confinement.missing).into());
+        }
+        (self.ready)(&confinement)?;
+        let mut watch = Watch::new(launch, cancel, self.heard);
+        supervised.say(order::GO);
+        let mut ended = watch.follow(&mut supervised)?;
+        ended.confinement = confinement;
+        Ok(ended)
     }
 }
 
@@ -133,48 +170,6 @@ impl From<NotStarted> for Failure {
     fn from(refused: NotStarted) -> Self {
         Failure::NotStarted(refused)
     }
-}
-
-fn try_way(
-    launch: &Launch,
-    supervisor: &Program,
-    cancel: &AtomicBool,
-    ears: &mut Ears<'_>,
-    (way, missing): (Way, Vec<String>),
-) -> Result<Ended, Failure> {
-    match attempt(launch, supervisor, cancel, ears, (way, missing.clone(), None)) {
-        Err(Failure::NoGroup(why)) => attempt(launch, supervisor, cancel, ears, (way, missing, Some(Group::none(why)))),
-        done => done,
-    }
-}
-
-fn attempt(
-    launch: &Launch,
-    supervisor: &Program,
-    cancel: &AtomicBool,
-    ears: &mut Ears<'_>,
-    (way, missing, group): (Way, Vec<String>, Option<Group>),
-) -> Result<Ended, Failure> {
-    let mut supervised = Supervised::start(supervisor, way)?;
-    // It is made while the other process starts.
-    supervised.group = group.unwrap_or_else(|| Group::make(&launch.limits));
-    let mut order = Order { launch: launch.clone(), missing };
-    supervised.group.relieve(&mut order.launch.limits);
-    // If it is gone already, it has reported the reason.
-    let _ = order::send(&supervised.control, &supervised.group.joins());
-    let _ = order::send(&supervised.control, &order);
-    let mut confinement = supervised.wait_until_ready(launch, cancel)?;
-    supervised.tell_of_bounds(launch, &mut confinement);
-    let is_held = confinement.isolated && confinement.bounds_what_was_asked(&launch.limits);
-    if launch.confine == Confine::Require && !is_held {
-        return Err(NotStarted::Unconfined(confinement.missing).into());
-    }
-    (ears.ready)(&confinement)?;
-    let mut watch = Watch::new(launch, cancel, ears.heard);
-    supervised.say(order::GO);
-    let mut ended = watch.follow(&mut supervised)?;
-    ended.confinement = confinement;
-    Ok(ended)
 }
 
 /// The supervising process, with its channels. Dropping it kills it and everything that it started.
