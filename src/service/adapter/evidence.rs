@@ -98,7 +98,16 @@ pub struct Evidence<'a> {
 
 enum Item<'a> {
     Kept(&'a FileHash),
-    Changed(usize, &'a Entry, Option<&'a FileHash>),
+    Changed(Changed<'a>),
+}
+
+/// A changed file.
+struct Changed<'a> {
+    /// The number of its entry.
+    n: usize,
+    entry: &'a Entry,
+    /// Its hash in the baseline.
+    file: Option<&'a FileHash>,
 }
 
 impl<'a> Evidence<'a> {
@@ -127,7 +136,7 @@ impl<'a> Evidence<'a> {
         let buffers = || (Vec::new(), Vec::new());
         let results = workspace::parallel_map_with(ctx.threads, &items, buffers, |buffers, item| match item {
             Item::Kept(file) => self.kept(ctx, file, &mut buffers.0, &work),
-            Item::Changed(n, entry, file) => self.changed(ctx, (*n, entry, *file), buffers, &work),
+            Item::Changed(changed) => self.changed(ctx, changed, buffers, &work),
         });
         let mut failures = self.names(ctx).unwrap_or_else(|error| vec![unread(None, &error)]);
         let mut measured = Vec::new();
@@ -158,9 +167,9 @@ impl<'a> Evidence<'a> {
         for (n, entry) in self.manifest.entries.iter().enumerate() {
             let file = match items.get(&entry.path) {
                 Some(Item::Kept(file)) => Some(*file),
-                Some(Item::Changed(..)) | None => None,
+                Some(Item::Changed(_)) | None => None,
             };
-            items.insert(&entry.path, Item::Changed(n, entry, file));
+            items.insert(&entry.path, Item::Changed(Changed { n, entry, file }));
         }
         items.into_values().collect()
     }
@@ -190,7 +199,7 @@ impl<'a> Evidence<'a> {
     fn changed<R>(
         &self,
         ctx: &Context<'_>,
-        (n, entry, file): (usize, &Entry, Option<&FileHash>),
+        &Changed { n, entry, file }: &Changed<'_>,
         (old, new): &mut (Vec<u8>, Vec<u8>),
         work: &(impl Fn(&Examined<'_>) -> R + Sync),
     ) -> (Option<R>, Vec<Failure>) {
@@ -200,8 +209,7 @@ impl<'a> Evidence<'a> {
         if recorded != file.map(|file| file.sha256) {
             fail("the manifest and the baseline disagree about what it was".to_owned());
         }
-        let images =
-            self.before(ctx, (n, entry), old).and_then(|before| Ok((before, self.after(ctx, (n, entry), new)?)));
+        let images = self.before(ctx, n, entry, old).and_then(|before| Ok((before, self.after(ctx, n, entry, new)?)));
         let (before, after) = match images {
             Ok(images) => images,
             Err(error) => {
@@ -228,12 +236,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Reads the content before; none if the file did not exist.
-    fn before(
-        &self,
-        ctx: &Context<'_>,
-        (n, entry): (usize, &Entry),
-        bytes: &mut Vec<u8>,
-    ) -> Result<Option<Stamp>, Error> {
+    fn before(&self, ctx: &Context<'_>, n: usize, entry: &Entry, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
         match (&self.images, entry.before) {
             (Images::Applied(_), None) => Ok(None),
             (Images::Applied(pres), Some(stamp)) => {
@@ -245,12 +248,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Reads the content after; none if the file is removed.
-    fn after(
-        &self,
-        ctx: &Context<'_>,
-        (n, entry): (usize, &Entry),
-        bytes: &mut Vec<u8>,
-    ) -> Result<Option<Stamp>, Error> {
+    fn after(&self, ctx: &Context<'_>, n: usize, entry: &Entry, bytes: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
         match (&self.images, entry.after) {
             (Images::Applied(_), _) => in_tree(ctx, entry, bytes),
             (Images::Preview(_), None) => Ok(None),
