@@ -55,13 +55,13 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
     check_number(paths.len(), input.constraints.max_files)?;
     let done = AtomicU64::new(0);
-    let pages = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
+    let pulse = || {
         ctx.check_cancelled()?;
-        check_time(clock, input.constraints.timeout_ms)?;
-        let page = page(ctx, (&params, &moves), (path, buffer), &|| {
-            ctx.check_cancelled()?;
-            check_time(clock, input.constraints.timeout_ms)
-        });
+        check_time(clock, input.constraints.timeout_ms)
+    };
+    let pages = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
+        pulse()?;
+        let page = Reader { ctx, params: &params, moves: &moves, pulse: &pulse }.page(path, buffer);
         (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
         page
     });
@@ -163,54 +163,55 @@ fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
     .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
 }
 
-fn page(
-    ctx: &Context<'_>,
-    (params, moves): (&Params, &Moves),
-    (path, bytes): (&RepoPath, &mut Vec<u8>),
-    pulse: Pulse<'_>,
-) -> Result<Page, Error> {
-    let format = Format::of(path);
-    let nothing = Page { format, hash: None, skipped: None, links: 0, updates: 0, change: None };
-    let Some(before) = ctx.view.read_into(path, LARGEST, bytes)? else {
-        return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
-    };
-    let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
-    let nothing = Page { hash, ..nothing };
-    match moved(format, bytes, (params, moves), pulse).map_err(|error| error.detail("path", path.as_str()))? {
-        Err(reason) => Ok(Page { skipped: Some(reason), ..nothing }),
-        Ok(moved) => {
-            let change = moved.bytes.map(|bytes| {
-                let after = Content::new(bytes, before.mode);
-                Change { path: path.clone(), before: Some(before), after: Some(after) }
-            });
-            Ok(Page { links: moved.links, updates: moved.updates, change, ..nothing })
-        }
-    }
+/// Reads files and moves their links.
+struct Reader<'a> {
+    ctx: &'a Context<'a>,
+    params: &'a Params,
+    moves: &'a Moves,
+    pulse: Pulse<'a>,
 }
 
-/// The moved form of a file; the inner error is the reason to leave it alone.
-fn moved(
-    format: Format,
-    bytes: &[u8],
-    (params, moves): (&Params, &Moves),
-    pulse: Pulse<'_>,
-) -> Result<Result<Moved, &'static str>, Error> {
-    let census = |bytes: &[u8]| format::census(format, bytes, params, moves);
-    if let Some(found) = census(bytes) {
-        if found.moving.is_empty() {
-            return Ok(Ok(Moved { links: found.links, ..Moved::default() }));
-        }
-        if let Some(moved) = rewrite_counted(bytes, &found, moves, (&census, pulse))? {
-            return Ok(Ok(moved));
+impl Reader<'_> {
+    fn page(&self, path: &RepoPath, bytes: &mut Vec<u8>) -> Result<Page, Error> {
+        let format = Format::of(path);
+        let nothing = Page { format, hash: None, skipped: None, links: 0, updates: 0, change: None };
+        let Some(before) = self.ctx.view.read_into(path, LARGEST, bytes)? else {
+            return Ok(Page { skipped: Some("it is larger than 64 MiB"), ..nothing });
+        };
+        let hash = Some(FileHash { path: path.clone(), sha256: before.sha256 });
+        let nothing = Page { hash, ..nothing };
+        match self.moved(format, bytes).map_err(|error| error.detail("path", path.as_str()))? {
+            Err(reason) => Ok(Page { skipped: Some(reason), ..nothing }),
+            Ok(moved) => {
+                let change = moved.bytes.map(|bytes| {
+                    let after = Content::new(bytes, before.mode);
+                    Change { path: path.clone(), before: Some(before), after: Some(after) }
+                });
+                Ok(Page { links: moved.links, updates: moved.updates, change, ..nothing })
+            }
         }
     }
-    let scan = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
-    let found = scan(bytes)?;
-    if let Some(reason) = found.skipped {
-        return Ok(Err(reason));
+
+    /// The moved form of a file; the inner error is the reason to leave it alone.
+    fn moved(&self, format: Format, bytes: &[u8]) -> Result<Result<Moved, &'static str>, Error> {
+        let Reader { params, moves, pulse, .. } = *self;
+        let census = |bytes: &[u8]| format::census(format, bytes, params, moves);
+        let again = Again { census: &census, pulse };
+        if let Some(found) = census(bytes) {
+            if found.moving.is_empty() {
+                return Ok(Ok(Moved { links: found.links, ..Moved::default() }));
+            }
+            if let Some(moved) = rewrite_counted(bytes, &found, moves, again)? {
+                return Ok(Ok(moved));
+            }
+        }
+        let scan = |bytes: &[u8]| format::scan(format, bytes, params, pulse);
+        let found = scan(bytes)?;
+        if let Some(reason) = found.skipped {
+            return Ok(Err(reason));
+        }
+        Ok(rewrite(bytes, &found.values, moves, &scan, again)?.ok_or(INEXACT))
     }
-    let moved = rewrite(bytes, &found.values, moves, Again { scan: &scan, census: &census, pulse })?;
-    Ok(moved.ok_or(INEXACT))
 }
 
 /// The URLs that this side finds in a file, and the file with its links moved; none if it leaves the file alone.
@@ -220,8 +221,8 @@ pub(super) fn links_and_page_for_tests(
     bytes: &[u8],
     params: &Params,
 ) -> Option<(Vec<String>, Vec<u8>)> {
-    let again = |bytes: &[u8]| format::scan(format, bytes, params, &|| Ok(()));
-    let found = again(bytes).expect("nothing stops it");
+    let scan = |bytes: &[u8]| format::scan(format, bytes, params, &|| Ok(()));
+    let found = scan(bytes).expect("nothing stops it");
     if found.skipped.is_some() {
         return None;
     }
@@ -232,8 +233,8 @@ pub(super) fn links_and_page_for_tests(
         links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");
-    let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
-    let moved = rewrite(bytes, &found.values, &moves, again).expect("nothing stops it")?;
+    let again = Again { census: &|_| None, pulse: &|| Ok(()) };
+    let moved = rewrite(bytes, &found.values, &moves, &scan, again).expect("nothing stops it")?;
     Some((links, moved.bytes.unwrap_or_else(|| bytes.to_vec())))
 }
 
@@ -246,6 +247,7 @@ pub(super) fn counted_page_for_tests(bytes: &[u8], params: &Params) -> Option<(u
     if found.moving.is_empty() {
         return Some((found.links, bytes.to_vec()));
     }
-    let moved = rewrite_counted(bytes, &found, &moves, (&census, &|| Ok(()))).expect("nothing stops it")?;
+    let moved = rewrite_counted(bytes, &found, &moves, Again { census: &census, pulse: &|| Ok(()) })
+        .expect("nothing stops it")?;
     Some((moved.links, moved.bytes?))
 }

@@ -28,25 +28,28 @@ pub(super) struct Moved {
 /// Counts the links of some bytes, where a quick reader can.
 pub(super) type Counter<'a> = &'a dyn Fn(&[u8]) -> Option<Census>;
 
-/// The readers for new bytes, the same that found the values, and the pulse.
+/// The readings of new bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Again<'a> {
-    /// Finds the values.
-    pub(super) scan: Scanner<'a>,
     /// Counts the links, where a quick reader can.
     pub(super) census: Counter<'a>,
     /// The check for cancellation.
     pub(super) pulse: Pulse<'a>,
 }
 
-/// Moves the links in `values`. The result is read once more; none if its reading differs from the intended one.
-pub(super) fn rewrite(bytes: &[u8], values: &[Value], moves: &Moves, again: Again<'_>) -> Result<Option<Moved>, Error> {
+/// Moves the links in `values`. The result is read once more by the `scan` that found them; none if its reading differs from the
+/// intended one.
+pub(super) fn rewrite(
+    bytes: &[u8],
+    values: &[Value],
+    moves: &Moves,
+    scan: Scanner<'_>,
+    again: Again<'_>,
+) -> Result<Option<Moved>, Error> {
     let (mut moved, new) = write(bytes, values, moves, again.pulse)?;
     if moved.updates > 0 {
-        let is_meant = new.is_plainly_meant(moved.links, again.census) || {
-            let found = (again.scan)(&new.bytes)?;
-            is_meant((bytes, values), (&new.bytes, &found), new.arrived, again.pulse)?
-        };
+        let is_meant = new.is_plainly_meant(moved.links, again.census)
+            || new.is_meant(bytes, values, &scan(&new.bytes)?, again.pulse)?;
         if !is_meant {
             return Ok(None);
         }
@@ -60,10 +63,10 @@ pub(super) fn rewrite_counted(
     bytes: &[u8],
     found: &Census,
     moves: &Moves,
-    (census, pulse): (Counter<'_>, Pulse<'_>),
+    again: Again<'_>,
 ) -> Result<Option<Moved>, Error> {
-    let (moved, new) = write(bytes, &found.moving, moves, pulse)?;
-    let is_meant = new.is_plainly_meant(found.links, census);
+    let (moved, new) = write(bytes, &found.moving, moves, again.pulse)?;
+    let is_meant = new.is_plainly_meant(found.links, again.census);
     Ok(is_meant.then_some(Moved { links: found.links, updates: moved.updates, bytes: Some(new.bytes) }))
 }
 
@@ -76,15 +79,17 @@ fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Res
             pulse()?;
         }
         let decoded = Decoded::new(&bytes[value.range.clone()], &value.escapes);
-        let pieces = pieces(value.form, &decoded.text);
-        let rewrites = pieces.iter().map(|piece| moves.rewrite(&decoded.text[piece.clone()]));
-        let rewrites = rewrites.collect::<Result<Vec<_>, _>>()?;
-        let updates = rewrites.iter().flatten().count() as u64;
+        let pieces = pieces(value.form, &decoded.text).into_iter();
+        let pieces = pieces.map(|range| moves.rewrite(&decoded.text[range.clone()]).map(|rewrite| (range, rewrite)));
+        let pieces = pieces.collect::<Result<Vec<Piece>, _>>()?;
+        let n_links = pieces.len() as u64;
+        let updates = pieces.iter().filter(|(_, rewrite)| rewrite.is_some()).count() as u64;
         if updates > 0 {
-            new.value(bytes, value, (&decoded, &pieces, &rewrites))?;
-            new.arrived.extend((moved.links..).zip(rewrites).filter_map(|(link, new)| Some((link, new?.cleaned))));
+            new.value(bytes, value, &decoded, &pieces)?;
+            let arrived = (moved.links..).zip(pieces).filter_map(|(link, (_, new))| Some((link, new?.cleaned)));
+            new.arrived.extend(arrived);
         }
-        moved.links += pieces.len() as u64;
+        moved.links += n_links;
         moved.updates += updates;
     }
     if moved.updates > 0 {
@@ -93,41 +98,33 @@ fn write(bytes: &[u8], values: &[Value], moves: &Moves, pulse: Pulse<'_>) -> Res
     Ok((moved, new))
 }
 
+/// A URL in a value, with its move.
+type Piece = (Range<usize>, Option<Rewrite>);
+
 /// The written part of a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Written {
     bytes: Vec<u8>,
     /// The end of the old bytes copied so far.
     copied: usize,
     /// The numbers of the moved links, with their new URLs.
     arrived: Vec<(u64, String)>,
-    /// True while each written value reads as intended.
-    plain: bool,
-}
-
-impl Default for Written {
-    fn default() -> Self {
-        Written { bytes: Vec::new(), copied: 0, arrived: Vec::new(), plain: true }
-    }
+    /// True once a written value does not read as intended.
+    is_odd: bool,
 }
 
 impl Written {
     /// True if each value by itself reads as intended, and the file has as many links as before, none of which moves. Then all
     /// of them read as intended.
     fn is_plainly_meant(&self, links: u64, census: Counter<'_>) -> bool {
-        self.plain && census(&self.bytes).is_some_and(|found| found.links == links && found.moving.is_empty())
+        !self.is_odd && census(&self.bytes).is_some_and(|found| found.links == links && found.moving.is_empty())
     }
 
     /// Writes everything before a value, and the value with its new pieces.
-    fn value(
-        &mut self,
-        bytes: &[u8],
-        value: &Value,
-        (decoded, ranges, rewrites): (&Decoded<'_>, &[Range<usize>], &[Option<Rewrite>]),
-    ) -> Result<(), Error> {
+    fn value(&mut self, bytes: &[u8], value: &Value, decoded: &Decoded<'_>, pieces: &[Piece]) -> Result<(), Error> {
         let start = value.range.start;
         let mut begins = None;
-        for (piece, rewrite) in ranges.iter().zip(rewrites) {
+        for (piece, rewrite) in pieces {
             for (range, text) in rewrite.iter().flat_map(|rewrite| &rewrite.edits) {
                 let range = decoded.raw(piece.start + range.start..piece.start + range.end);
                 let kept = bytes.get(self.copied..start + range.start).ok_or_else(overlap)?;
@@ -143,55 +140,50 @@ impl Written {
         self.bytes.extend_from_slice(bytes.get(self.copied..value.range.end).ok_or_else(overlap)?);
         self.copied = value.range.end;
         let new = Decoded::new(&self.bytes[begins..], &value.escapes);
-        let meant = ranges.iter().zip(rewrites).map(|(range, rewrite)| match rewrite {
+        let meant = pieces.iter().map(|(range, rewrite)| match rewrite {
             Some(rewrite) => rewrite.cleaned.as_str().into(),
             None => origin::cleaned(&decoded.text[range.clone()]),
         });
-        self.plain &=
-            pieces(value.form, &new.text).into_iter().map(|range| origin::cleaned(&new.text[range])).eq(meant);
+        let found = super::pieces::pieces(value.form, &new.text).into_iter();
+        self.is_odd |= !found.map(|range| origin::cleaned(&new.text[range])).eq(meant);
         Ok(())
+    }
+
+    /// True if the result reads as intended. An escape can end in the replacement of its neighbour, and a URL's standard spelling
+    /// may hold a character with another meaning in its place.
+    fn is_meant(&self, bytes: &[u8], values: &[Value], found: &Scan, pulse: Pulse<'_>) -> Result<bool, Error> {
+        if found.skipped.is_some() || found.values.len() != values.len() {
+            return Ok(false);
+        }
+        let mut arrived = self.arrived.iter().peekable();
+        let mut n_links = 0;
+        for (n, (value, new_value)) in values.iter().zip(&found.values).enumerate() {
+            if n % STRIDE == 0 {
+                pulse()?;
+            }
+            let old = Decoded::new(&bytes[value.range.clone()], &value.escapes);
+            let new = Decoded::new(&self.bytes[new_value.range.clone()], &new_value.escapes);
+            let (pieces, new_pieces) = (pieces(value.form, &old.text), pieces(new_value.form, &new.text));
+            if pieces.len() != new_pieces.len() {
+                return Ok(false);
+            }
+            for (piece, new_piece) in pieces.into_iter().zip(new_pieces) {
+                let meant = match arrived.next_if(|(link, _)| *link == n_links) {
+                    Some((_, meant)) => Cow::Borrowed(meant.as_str()),
+                    None => origin::cleaned(&old.text[piece]),
+                };
+                if meant != origin::cleaned(&new.text[new_piece]) {
+                    return Ok(false);
+                }
+                n_links += 1;
+            }
+        }
+        Ok(true)
     }
 }
 
 fn overlap() -> Error {
     Error::new(Code::Internal, "two links were found in one place")
-}
-
-/// True if the result reads as intended. An escape can end in the replacement of its neighbour, and a URL's standard spelling
-/// may hold a character with another meaning in its place.
-fn is_meant(
-    (bytes, values): (&[u8], &[Value]),
-    (new_bytes, found): (&[u8], &Scan),
-    arrived: Vec<(u64, String)>,
-    pulse: Pulse<'_>,
-) -> Result<bool, Error> {
-    if found.skipped.is_some() || found.values.len() != values.len() {
-        return Ok(false);
-    }
-    let mut arrived = arrived.into_iter().peekable();
-    let mut n_links = 0;
-    for (n, (value, new_value)) in values.iter().zip(&found.values).enumerate() {
-        if n % STRIDE == 0 {
-            pulse()?;
-        }
-        let old = Decoded::new(&bytes[value.range.clone()], &value.escapes);
-        let new = Decoded::new(&new_bytes[new_value.range.clone()], &new_value.escapes);
-        let (pieces, new_pieces) = (pieces(value.form, &old.text), pieces(new_value.form, &new.text));
-        if pieces.len() != new_pieces.len() {
-            return Ok(false);
-        }
-        for (piece, new_piece) in pieces.into_iter().zip(new_pieces) {
-            let meant = match arrived.next_if(|(link, _)| *link == n_links) {
-                Some((_, meant)) => Cow::Owned(meant),
-                None => origin::cleaned(&old.text[piece]),
-            };
-            if meant != origin::cleaned(&new.text[new_piece]) {
-                return Ok(false);
-            }
-            n_links += 1;
-        }
-    }
-    Ok(true)
 }
 
 #[cfg(test)]
@@ -207,11 +199,11 @@ mod tests {
     fn moved(format: Format, bytes: &[u8], to: &str) -> Option<Moved> {
         let params = json!({"from_hosts": ["old.example.com"], "to_host": to, "include": ["json", "json_ld"]});
         let params = Params::parse(&params).unwrap();
-        let again = |bytes: &[u8]| format::scan(format, bytes, &params, &|| Ok(()));
-        let found = again(bytes).unwrap();
+        let scan = |bytes: &[u8]| format::scan(format, bytes, &params, &|| Ok(()));
+        let found = scan(bytes).unwrap();
         assert_eq!(found.skipped, None, "{}", String::from_utf8_lossy(bytes));
-        let again = Again { scan: &again, census: &|_| None, pulse: &|| Ok(()) };
-        rewrite(bytes, &found.values, &Moves::compile(&params).unwrap(), again).unwrap()
+        let moves = Moves::compile(&params).unwrap();
+        rewrite(bytes, &found.values, &moves, &scan, Again { census: &|_| None, pulse: &|| Ok(()) }).unwrap()
     }
 
     #[track_caller]
