@@ -9,6 +9,7 @@ pub mod error;
 pub mod frame;
 pub mod hash;
 pub mod json;
+pub mod named;
 pub mod output;
 pub mod path;
 pub mod seed;

@@ -2,32 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::hash::Sha256;
+use super::{hash::Sha256, named::named};
 
-/// The decision of a gate, from the mildest to the strictest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decision {
-    /// Go on.
-    #[default]
-    Allow = 0,
-    /// Go on, with a warning.
-    Warn = 1,
-    /// Go on once a person or the policy has confirmed it.
-    RequireConfirmation = 2,
-    /// Stop.
-    Block = 3,
-}
-
-impl Decision {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Warn => "warn",
-            Decision::RequireConfirmation => "require-confirmation",
-            Decision::Block => "block",
-        }
+named! {
+    /// The decision of a gate, from the mildest to the strictest.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Decision {
+        /// Go on.
+        #[default]
+        Allow = "allow",
+        /// Go on, with a warning.
+        Warn = "warn",
+        /// Go on once a person or the policy has confirmed it.
+        RequireConfirmation = "require-confirmation",
+        /// Stop.
+        Block = "block",
     }
 }
 

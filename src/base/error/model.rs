@@ -4,57 +4,43 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Code, Error};
+use crate::base::{
+    error::{Code, Error},
+    named::named,
+};
 
-/// The kind of failure: `details.kind` of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The server does not know the key, or does not let it.
-    Authentication,
-    /// The request has more tokens than the model can take.
-    ContextOverflow,
-    /// Text that should be JSON is not.
-    MalformedJson,
-    /// The server is overloaded.
-    Overloaded,
-    /// Too many requests.
-    RateLimit,
-    /// The model, or a filter, refuses to answer.
-    Refusal,
-    /// The reply is JSON that does not fit the schema.
-    Schema,
-    /// The server failed, or does not accept the request.
-    Server,
-    /// Nothing came for too long.
-    Timeout,
-    /// The model did not call the required tools, or called others.
-    ToolChoice,
-    /// The end of the reply is missing.
-    Truncated,
-    /// There is no connection to the server.
-    Unreachable,
+named! {
+    /// The kind of failure: `details.kind` of an error.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Kind {
+        /// The server does not know the key, or does not let it.
+        Authentication = "authentication",
+        /// The request has more tokens than the model can take.
+        ContextOverflow = "context_overflow",
+        /// Text that should be JSON is not.
+        MalformedJson = "malformed_json",
+        /// The server is overloaded.
+        Overloaded = "overloaded",
+        /// Too many requests.
+        RateLimit = "rate_limit",
+        /// The model, or a filter, refuses to answer.
+        Refusal = "refusal",
+        /// The reply is JSON that does not fit the schema.
+        Schema = "schema",
+        /// The server failed, or does not accept the request.
+        Server = "server",
+        /// Nothing came for too long.
+        Timeout = "timeout",
+        /// The model did not call the required tools, or called others.
+        ToolChoice = "tool_choice",
+        /// The end of the reply is missing.
+        Truncated = "truncated",
+        /// There is no connection to the server.
+        Unreachable = "unreachable",
+    }
 }
 
 impl Kind {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Authentication => "authentication",
-            Kind::ContextOverflow => "context_overflow",
-            Kind::MalformedJson => "malformed_json",
-            Kind::Overloaded => "overloaded",
-            Kind::RateLimit => "rate_limit",
-            Kind::Refusal => "refusal",
-            Kind::Schema => "schema",
-            Kind::Server => "server",
-            Kind::Timeout => "timeout",
-            Kind::ToolChoice => "tool_choice",
-            Kind::Truncated => "truncated",
-            Kind::Unreachable => "unreachable",
-        }
-    }
-
     fn hint(self, retriable: bool) -> &'static str {
         match self {
             Kind::Authentication => "check the provider's key, and what it is allowed to do",

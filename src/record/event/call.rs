@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{Free, Shown, Stored, is_zero, present};
 use crate::base::{
     error::{Code, Error},
+    named::named,
     verdict::{Decision, GateResult},
 };
 
@@ -198,26 +199,16 @@ pub struct Settled {
     pub how: How,
 }
 
-/// How a call was settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum How {
-    /// Its change stands.
-    Stands,
-    /// It is made again.
-    MadeAgain,
-    /// A person says that it took effect.
-    TakenAsDone,
-}
-
-impl How {
-    /// In words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            How::Stands => "stands",
-            How::MadeAgain => "made_again",
-            How::TakenAsDone => "taken_as_done",
-        }
+named! {
+    /// How a call was settled.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum How {
+        /// Its change stands.
+        Stands = "stands",
+        /// It is made again.
+        MadeAgain = "made_again",
+        /// A person says that it took effect.
+        TakenAsDone = "taken_as_done",
     }
 }
 

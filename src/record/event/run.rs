@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::parts::{Free, Shown, Stored, Whole, is_false, is_zero};
-use crate::base::{error::Error, frame::Isolation, hash::Sha256, verdict::GateResult};
+use crate::base::{error::Error, frame::Isolation, hash::Sha256, named::named, verdict::GateResult};
 
 /// The run started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -289,41 +289,28 @@ pub struct InputFailed {
     pub error: Error,
 }
 
-/// How a run ended.
-///
-/// ```
-/// use nrv::State;
-///
-/// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Everything was done and verified.
-    Done,
-    /// It failed; its changes were undone, or kept on demand.
-    Failed,
-    /// It was cancelled; its changes were undone.
-    Cancelled,
-    /// It waits for a confirmation; its changes stay.
-    Suspended,
-    /// It failed, and undoing its changes would have lost later work.
-    UndoRefused,
-    /// Its process died.
-    Interrupted,
-}
-
-impl State {
-    /// The name in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Cancelled => "cancelled",
-            State::Suspended => "suspended",
-            State::UndoRefused => "undo_refused",
-            State::Interrupted => "interrupted",
-        }
+named! {
+    /// How a run ended.
+    ///
+    /// ```
+    /// use nrv::State;
+    ///
+    /// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum State {
+        /// Everything was done and verified.
+        Done = "done",
+        /// It failed; its changes were undone, or kept on demand.
+        Failed = "failed",
+        /// It was cancelled; its changes were undone.
+        Cancelled = "cancelled",
+        /// It waits for a confirmation; its changes stay.
+        Suspended = "suspended",
+        /// It failed, and undoing its changes would have lost later work.
+        UndoRefused = "undo_refused",
+        /// Its process died.
+        Interrupted = "interrupted",
     }
 }
 

@@ -5,24 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The kind of a request to a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Workload {
-    /// Text for text.
-    #[default]
-    Chat,
-    /// Vectors for text.
-    Embedding,
-}
+use crate::base::named::named;
 
-impl Workload {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Workload::Chat => "chat",
-            Workload::Embedding => "embedding",
-        }
+named! {
+    /// The kind of a request to a model.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Workload {
+        /// Text for text.
+        #[default]
+        Chat = "chat",
+        /// Vectors for text.
+        Embedding = "embedding",
     }
 }
 

@@ -3,29 +3,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Orders for the whole conversation.
-    System,
-    /// The caller.
-    User,
-    /// The model.
-    Assistant,
-    /// The result of a tool.
-    Tool,
-}
+use crate::base::named::named;
 
-impl Role {
-    /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
+named! {
+    /// The author of a message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Role {
+        /// Orders for the whole conversation.
+        System = "system",
+        /// The caller.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// The result of a tool.
+        Tool = "tool",
     }
 }
 
