@@ -252,7 +252,7 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     if runs.head(&about.run)?.is_some_and(|known| (known.seq, &known.hash) != (about.head.seq, &about.head.hash)) {
         return Err(damaged("has another end than the run had here".to_owned()));
     }
-    let report = verify_against(staged, Some(&about.head), Some(about), (1, &AtomicBool::new(false)))?;
+    let report = verify_against(staged, Some(&about.head), Some(about), 1, &AtomicBool::new(false))?;
     match (report.findings.first(), report.seal) {
         (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
         (None, Seal::Sealed) => drop_unnamed(staged),

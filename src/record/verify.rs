@@ -78,7 +78,7 @@ impl Report {
 /// `cancelled` once `stop` is set, since a record from elsewhere may be of any length.
 pub fn verify(runs: &Runs, run: &RunFolder, threads: usize, stop: &AtomicBool) -> Result<Report, Error> {
     let heads = runs.heads_of(run.id())?;
-    let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), (threads, stop))?;
+    let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), threads, stop)?;
     if heads.is_damaged {
         report
             .findings
@@ -93,14 +93,15 @@ pub(super) fn verify_against(
     run: &RunFolder,
     head: Option<&Head>,
     export: Option<&About>,
-    (threads, stop): (usize, &AtomicBool),
+    threads: usize,
+    stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let mut findings = Vec::new();
     let chain = check_chain(head, run, stop, &mut findings)?;
     let seal = check_seal(head, &chain, &mut findings);
     let mut files = 0;
     let mut left_out = 0;
-    let hashes = hash_all(run, chain.files.iter().map(|(_, file)| file.path.as_str()), (threads, stop))?;
+    let hashes = hash_all(run, chain.files.iter().map(|(_, file)| file.path.as_str()), threads, stop)?;
     for (seq, file) in &chain.files {
         files += 1;
         let found = match hashes.get(file.path.as_str()) {
@@ -153,7 +154,8 @@ fn stopped() -> Error {
 fn hash_all<'f>(
     run: &RunFolder,
     names: impl Iterator<Item = &'f str>,
-    (threads, stop): (usize, &AtomicBool),
+    threads: usize,
+    stop: &AtomicBool,
 ) -> Result<BTreeMap<&'f str, Hashed>, Error> {
     let names: Vec<&str> = names.collect::<BTreeSet<_>>().into_iter().collect();
     let hash = |name: &str| -> Result<Hashed, Error> {
@@ -242,7 +244,7 @@ impl Checked<'_> {
         let fast = whole.and_then(|line| Some((line, line.seq()?, line.files()?)));
         let Some((line, seq, files)) = fast else { return self.add_altered(line) };
         let wrong = self.misplaced(seq, line.prev());
-        self.push((seq, line.hash(), line.kind()), files);
+        self.push(seq, line.hash(), line.kind(), files);
         wrong
     }
 
@@ -251,7 +253,7 @@ impl Checked<'_> {
         let Ok(record) = Record::parse(line) else { return Some("is no record".to_owned()) };
         let altered = format!("record {} (`{}`) was altered", record.seq, record.kind());
         let wrong = self.misplaced(record.seq, &record.prev).unwrap_or(altered);
-        self.push((record.seq, &record.hash, record.event.name()), record.files);
+        self.push(record.seq, &record.hash, record.event.name(), record.files);
         Some(wrong)
     }
 
@@ -266,7 +268,7 @@ impl Checked<'_> {
         }
     }
 
-    fn push(&mut self, (seq, hash, kind): (u64, &str, &str), files: Vec<FileRef>) {
+    fn push(&mut self, seq: u64, hash: &str, kind: &str, files: Vec<FileRef>) {
         if let Some(head) = self.head {
             self.is_at_head |= (seq, hash) == (head.seq, head.hash.as_str());
             self.went_on |= self.is_at_head && seq == head.seq + 1 && kind == Kind::RunResumed.as_str();

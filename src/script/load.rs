@@ -134,7 +134,8 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
 /// `name` is that of the text, and `place` the file whose folder its imports start from.
 pub(super) fn load_imports(
     loader: &Loader<'_>,
-    (name, place): (&str, &str),
+    name: &str,
+    place: &str,
     imports: &[Import],
 ) -> Result<Imported, Rejected> {
     let mut graph = Graph { loader, worker: None, found: BTreeMap::new(), trail: Vec::new(), errors: Vec::new() };

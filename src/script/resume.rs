@@ -61,7 +61,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     // A locked run resumes only if it is still approved.
     let locked = resumption.locked || started.is_locked();
     let policy = run::policy(context, &loaded, locked)?;
-    let tape = tape_of(context, (folder.id(), &loaded.main), &policy, &resumption)?;
+    let tape = tape_of(context, folder.id(), &loaded.main, &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape
         && let Err(error) = host.use_cassettes(tape)
@@ -74,7 +74,8 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
 /// The recorded replies for the rest of a run: those that it used before, unless the options or the policy now ask fewer models.
 fn tape_of(
     context: &Context,
-    (run, script): (&str, &RepoPath),
+    run: &str,
+    script: &RepoPath,
     policy: &Policy,
     resumption: &Resumption,
 ) -> Result<Option<Tape>, Error> {

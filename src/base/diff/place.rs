@@ -60,12 +60,12 @@ impl<'a> Lines<'a> {
         let span = 1 << lines.len().ilog2();
         let windows = self.windows.entry(span).or_insert_with(|| Windows::new(&self.hashes, span));
         let sum = |lines: &[&[u8]]| lines.iter().fold(0, |sum, line| step(sum, hash(line)));
-        let ends = (sum(&lines[..span]), sum(&lines[lines.len() - span..]));
+        let (head, tail) = (sum(&lines[..span]), sum(&lines[lines.len() - span..]));
         let is_free = |at: usize| {
             let next = taken.partition_point(|range| range.end <= at);
             taken.get(next).is_none_or(|range| range.start >= at + lines.len())
         };
-        let candidates = windows.places(ends, lines.len() - span).filter(|at| is_free(*at));
+        let candidates = windows.places(head, tail, lines.len() - span).filter(|at| is_free(*at));
         let candidates: Vec<usize> = candidates.take(limit).collect();
         candidates.into_iter().filter(|at| self.has(*at, lines)).collect()
     }
@@ -111,7 +111,7 @@ impl Windows {
     }
 
     /// The windows with the first hash that have the second one `later` lines behind them. The rarer of the two leads.
-    fn places(&self, (head, tail): (u64, u64), later: usize) -> impl Iterator<Item = usize> {
+    fn places(&self, head: u64, tail: u64, later: usize) -> impl Iterator<Item = usize> {
         let size = |hash: u64| self.sizes[self.bucket(hash)];
         let (leading, before) = if size(head) <= size(tail) { (head, 0) } else { (tail, later) };
         self.of(leading).filter_map(move |found| {

@@ -88,17 +88,18 @@ impl Editing {
 
 /// Starts a thread that waits for signals: the first one sets the `cancel` flag of the options, and the process ends soon after.
 pub(super) fn listen(options: &Options, meter: &Arc<Meter>) -> Result<(), Error> {
-    listen_with((&options.cancel, Some(&options.critical)), meter, CANCELLING, Editing::default())
+    listen_with(&options.cancel, Some(&options.critical), meter, CANCELLING, Editing::default())
 }
 
 /// As [`listen`] for a session: a signal stops the present line, and while the next one is typed it ends the process.
 pub(super) fn listen_in_session(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<Editing, Error> {
     let editing = Editing::default();
-    listen_with((cancel, None), meter, STOPPING, editing.clone()).map(|()| editing)
+    listen_with(cancel, None, meter, STOPPING, editing.clone()).map(|()| editing)
 }
 
 fn listen_with(
-    (cancel, critical): (&Arc<AtomicBool>, Option<&Critical>),
+    cancel: &Arc<AtomicBool>,
+    critical: Option<&Critical>,
     meter: &Arc<Meter>,
     told: &'static str,
     editing: Editing,

@@ -68,7 +68,7 @@ pub fn statement(context: &Context, folder: &RunFolder) -> Result<String, Error>
             "name": overview.subject,
             "command": command(&started.asked),
             "materials": materials,
-            "byproducts": byproducts(folder, &records, (&started, &removed)),
+            "byproducts": byproducts(folder, &records, &started, &removed),
             "environment": {"nrv": started.version, "git_head": started.git_head},
         },
     });
@@ -92,7 +92,7 @@ fn command(asked: &Asked) -> Vec<&str> {
 }
 
 /// The byproducts of a statement: facts of the record, and the files that the run removed.
-fn byproducts(folder: &RunFolder, records: &[Record], (started, removed): (&Started, &[&String])) -> Value {
+fn byproducts(folder: &RunFolder, records: &[Record], started: &Started, removed: &[&String]) -> Value {
     let granted = records.iter().filter_map(|record| record.event.confirmation_granted());
     let confirmed: Vec<Value> = granted.map(|granted| json!({"label": granted.label, "by": granted.by})).collect();
     let verified = records.iter().filter_map(|record| record.event.dta_verified());

@@ -156,13 +156,13 @@ impl<'a> Interactive<'a> {
     ///
     /// The `cancel` flag of the context's options stops the text only, and is cleared then.
     pub fn evaluate(&mut self, text: &str, sink: &mut dyn Sink) -> Result<Evaluated, Error> {
-        self.evaluate_as((self.next_name(), NAME), text, sink)
+        self.evaluate_as(self.next_name(), NAME, text, sink)
     }
 
     /// Evaluates a script of the workspace in the session; its header permits and bounds nothing here.
     pub fn load(&mut self, path: &RepoPath, sink: &mut dyn Sink) -> Result<Evaluated, Error> {
         match read_source(self.context, path) {
-            Ok(text) => self.evaluate_as((path.to_string(), path.as_str()), &text, sink),
+            Ok(text) => self.evaluate_as(path.to_string(), path.as_str(), &text, sink),
             Err(error) => Ok(Evaluated {
                 number: self.texts.len(),
                 shown: None,
@@ -275,12 +275,7 @@ impl<'a> Interactive<'a> {
         self.end_run(&mut OrNo(sink))
     }
 
-    fn evaluate_as(
-        &mut self,
-        (name, place): (String, &str),
-        text: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<Evaluated, Error> {
+    fn evaluate_as(&mut self, name: String, place: &str, text: &str, sink: &mut dyn Sink) -> Result<Evaluated, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let had_died = self.revive()?;
         let rested = self.rested.take().unwrap_or_else(Stopwatch::start);
@@ -355,7 +350,7 @@ impl<'a> Interactive<'a> {
             read: &|path| read_source(self.context, path),
             stop: &|| self.context.cancelled(),
         };
-        load_imports(&loader, (NAME, place), &parsed.imports).map_err(Error::from)
+        load_imports(&loader, NAME, place, &parsed.imports).map_err(Error::from)
     }
 
     /// Ends the attempts in which a text was stopped, as calls if that is possible.

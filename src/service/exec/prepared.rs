@@ -45,7 +45,7 @@ pub fn prepare<'a>(ctx: Context<'a>, run: &call::Run) -> Result<Prepared<'a>, Er
         return Err(Error::new(Code::InvalidInput, message).hint("no program can be given such an argument"));
     }
     let scope = Scope::parse(&run.writes, &ctx.exec.scratch, ctx.permitted)?;
-    let program = program::find(&ctx, (&root, &run.program), environment::passed_on(&ctx).get("PATH"))?;
+    let program = program::find(&ctx, &root, &run.program, environment::passed_on(&ctx).get("PATH"))?;
     let stock = Stock::take(&ctx, &scope)?;
     Ok(Prepared { ctx, run: run.clone(), program, root, cwd, scope, stock })
 }

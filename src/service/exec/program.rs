@@ -42,7 +42,7 @@ pub(super) struct Program {
 }
 
 /// Finds a program: an absolute path, a path in the workspace relative to its root, or a name in `PATH`.
-pub(super) fn find(ctx: &Context<'_>, (root, name): (&Path, &str), path: Option<&String>) -> Result<Program, Error> {
+pub(super) fn find(ctx: &Context<'_>, root: &Path, name: &str, path: Option<&String>) -> Result<Program, Error> {
     if name.is_empty() || name.contains('\0') {
         return Err(Error::new(Code::InvalidInput, "a command has no program")
             .hint("give a name that is looked for in `PATH`, or a path"));

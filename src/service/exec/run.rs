@@ -70,7 +70,7 @@ impl Prepared<'_> {
         let laid = foreign::lay(self, &upper)?;
         let launch = Launch { stage: Some(stage), ..stage::launch(self, &desk, self.root.clone())? };
         match self.launch(&launch, ready) {
-            Ok(ended) => self.done(ended, || upper_layer::read(&self.ctx, &self.scope, (&upper, &laid))).map(Ok),
+            Ok(ended) => self.done(ended, || upper_layer::read(&self.ctx, &self.scope, &upper, &laid)).map(Ok),
             Err(NotStarted::NoStage(reason)) => Ok(Err(reason)),
             Err(NotStarted::Unconfined(missing)) => Err(unconfined(&missing)),
             Err(NotStarted::Failed(error)) => Err(error),

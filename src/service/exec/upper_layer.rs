@@ -24,7 +24,7 @@ use crate::{
 const OPAQUE: &str = "user.overlay.opaque";
 
 /// The possible changes, with the folder of the present contents. An unchanged copy from before the start is not a change.
-pub(super) fn read(ctx: &Context<'_>, scope: &Scope, (upper, laid): (&Path, &[Seen])) -> Result<Candidates, Error> {
+pub(super) fn read(ctx: &Context<'_>, scope: &Scope, upper: &Path, laid: &[Seen]) -> Result<Candidates, Error> {
     let is_laid = |seen: &Seen| {
         let at = laid.binary_search_by(|known| known.path.cmp(&seen.path));
         at.is_ok_and(|at| laid[at] == *seen)

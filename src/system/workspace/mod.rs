@@ -297,7 +297,7 @@ impl Workspace {
         // One byte more tells the end of the file without another read.
         let expected = usize::try_from((metadata.length + 1).min(MAX_RESERVED)).unwrap_or(0);
         bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
-        fill(&file, (metadata.length, limit), bytes, stop).map_err(|error| unread(path, &error, stop))?;
+        fill(&file, metadata.length, limit, bytes, stop).map_err(|error| unread(path, &error, stop))?;
         Ok((bytes.len() as u64 <= limit).then_some(metadata))
     }
 
@@ -362,7 +362,7 @@ fn open_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Owned
 
 /// Reads to the end of a file, and little further than a limit. One read is enough if the length is unchanged: there was room
 /// for more, and no more came.
-fn fill(file: &File, (length, limit): (u64, u64), bytes: &mut Vec<u8>, stop: Stop<'_>) -> std::io::Result<()> {
+fn fill(file: &File, length: u64, limit: u64, bytes: &mut Vec<u8>, stop: Stop<'_>) -> std::io::Result<()> {
     if let Ok(n) = rustix::io::read(file, rustix::buffer::spare_capacity(bytes))
         && n as u64 == length
         && bytes.len() < bytes.capacity()

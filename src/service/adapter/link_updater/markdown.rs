@@ -280,7 +280,7 @@ impl<'a> Document<'a> {
         self.scan.skipped = self.scan.skipped.or(found.skipped);
         for value in found.values {
             let length = value.range.len();
-            let value = value.within(&part, (0, Escape::Plain));
+            let value = value.within(&part, 0, Escape::Plain);
             if value.range.len() != length {
                 self.scan.skipped = Some(FOLDED);
             }

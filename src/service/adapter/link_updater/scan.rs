@@ -50,7 +50,7 @@ impl Scan {
         let part = Decoded::new(&bytes[range.clone()], &[escape]);
         let found = scan(&part.text)?;
         self.skipped = self.skipped.or(found.skipped);
-        self.values.extend(found.values.into_iter().map(|value| value.within(&part, (range.start, escape))));
+        self.values.extend(found.values.into_iter().map(|value| value.within(&part, range.start, escape)));
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ impl Value {
     }
 
     /// Converts a value of a decoded part into one of the file; the part begins at `start`.
-    pub(super) fn within(self, part: &Decoded<'_>, (start, escape): (usize, Escape)) -> Self {
+    pub(super) fn within(self, part: &Decoded<'_>, start: usize, escape: Escape) -> Self {
         let Range { start: from, end } = part.raw(self.range);
         let escapes = if escape == Escape::Plain { self.escapes } else { [escape, self.escapes[0]] };
         Value { range: start + from..start + end, escapes, form: self.form }

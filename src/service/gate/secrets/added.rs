@@ -10,17 +10,10 @@ use super::{Found, Rules, scan};
 /// before is not new, even if only its new name makes it a secret.
 pub fn added(before: &[u8], after: &[u8], path: Option<&str>, rules: &Rules) -> Vec<Found> {
     let found = scan(after, path, rules);
-    if found.is_empty() || before.is_empty() { found } else { without_known(found, before, after, (path, rules)) }
-}
-
-/// The findings of `after` without those that `before` accounts for.
-fn without_known(
-    mut found: Vec<Found>,
-    before: &[u8],
-    after: &[u8],
-    (path, rules): (Option<&str>, &Rules),
-) -> Vec<Found> {
-    found = Moved::of(std::iter::once((path, before)), rules).without(found);
+    if found.is_empty() || before.is_empty() {
+        return found;
+    }
+    let mut found = Moved::of(std::iter::once((path, before)), rules).without(found);
     let mut grown: BTreeMap<String, bool> = BTreeMap::new();
     found.retain(|one| {
         let value = &after[one.start..one.end];

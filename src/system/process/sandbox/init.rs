@@ -82,7 +82,7 @@ fn first(control: &UnixStream, own_network: bool) -> Result<ExitCode, NotStarted
     agree(control, confined(&launch, confinement, missing))?;
     let child = start(&bell, &launch, program.process_group(0))?;
     drop(program);
-    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Namespace, tally)))
+    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), Tree::Namespace, tally))
 }
 
 /// The type of a function that does not return.

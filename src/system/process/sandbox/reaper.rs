@@ -53,13 +53,8 @@ fn children() -> SigSet {
 }
 
 /// Waits until a program ends, kills its leftovers, and reports to the host.
-pub(super) fn until_end(
-    control: &UnixStream,
-    bell: &Bell,
-    program: Pid,
-    (tree, tally): (Tree, Option<Tally>),
-) -> ExitCode {
-    let status = watch(control, bell, program, (tree, tally));
+pub(super) fn until_end(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree, tally: Option<Tally>) -> ExitCode {
+    let status = watch(control, bell, program, tree, tally);
     tree.end();
     let Some((status, exceeded)) = status else { return ExitCode::FAILURE };
     let (cpu_ms, peak_bytes) = used();
@@ -75,7 +70,8 @@ fn watch(
     control: &UnixStream,
     bell: &Bell,
     program: Pid,
-    (tree, mut tally): (Tree, Option<Tally>),
+    tree: Tree,
+    mut tally: Option<Tally>,
 ) -> Option<(WaitStatus, Option<Bound>)> {
     loop {
         if tree == Tree::Descendants && has_ended(program) {

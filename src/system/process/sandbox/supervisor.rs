@@ -122,7 +122,7 @@ fn unconfined(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     init::agree(control, confinement)?;
     let child = init::start(&bell, &launch, std::os::unix::process::CommandExt::process_group(&mut program, 0))?;
     drop(program);
-    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
+    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants, tally))
 }
 
 /// Starts a process that sandboxes itself and becomes the program, and speaks with the host for it.
@@ -152,7 +152,7 @@ fn plain(control: &UnixStream) -> Result<ExitCode, NotStarted> {
     if let Ok(Report::NotStarted(refused)) = order::receive(&own) {
         return Err(refused);
     }
-    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), (Tree::Descendants, tally)))
+    Ok(reaper::until_end(control, &bell, Pid::from_child(&child), Tree::Descendants, tally))
 }
 
 /// Makes this process the parent of all orphaned descendants.
