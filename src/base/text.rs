@@ -100,6 +100,13 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) -> Stri
     format!("{n} {noun}{s}")
 }
 
+/// The first of some files by its path, and how many more there are: `` `a` and 2 more files ``. None without files.
+pub fn first_file(files: &[impl fmt::Display]) -> Option<String> {
+    let (first, others) = files.split_first()?;
+    let more = if others.is_empty() { String::new() } else { format!(" and {}", counted(others.len(), "more file")) };
+    Some(format!("`{first}`{more}"))
+}
+
 /// The message of a panic.
 pub fn of_panic(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -119,6 +126,9 @@ mod tests {
     fn numbers_agree_with_their_nouns() {
         assert_eq!([0_u64, 1, 2].map(|n| counted(n, "file")), ["0 files", "1 file", "2 files"]);
         assert_eq!(counted(1_usize, "more line"), "1 more line");
+        let named = |files: &[&str]| first_file(files).unwrap_or_default();
+        assert_eq!([named(&["a", "b", "c"]), named(&["a", "b"])], ["`a` and 2 more files", "`a` and 1 more file"]);
+        assert_eq!([named(&["a"]), named(&[])], ["`a`", ""]);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use super::confirmations::{Bound, Standing};
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        text::first_file,
+    },
     host::{
         Host,
         change::approver::{approver, unusable},
@@ -100,9 +103,8 @@ fn check_unchanged(run: &Terms<'_>, folder: &RunFolder, bound: &Bound) -> Result
         (found != file.before).then(|| file.path.to_string())
     });
     let changed: Vec<String> = changed.into_iter().flatten().collect();
-    let Some(first) = changed.first() else { return Ok(()) };
-    let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-    let message = format!("`{first}`{more} changed since the confirmation `{}` was asked for", bound.id);
+    let Some(named) = first_file(&changed) else { return Ok(()) };
+    let message = format!("{named} changed since the confirmation `{}` was asked for", bound.id);
     let Commands { reject, .. } = Commands::of(bound);
     Err(Error::new(Code::StalePreimage, message)
         .detail("files", changed)

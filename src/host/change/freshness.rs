@@ -4,7 +4,10 @@
 //! which the system last saw a file change.
 
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        text::first_file,
+    },
     host::{recorder::Recorder, terms::Terms},
     record::EVENTS,
     service::adapter::contract::FileHash,
@@ -55,9 +58,8 @@ impl Terms<'_> {
         });
         self.check_cancelled()?;
         let changed: Vec<String> = changed.into_iter().flatten().collect();
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
-        Err(Error::new(Code::StalePreimage, format!("`{first}`{more} changed since the change was proposed"))
+        let Some(named) = first_file(&changed) else { return Ok(()) };
+        Err(Error::new(Code::StalePreimage, format!("{named} changed since the change was proposed"))
             .detail("files", changed)
             .hint("run it again, so that the change is proposed against what is there now"))
     }

@@ -10,6 +10,7 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
         path::RepoPath,
+        text::first_file,
     },
     host::Context,
     record::RunFolder,
@@ -198,9 +199,8 @@ impl Current {
 
 /// An error that names the files that are not as the transactions left them; none if all are.
 pub(in crate::host) fn refusal(changed: &[RepoPath]) -> Option<Error> {
-    let first = changed.first()?;
-    let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+    let named = first_file(changed)?;
     let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
-    let message = format!("`{first}`{more} changed since the run; undoing would lose that");
+    let message = format!("{named} changed since the run; undoing would lose that");
     Some(Error::new(Code::UndoRefused, message).detail("files", names))
 }

@@ -16,6 +16,7 @@ use crate::{
     base::{
         call::Call,
         error::{Code, Error},
+        text::first_file,
     },
     host::{
         self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
@@ -294,10 +295,9 @@ impl Ledger<'_> {
         let aside = recorder.past.as_ref().and_then(Past::aside).map(|aside| aside.undo.clone());
         let left: Vec<Transacted> = self.transactions.iter().cloned().chain(aside).collect();
         let changed = restore_targets(&recorder.folder, &left, false)?.changed_since(self.context, false)?;
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more = if changed.len() > 1 { format!(" and {} more files", changed.len() - 1) } else { String::new() };
+        let Some(named) = first_file(&changed) else { return Ok(()) };
         let names: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
-        let message = format!("`{first}`{more} changed since the run left it");
+        let message = format!("{named} changed since the run left it");
         Err(Error::new(Code::StalePreimage, message)
             .detail("files", names)
             .hint("bring the named files back as the run left them, then resume again"))

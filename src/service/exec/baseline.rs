@@ -5,7 +5,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::{RepoPath, protected},
-        text::counted,
+        text::first_file,
     },
     system::workspace::{Kind, Seen, Visit},
 };
@@ -61,11 +61,9 @@ impl Stock {
         }
         let now = Stock::take(ctx, scope)?.files;
         let changed = differing(&self.files, &now);
-        let Some(first) = changed.first() else { return Ok(()) };
-        let more =
-            if changed.len() > 1 { format!(" and {}", counted(changed.len() - 1, "more file")) } else { String::new() };
+        let Some(named) = first_file(&changed) else { return Ok(()) };
         let files: Vec<&str> = changed.iter().map(|path| path.as_str()).collect();
-        Err(Error::new(Code::StalePreimage, format!("`{first}`{more} changed while the command ran"))
+        Err(Error::new(Code::StalePreimage, format!("{named} changed while the command ran"))
             .detail("files", files)
             .hint("nothing of what the command did is kept; run it again"))
     }
