@@ -24,7 +24,7 @@ use crate::{
             judge::Submitted,
             pipeline::{Pipeline, Proof},
             rebuild_proposal::recall_proposal,
-            stored_proposal::{StoredProposal, stored_again},
+            stored_proposal::StoredProposal,
             subject::Subject,
             transaction::Transacted,
             verify::Verified,
@@ -229,7 +229,7 @@ impl Adapters<'_, '_> {
         self.pipeline.recorder.room(shown.len() as u64)?;
         self.pipeline.recorder.folder.write(&patch_path, &shown)?;
         let file = FileRef { path: patch_path, sha256: Sha256::of(&shown) };
-        stored_again((invocation, proposal), patch, seen, [baseline, planned, file])
+        StoredProposal::new(invocation, proposal, patch, seen, [baseline, planned, file])
     }
 
     /// From a proposal to a verified change, or in a dry run to a verified preview.

@@ -43,7 +43,7 @@ pub(in crate::host) fn verify_applied(
         tool: stored.invocation.tool.clone(),
         root: run.context.workspace.root().to_owned(),
         run_folder: folder.path().to_owned(),
-        baseline: artifact(stored.baseline()),
+        baseline: artifact(&stored.baseline),
         manifest: artifact(manifest),
         contents: Contents::Before(folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
         overlay: Vec::new(),
@@ -63,15 +63,15 @@ pub(in crate::host) fn verify_proposed(
     let name = format!("packs/{position}-proposed");
     // The verifier's process starts meanwhile.
     let request = || {
-        let posts = stored.changes().changes().iter().filter_map(|change| change.after.as_ref());
+        let posts = stored.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
         let posts: Vec<&[u8]> = posts.map(|content| content.bytes.as_slice()).collect();
         folder.write_parts(&format!("{name}/post"), &posts)?;
         Ok(Request {
             tool: stored.invocation.tool.clone(),
             root: run.context.workspace.root().to_owned(),
             run_folder: folder.path().to_owned(),
-            baseline: artifact(stored.baseline()),
-            manifest: artifact(stored.planned()),
+            baseline: artifact(&stored.baseline),
+            manifest: artifact(&stored.planned),
             contents: Contents::After(folder.path().join(format!("{name}/post"))),
             overlay: draft.write_overlay(folder, &name)?,
             threads: run.context.options.threads,

@@ -1,4 +1,4 @@
-//! Proposals of former sessions, made again from what is recorded of them. No adapter is asked a second time.
+//! Proposals of former sessions, rebuilt from what is recorded of them. No adapter is asked a second time.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     },
     host::{
         Context,
-        change::stored_proposal::{StoredProposal, stored_again},
+        change::stored_proposal::StoredProposal,
         recorder::Recorder,
     },
     record::{
@@ -26,12 +26,12 @@ use crate::{
     system::workspace::View,
 };
 
-/// The source from which the change of a proposal is made again.
+/// The state of the files of a proposal that is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum From {
-    /// The files as they were, by the patch.
+pub(in crate::host) enum TreeState {
+    /// As they were before the change: its patch is applied to them.
     Before,
-    /// The files as they are, since it was carried out.
+    /// As the change left them.
     After,
 }
 
@@ -47,19 +47,20 @@ pub(in crate::host) fn recall_proposal(
     }
     let Some(past) = &recorder.past else { return Ok(()) };
     let Some(proposed) = past.proposed(id) else { return Ok(()) };
-    let stored = remake(recorder, view, (proposed, past.pack()), From::Before)?;
+    let stored = rebuild(recorder, view, proposed, past.pack(), TreeState::Before)?;
     proposals.insert(id.to_owned(), stored);
     Ok(())
 }
 
-/// Makes a proposal again from the record that it was made.
+/// Rebuilds a proposal from the record that it was made.
 ///
 /// `stale_preimage` names the files that are not what they were, `record_damaged` says that something else came of it.
-pub(in crate::host) fn remake(
+pub(in crate::host) fn rebuild(
     recorder: &Recorder<'_>,
     view: View<'_>,
-    ((record, proposed), pack): ((&Record, &DtaProposed), &Pack),
-    from: From,
+    (record, proposed): (&Record, &DtaProposed),
+    pack: &Pack,
+    state: TreeState,
 ) -> Result<StoredProposal, Error> {
     let damaged = |what: &str| {
         Error::new(Code::RecordDamaged, format!("the proposal of position {} {what}", record.position))
@@ -78,9 +79,9 @@ pub(in crate::host) fn remake(
         None => return Err(damaged("does not name its patch")),
     };
     let patch_again = patch_of(&bytes, rows).ok_or_else(|| damaged("has another patch"))?;
-    let changes = match from {
-        From::Before => changes_before(recorder.context, view, &manifest.entries, &patch_again)?,
-        From::After => changes_after(view, &manifest.entries)?,
+    let changes = match state {
+        TreeState::Before => changes_before(recorder.context, view, &manifest.entries, &patch_again)?,
+        TreeState::After => changes_after(view, &manifest.entries)?,
     };
     if changes.entries() != manifest.entries {
         return Err(damaged("comes out otherwise"));
@@ -89,8 +90,8 @@ pub(in crate::host) fn remake(
     let BaselineRecord { input, counts, files, skipped } = seen;
     let proposal = Proposal { baseline: Baseline { counts, files, skipped }, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);
-    let stored = stored_again((input, proposal), patch_again, looks, files)?;
-    if proposed.proposal != stored.id() {
+    let stored = StoredProposal::new(input, proposal, patch_again, looks, files)?;
+    if proposed.proposal != stored.id {
         return Err(damaged("has another id"));
     }
     Ok(stored)

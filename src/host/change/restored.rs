@@ -153,7 +153,7 @@ impl Restored {
 
     /// The files, if all are as the transactions left them; else an error that names the others.
     pub(in crate::host) fn current(mut self, context: &Context) -> Result<Current, Error> {
-        refusal(&self.changed_since(context, false)?).map_or(Ok(Current { restored: self }), Err)
+        undo_refused(&self.changed_since(context, false)?).map_or(Ok(Current { restored: self }), Err)
     }
 
     /// The files that are as the transactions left them, and those that changed since. Files that are what they were before are
@@ -198,7 +198,7 @@ impl Current {
 }
 
 /// An error that names the files that are not as the transactions left them; none if all are.
-pub(in crate::host) fn refusal(changed: &[RepoPath]) -> Option<Error> {
+pub(in crate::host) fn undo_refused(changed: &[RepoPath]) -> Option<Error> {
     let named = first_file(changed)?;
     let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
     let message = format!("{named} changed since the run; undoing would lose that");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    base::{change::ChangeSet, error::Error, json},
+    base::{diff::Stat, error::Error, json},
     host::{
         Event, Work,
         change::{
@@ -36,6 +36,23 @@ pub(in crate::host) struct StoredProposal {
 }
 
 impl StoredProposal {
+    /// A proposal with its id and description. The files are the baseline, the manifest and the patch.
+    pub(in crate::host) fn new(
+        invocation: Invocation,
+        proposal: Proposal,
+        patch: Patch,
+        seen: Seen,
+        [baseline, planned, file]: [FileRef; 3],
+    ) -> Result<Self, Error> {
+        let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
+        let patch_path = file.path;
+        let mut stored =
+            StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
+        // As the script is told it, who hands it back.
+        stored.reply = json::as_recorded(stored.describe());
+        Ok(stored)
+    }
+
     pub(in crate::host) fn subject(&self) -> Subject {
         Subject {
             id: self.id.clone(),
@@ -48,26 +65,10 @@ impl StoredProposal {
         }
     }
 
-    pub(in crate::host) fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Returns the memory that the proposal holds, in bytes: new contents and the patch.
     pub(in crate::host) fn bytes(&self) -> u64 {
         let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
         after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
-    }
-
-    pub(in crate::host) fn baseline(&self) -> &FileRef {
-        &self.baseline
-    }
-
-    pub(in crate::host) fn planned(&self) -> &FileRef {
-        &self.planned
-    }
-
-    pub(in crate::host) fn changes(&self) -> &ChangeSet {
-        &self.proposal.changes
     }
 
     /// The event that tells that work on the proposal's files begins.
@@ -83,41 +84,21 @@ impl StoredProposal {
     pub(in crate::host) fn artifacts(&self) -> Vec<String> {
         vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
     }
-}
 
-/// A proposal with its id and description. The files are the baseline, the manifest and the patch.
-pub(in crate::host) fn stored_again(
-    (invocation, proposal): (Invocation, Proposal),
-    patch: Patch,
-    seen: Seen,
-    [baseline, planned, file]: [FileRef; 3],
-) -> Result<StoredProposal, Error> {
-    let id = json::sha256(&json!({"input": invocation, "changes": proposal.changes.entries()}))?.to_string();
-    let patch_path = file.path;
-    let mut stored =
-        StoredProposal { invocation, reply: Value::Null, id, proposal, patch, seen, baseline, planned, patch_path };
-    // As the script is told it, who hands it back.
-    stored.reply = json::as_recorded(describe_proposal(&stored));
-    Ok(stored)
-}
-
-pub(super) fn describe_proposal(stored: &StoredProposal) -> Value {
-    let files: Vec<Value> = stored
-        .patch
-        .stats
-        .iter()
-        .map(|stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed}))
-        .collect();
-    json!({
-        "id": stored.id,
-        "tool": stored.invocation.tool,
-        "version": stored.invocation.version,
-        "phase": "propose",
-        "baseline": stored.proposal.baseline.counts,
-        "skipped": stored.proposal.baseline.skipped,
-        "proposed_changes": stored.proposal.counts,
-        "files": files,
-        "artifacts": stored.artifacts(),
-        "patch": stored.patch_path,
-    })
+    /// The description of the proposal.
+    fn describe(&self) -> Value {
+        let row = |stat: &Stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed});
+        json!({
+            "id": self.id,
+            "tool": self.invocation.tool,
+            "version": self.invocation.version,
+            "phase": "propose",
+            "baseline": self.proposal.baseline.counts,
+            "skipped": self.proposal.baseline.skipped,
+            "proposed_changes": self.proposal.counts,
+            "files": self.patch.stats.iter().map(row).collect::<Vec<_>>(),
+            "artifacts": self.artifacts(),
+            "patch": self.patch_path,
+        })
+    }
 }

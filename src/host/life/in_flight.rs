@@ -19,7 +19,7 @@ use crate::{
         change::{
             confirm::Asking,
             patch::Patch,
-            rebuild_proposal::{From, remake},
+            rebuild_proposal::{TreeState, rebuild},
             subject::Subject,
             transaction::Transacted,
         },
@@ -142,9 +142,9 @@ impl Host<'_> {
                 Error::new(Code::RecordDamaged, message).hint("`nrv rollback` brings back what the run changed")
             );
         };
-        let stored = remake(&self.recorder, self.draft.view(), (proposed, past.pack()), From::After)?;
+        let stored = rebuild(&self.recorder, self.draft.view(), proposed, past.pack(), TreeState::After)?;
         let reply = verify_recalled(&mut self.pipeline(position, sink), &stored, standing)?;
-        self.proposals.remove(stored.id());
+        self.proposals.remove(&stored.id);
         Ok(reply)
     }
 

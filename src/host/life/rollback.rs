@@ -11,7 +11,7 @@ use crate::{
     },
     host::{
         Asked, Context, Finished, Flags, Host, Request, Sink,
-        change::restored::{Restored, refusal, restore_targets},
+        change::restored::{Restored, undo_refused, restore_targets},
         life::pre_images::{moves, standing_transactions},
         terms::Terms,
     },
@@ -88,7 +88,7 @@ impl Host<'_> {
         let (current, changed) = restored.without_changed(self.run.context)?;
         if keep_later {
             *kept = changed;
-        } else if let Some(error) = refusal(&changed) {
+        } else if let Some(error) = undo_refused(&changed) {
             return Err(error.hint(format!("`nrv rollback {} --keep-later` brings back the others", folder.id())));
         }
         *done = current.paths();
