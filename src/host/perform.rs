@@ -108,7 +108,7 @@ impl Host<'_> {
             Call::AttemptBegin {} => {
                 Ok(self.ledger.begin_attempt(position, self.run.flags.dry_run.then_some(&self.draft)))
             }
-            Call::AttemptEnd { keep } => self.ledger.end_attempt((&mut self.recorder, &mut self.draft), *keep, sink),
+            Call::AttemptEnd { keep } => self.pipeline(position, sink).end_attempt(*keep),
             Call::DtaList {} => Ok(approved_adapters(&self.run)),
             Call::DtaDescribe { tool } => self.run.context.options.adapters.find(tool).map(describe_adapter),
             Call::DtaPropose { tool, input } => self.adapters(position, sink).propose(tool, input),
@@ -116,7 +116,7 @@ impl Host<'_> {
             Call::DtaRun { tool, input } => self.adapters(position, sink).run_adapter(tool, input),
             Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } => evaluate(&self.run, call),
             Call::GateEvaluateEdit { path, content, diff_lines } => {
-                evaluate_edit(&self.run, self.draft.view(), (path, content, *diff_lines))
+                evaluate_edit(&self.run, self.draft.view(), path, content, *diff_lines)
             }
             Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
             Call::GateRequire { condition, message } => require(*condition, message),

@@ -106,7 +106,7 @@ fn verify(here: &Here, (file, signer): (&Path, &String), out: &mut Output) -> Re
     let name = file.display().to_string();
     let mut why = "it has no signature".to_owned();
     for text in &signatures {
-        match signed_by_approver(&here.context, std::slice::from_ref(signer), (NAMESPACE, &signed, Some(text))) {
+        match signed_by_approver(&here.context, std::slice::from_ref(signer), NAMESPACE, &signed, Some(text)) {
             Ok(by) => {
                 let statement: Value = serde_json::from_slice(&payload).unwrap_or_default();
                 if out.is_json() {

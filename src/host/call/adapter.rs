@@ -364,7 +364,7 @@ impl ByVerifier<'_> {
         pipeline.sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
         pipeline.sink.event(stored.begins(Work::Verify));
         let report = verify_applied(pipeline.run, &pipeline.recorder.folder, stored, &manifest, pack)?;
-        self.conclude(pipeline, (Phase::Verify, Some(manifest), report))
+        self.conclude(pipeline, Phase::Verify, Some(manifest), report)
     }
 
     fn verify_preview(&self, pipeline: &mut Pipeline<'_, '_>) -> Result<Value, Error> {
@@ -372,26 +372,22 @@ impl ByVerifier<'_> {
         pipeline.sink.event(stored.begins(Work::Verify));
         let report =
             verify_proposed(pipeline.run, &pipeline.recorder.folder, pipeline.draft, pipeline.position, stored)?;
-        self.conclude(pipeline, (Phase::DryRun, None, report))
+        self.conclude(pipeline, Phase::DryRun, None, report)
     }
 
     /// Records what the verifier said; an error unless it passed.
     fn conclude(
         &self,
         pipeline: &mut Pipeline<'_, '_>,
-        (phase, manifest, report): (Phase, Option<FileRef>, Report),
+        phase: Phase,
+        manifest: Option<FileRef>,
+        report: Report,
     ) -> Result<Value, Error> {
         let stored = self.stored;
         let tool = stored.invocation.tool.as_str();
         let mut files = vec![pipeline.recorder.write_artifact(pipeline.position, tool, "verify", &report)?];
         let mut verdict = report.verdict();
-        files.extend(try_samples(
-            pipeline.run,
-            pipeline.recorder,
-            pipeline.position,
-            stored,
-            (report.samples, &mut verdict),
-        )?);
+        files.extend(try_samples(pipeline, stored, report.samples, &mut verdict)?);
         let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
         output.run = Some(pipeline.recorder.run_id().to_owned());
         output.artifacts = stored.artifacts();

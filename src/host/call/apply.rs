@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     base::{
         call::Call,
+        change::ChangeSet,
         diff::{Lines, Stat},
         error::{Code, Error},
         path::RepoPath,
@@ -80,7 +81,9 @@ impl Host<'_> {
         if verdict.decision == Decision::Block {
             let mut patch = Patch::default();
             files.into_iter().for_each(|stat| patch.push(&[], stat));
-            self.recorder.note_judged(position, (None, &patch, None), &verdict)?;
+            let changes = &ChangeSet::default();
+            let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
+            self.recorder.note_judged(position, submitted, &verdict)?;
             self.tally.heed(&verdict, sink)?;
         }
         for (from, to) in request.moves()? {

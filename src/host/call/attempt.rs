@@ -15,11 +15,12 @@ use crate::{
         text::counted,
     },
     host::{
-        self, Context, Position, Sink,
+        self, Context, Position,
         change::{
             attempts::{Attempt, Attempts, Proposed},
             draft::{Draft, Previewed},
             ledger::Ledger,
+            pipeline::Pipeline,
             restored::restore_targets,
             transaction::{Transacted, names},
             undo::{Dead, Reason},
@@ -31,46 +32,34 @@ use crate::{
     system::lock::Lease,
 };
 
-impl Ledger<'_> {
-    /// Begins an attempt.
-    pub(in crate::host) fn begin_attempt(&mut self, position: &Position, draft: Option<&Draft<'_>>) -> Value {
-        let before = draft.map(|draft| Proposed { overlay: draft.overlay.clone(), files: draft.proposed.clone() });
-        let from = self.transactions.len();
-        self.attempts.open.push(Attempt { position: position.to_string(), from, before });
-        Value::Null
-    }
-
+impl Pipeline<'_, '_> {
     /// Ends the innermost attempt: what it changed is kept, or undone.
     ///
     /// `undo_refused` names files that somebody else changed since; then the attempt stays open.
-    pub(in crate::host) fn end_attempt(
-        &mut self,
-        (recorder, draft): (&mut Recorder<'_>, &mut Draft<'_>),
-        keep: bool,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        let Some(attempt) = self.attempts.open.pop() else {
+    pub(in crate::host) fn end_attempt(&mut self, keep: bool) -> Result<Value, Error> {
+        let Pipeline { recorder, ledger, draft, sink, .. } = self;
+        let Some(attempt) = ledger.attempts.open.pop() else {
             let error = Error::new(Code::InvalidInput, "no attempt is open that could be ended");
             return Err(error.hint("begin one with `attempt.begin`, and end each of them once"));
         };
         let files = match (&attempt.before, keep) {
             (Some(before), _) => draft.differing(before),
-            (None, true) => self.changed_files(attempt.from),
-            (None, false) => match self.take_back(recorder, attempt.from, &Reason::Attempt(&attempt.position)) {
+            (None, true) => ledger.changed_files(attempt.from),
+            (None, false) => match ledger.take_back(recorder, attempt.from, &Reason::Attempt(&attempt.position)) {
                 Ok(files) => {
-                    self.undone += files;
+                    ledger.undone += files;
                     files.max(recorder.past.as_ref().map_or(0, |past| past.brought_back(&attempt.position)))
                 }
                 Err(error) => {
-                    self.attempts.open.push(attempt);
+                    ledger.attempts.open.push(attempt);
                     return Err(error);
                 }
             },
         };
         if keep {
-            self.attempts.kept += 1;
+            ledger.attempts.kept += 1;
         } else {
-            self.attempts.undone += 1;
+            ledger.attempts.undone += 1;
             let files = counted(files, "file");
             sink.event(host::Event::Notice {
                 text: format!("The attempt at {} was undone: {files}.", attempt.position),
@@ -79,20 +68,30 @@ impl Ledger<'_> {
         }
         Ok(json!({"kept": keep, "files": files}))
     }
+}
+
+impl Ledger<'_> {
+    /// Begins an attempt. Only a dry run has a draft.
+    pub(in crate::host) fn begin_attempt(&mut self, position: &Position, draft: Option<&Draft<'_>>) -> Value {
+        let before = draft.map(|draft| Proposed { overlay: draft.overlay.clone(), files: draft.proposed.clone() });
+        let from = self.transactions.len();
+        self.attempts.open.push(Attempt { position: position.to_string(), from, before });
+        Value::Null
+    }
 
     /// Leaves the attempts that are open when the run comes to its end: nothing of them stays, whatever else does.
     pub(in crate::host) fn leave_attempts(
         &mut self,
-        (recorder, draft): (&mut Recorder<'_>, &mut Draft<'_>),
+        recorder: &mut Recorder<'_>,
+        draft: Option<&mut Draft<'_>>,
         outcome: Result<Value, Error>,
-        (dry_run, keeps): (bool, bool),
+        keeps: bool,
     ) -> Result<Value, Error> {
         let Some(outermost) = self.attempts.open.first_mut() else { return outcome };
         // What a former session set aside and this one did not put back stays as it is now.
         self.undone += recorder.past.as_ref().and_then(Past::aside).map_or(0, |aside| aside.undo.entries.len());
-        if dry_run {
-            let before = outermost.before.take();
-            draft.propose_again(before);
+        if let Some(draft) = draft {
+            draft.propose_again(outermost.before.take());
         } else if outcome.is_ok() || keeps {
             // A run that fails is undone as a whole.
             return match (self.set_aside(recorder), outcome) {
@@ -183,5 +182,5 @@ pub(in crate::host) fn set_aside_dead(
     let current = restore_targets(folder, &of, false)?.current(context)?;
     let name = format!("t{}", past.transactions(folder)? + 1);
     let reason = Reason::SetAside(&attempt);
-    Dead { context, folder, chain, lease }.bring_back(&current, &name, (&reason, &names(&of)))
+    Dead { context, folder, chain, lease }.bring_back(&current, &name, &reason, &names(&of))
 }

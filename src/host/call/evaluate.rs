@@ -38,7 +38,9 @@ pub(in crate::host) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, E
 pub(in crate::host) fn evaluate_edit(
     run: &Terms<'_>,
     view: View<'_>,
-    (path, content, diff_lines): (&str, &str, u64),
+    path: &str,
+    content: &str,
+    diff_lines: u64,
 ) -> Result<Value, Error> {
     let current = RepoPath::parse(path).ok().and_then(|path| view.read(&path).ok());
     let before = current.as_ref().map_or(&[][..], |content| &content.bytes);

@@ -55,7 +55,7 @@ pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &
     let timeout_ms = run.timeout_ms.unwrap_or(pipeline.run.policy.settings().exec.timeout_ms);
     let reserved = pipeline.run.budget.reserve_exec(timeout_ms)?;
     pipeline.recorder.note_intent(pipeline.position, call)?;
-    let ended = run_command(pipeline, run, (reserved.exec_ms, &allowance));
+    let ended = run_command(pipeline, run, reserved.exec_ms, &allowance);
     let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
     pipeline.run.budget.settle(reserved, spent);
     pipeline.turn.reserved.demand = spent;
@@ -75,7 +75,8 @@ pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &
 fn run_command(
     pipeline: &mut Pipeline<'_, '_>,
     run: &Run,
-    (timeout_ms, allowance): (u64, &Allowance),
+    timeout_ms: u64,
+    allowance: &Allowance,
 ) -> Result<Done, Error> {
     let (overlay, settings) = (pipeline.draft.overlay.clone(), pipeline.run.exec_settings());
     let permitted = pipeline.run.policy.settings().paths.allow_protected.clone();
@@ -114,7 +115,7 @@ fn run_command(
     let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, pipeline.sink) };
     let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
     pipeline.run.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
-    let output = note_ended(pipeline, (&done, &set_id), &output)?;
+    let output = note_ended(pipeline, &done, &set_id, &output)?;
     let Ended { status, duration_ms, .. } = done.ended;
     pipeline.sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
     Ok(done)
@@ -143,7 +144,8 @@ fn note_started(
 /// Records how a command ended; the end of its output if that was no good end.
 fn note_ended(
     pipeline: &mut Pipeline<'_, '_>,
-    (done, set_id): (&Done, &Cleared),
+    done: &Done,
+    set_id: &Cleared,
     output: &str,
 ) -> Result<Option<String>, Error> {
     let Ended { status, signal, timed_out, cancelled, ref stdout, ref stderr, .. } = done.ended;

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     base::{error::Error, seed},
     host::{
-        Context, Position, change::stored_proposal::StoredProposal, context::check_stop, recorder::Recorder,
-        terms::Terms,
+        Context,
+        change::{pipeline::Pipeline, stored_proposal::StoredProposal},
+        context::check_stop,
     },
     record::FileRef,
     service::adapter::contract::{Failure, Invocation, Verdict},
@@ -48,12 +49,12 @@ pub(in crate::host) fn fill_in(schema: &str, input: &mut Map<String, Value>, sam
 
 /// Tries a sample of the new links and adds what it found to the verdict; the artefact, if there was anything to try.
 pub(in crate::host) fn try_samples(
-    run: &Terms<'_>,
-    recorder: &Recorder<'_>,
-    position: &Position,
+    pipeline: &Pipeline<'_, '_>,
     stored: &StoredProposal,
-    (offered, verdict): (Vec<String>, &mut Verdict),
+    offered: Vec<String>,
+    verdict: &mut Verdict,
 ) -> Result<Option<FileRef>, Error> {
+    let Pipeline { run, recorder, position, .. } = pipeline;
     let input = &stored.invocation;
     let urls = chosen(&run.policy, input, offered)?;
     if urls.is_empty() || !verdict.passed {

@@ -77,7 +77,9 @@ pub(in crate::host) fn approver(
 pub fn signed_by_approver(
     context: &Context,
     approvers: &[String],
-    (namespace, text, signature): (&str, &[u8], Option<&str>),
+    namespace: &str,
+    text: &[u8],
+    signature: Option<&str>,
 ) -> Result<String, String> {
     let signature = signature.ok_or("nobody signed them")?;
     let about = |why: &str| format!("their signature {why}");

@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{
+    judge::Submitted,
     ledger::Ledger,
     permit::Permitted,
     pipeline::{Pipeline, Proof},
 };
 use crate::{
     base::{
-        change::{ChangeSet, Entry},
+        change::Entry,
         error::{Code, Error},
     },
     host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms},
@@ -50,8 +51,7 @@ impl Permitted<'_> {
             return Ok(Committed { transaction: None, first });
         }
         let Pipeline { ledger, recorder, position, .. } = pipeline;
-        let content = (changes, submitted.patch.bytes.as_slice());
-        let transaction = ledger.commit(recorder, position, content, proof.reply())?;
+        let transaction = ledger.commit(recorder, position, submitted, proof.reply())?;
         Ok(Committed { transaction: Some(transaction), first })
     }
 }
@@ -89,7 +89,7 @@ impl Ledger<'_> {
         let wait = Wait { limit_ms: run.policy.settings().run.lock_wait_ms, cancel: run.deadline.stop() };
         let mut bury = |dead: &str| {
             let Some(lease) = locks.lease(dead)? else { return Ok(()) };
-            Recovery::of(context, dead, (lease, true))?.check()
+            Recovery::of(context, dead, lease, true)?.check()
         };
         lease.acquire(prefixes, wait, &mut bury)
     }
@@ -108,9 +108,10 @@ impl Ledger<'_> {
         &mut self,
         recorder: &mut Recorder<'_>,
         position: &Position,
-        (changes, patch): (&ChangeSet, &[u8]),
+        Submitted { changes, patch, .. }: Submitted<'_>,
         reply: Option<&Value>,
     ) -> Result<String, Error> {
+        let patch = patch.bytes.as_slice();
         recorder.room(patch.len() as u64)?;
         let name = self.next_transaction();
         if let Some(reply) = reply {
@@ -121,7 +122,7 @@ impl Ledger<'_> {
         let _section = self.transact(&recorder.folder, &transaction, &Target::of(changes))?;
         self.reached_tree = true;
         let entries = changes.entries();
-        if let Err(error) = settle(recorder, position.as_str(), (Event::Committed, &name, &entries)) {
+        if let Err(error) = settle(recorder, position.as_str(), Event::Committed, &name, &entries) {
             // Nobody would know how to undo what is not in the record.
             let revoked = journal_of(recorder).revoke(&name);
             return Err(match revoked {
@@ -187,7 +188,9 @@ type Outcome = fn(Box<record::event::Transaction>) -> Event;
 pub(super) fn settle(
     recorder: &mut Recorder<'_>,
     position: &str,
-    (event, name, entries): (Outcome, &str, &[Entry]),
+    event: Outcome,
+    name: &str,
+    entries: &[Entry],
 ) -> Result<(), Error> {
     let settled = record::event::Transaction { transaction: name.to_owned(), entries: entries.to_vec(), foreign: None };
     let files = pack_files(&recorder.folder, name)?;

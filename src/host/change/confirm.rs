@@ -117,7 +117,9 @@ impl Asking<'_, '_> {
     /// the repository is refused before anybody is asked.
     pub(in crate::host) fn permit_gates(
         &mut self,
-        (verdict, changes, patch): (&Verdict, &ChangeSet, &Patch),
+        verdict: &Verdict,
+        changes: &ChangeSet,
+        patch: &Patch,
         leave: &mut Leave,
     ) -> Result<(), Error> {
         self.run.check_nested(changes, self.sink)?;

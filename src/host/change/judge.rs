@@ -33,10 +33,9 @@ pub struct Judged<'c> {
 impl<'c> Judged<'c> {
     /// Judges a change, with the adapter that proposed it if one did. A gate that blocks it is an error.
     pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
-        let Submitted { adapter, patch, .. } = submitted;
         let Pipeline { run, recorder, tally, position, sink, .. } = pipeline;
-        let verdict = run.judge(adapter, &patch.stats, &patch.texts());
-        recorder.note_judged(position, (adapter, patch, submitted.file), &verdict)?;
+        let verdict = run.judge(submitted.adapter, &submitted.patch.stats, &submitted.patch.texts());
+        recorder.note_judged(position, submitted, &verdict)?;
         tally.heed(&verdict, *sink)?;
         Ok(Judged { submitted, verdict })
     }
@@ -51,12 +50,11 @@ impl<'c> Judged<'c> {
 }
 
 impl Recorder<'_> {
-    /// Records what the gates said of a patch, with the patch, so that they can be asked again. `file` is where in the run's folder
-    /// it stands, if it does.
+    /// Records what the gates said of a patch, with the patch, so that they can be asked again.
     pub(in crate::host) fn note_judged(
         &mut self,
         position: &Position,
-        (adapter, patch, file): (Option<&str>, &Patch, Option<&str>),
+        Submitted { adapter, patch, file, .. }: Submitted<'_>,
         verdict: &Verdict,
     ) -> Result<(), Error> {
         let sha256 = Sha256::of(&patch.bytes);

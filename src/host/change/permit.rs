@@ -20,7 +20,7 @@ impl<'c> Reserved<'c> {
         let Submitted { changes, patch, .. } = self.submitted();
         let mut asking = pipeline.asking();
         let mut leave = Leave::default();
-        asking.permit_gates((self.verdict(), changes, patch), &mut leave)?;
+        asking.permit_gates(self.verdict(), changes, patch, &mut leave)?;
         if let Some(question) = proof.question()? {
             asking.permit(question, &mut leave)?;
         }

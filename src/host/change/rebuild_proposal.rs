@@ -10,11 +10,7 @@ use crate::{
         diff::{Lines, Stat},
         error::{Code, Error},
     },
-    host::{
-        Context,
-        change::stored_proposal::StoredProposal,
-        recorder::Recorder,
-    },
+    host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder},
     record::{
         FileRef, Pack, Record,
         event::{DtaProposed, FileRow},

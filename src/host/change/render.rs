@@ -64,7 +64,7 @@ pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8
 pub(super) fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
     let path = &change.path;
     if let Some(expected) = change.before
-        && read(view, (path, expected.length), buffer)? != Some(expected)
+        && read(view, path, expected.length, buffer)? != Some(expected)
     {
         let message = format!("`{path}` changed while the change was proposed");
         return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
@@ -74,11 +74,7 @@ pub(super) fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>)
 }
 
 /// Reads what stands at a path into a buffer; of a link, the link itself.
-pub(super) fn read(
-    view: View<'_>,
-    (path, limit): (&RepoPath, u64),
-    buffer: &mut Vec<u8>,
-) -> Result<Option<Stamp>, Error> {
+pub(super) fn read(view: View<'_>, path: &RepoPath, limit: u64, buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
     match view.read_into(path, limit, buffer) {
         Err(error) if error.code() == Code::InvalidPath => {
             let link = view.read_entry(path)?;

@@ -81,7 +81,8 @@ impl Dead<'_> {
         &mut self,
         current: &Current,
         name: &str,
-        (reason, of): (&Reason<'_>, &[String]),
+        reason: &Reason<'_>,
+        of: &[String],
     ) -> Result<usize, Error> {
         let Dead { context, folder, chain, lease } = self;
         let now = || context.options.clock.now();
@@ -186,7 +187,7 @@ impl Ledger<'_> {
         let transaction = Transaction { undoes: true, ..self.transaction("", &name) };
         let _section = self.transact(&recorder.folder, &transaction, &targets)?;
         let entries = restored_entries(&targets);
-        if let Err(error) = settle(recorder, "", (Event::Undone, &name, &entries)) {
+        if let Err(error) = settle(recorder, "", Event::Undone, &name, &entries) {
             // The tree is as it should be, and the journal keeps the outcome until recovery can record it.
             tracing::warn!("the undoing is not recorded yet: {error}");
         }

@@ -29,7 +29,8 @@ use crate::{
 /// The environment and the limits for the commands of commitments.
 pub(super) struct Bench<'a> {
     pub(super) context: &'a Context,
-    pub(super) judges: (&'a Policy, &'a Rules),
+    pub(super) policy: &'a Policy,
+    pub(super) rules: &'a Rules,
     pub(super) view: View<'a>,
     pub(super) run: &'a str,
     pub(super) dry_run: bool,
@@ -40,7 +41,7 @@ pub(super) struct Bench<'a> {
 }
 
 /// Checks that a command may be run without asking: nobody is there to be asked when it is.
-pub(super) fn permitted(context: &Context, (policy, rules): (&Policy, &Rules), command: &Command) -> Result<(), Error> {
+pub(super) fn permitted(context: &Context, policy: &Policy, rules: &Rules, command: &Command) -> Result<(), Error> {
     let call = Call::ExecRun(Box::new(run(command, None)));
     let subject = Subject::Call { call: &call, adapters: &[], calls: &context.options.calls.offered() };
     let verdict = gate::decide(&subject, policy, rules);
@@ -69,15 +70,15 @@ fn run(command: &Command, timeout_ms: Option<u64>) -> Run {
 impl Bench<'_> {
     /// Runs the command and compares its status. An error means that everything has to stop.
     pub(super) fn see(&self, command: &Command) -> Result<Seen, Error> {
-        if let Err(error) = permitted(self.context, self.judges, command) {
+        if let Err(error) = permitted(self.context, self.policy, self.rules, command) {
             return Ok(Verdict::fails(error.message()).into());
         }
         self.context.check_trust()?;
         let options = &self.context.options;
-        let rule = self.judges.0.exec_rule(&run(command, None).argv()).ok();
+        let rule = self.policy.exec_rule(&run(command, None).argv()).ok();
         let ctx = exec::Context {
             view: self.view,
-            exec: &self.judges.0.settings().exec,
+            exec: &self.policy.settings().exec,
             environment: &options.environment,
             supervisor: &options.program,
             run: self.run,
@@ -115,14 +116,14 @@ impl Bench<'_> {
             set_id_left: set_id.left,
         });
         let exceeded = ended.exceeded.map(|bound| {
-            let (key, _, what) = exec::bound(&exec::limits(&self.judges.0.settings().exec), bound);
+            let (key, _, what) = exec::bound(&exec::limits(&self.policy.settings().exec), bound);
             Verdict::fails(format!("it took more {what} than `{key}`"))
         });
         let verdict = exceeded.unwrap_or_else(|| self.judge(command, &ended));
         if verdict.ok {
             return Ok(Seen { verdict, output: None, ran });
         }
-        Ok(Seen { verdict, output: last_words(&ended, self.judges.1.secrets()), ran })
+        Ok(Seen { verdict, output: last_words(&ended, self.rules.secrets()), ran })
     }
 
     /// How the command ended, against how it has to.

@@ -33,6 +33,7 @@ use crate::{
     service::{
         apply,
         assertion::{self, Assertion, Baseline, Sight},
+        gate::Rules,
     },
     system::{
         policy::{self, Hidden, Policy},
@@ -205,7 +206,7 @@ impl Pledges<'_, '_> {
         match &assertion {
             Assertion::Command(command) => {
                 let (policy, rules) = self.judges(source);
-                command::permitted(self.run.context, (policy, rules), command)?;
+                command::permitted(self.run.context, policy, rules, command)?;
             }
             _ if source == Maker::Policy => {}
             Assertion::FileExists(path) => self.run.policy.may_read(path)?,
@@ -217,7 +218,7 @@ impl Pledges<'_, '_> {
     }
 
     /// The policy by which the command of a commitment is judged: a script's header does not bind the policy.
-    fn judges(&self, source: Maker) -> (&Policy, &crate::service::gate::Rules) {
+    fn judges(&self, source: Maker) -> (&Policy, &Rules) {
         match source {
             Maker::Policy => (&self.run.context.policy, &self.run.context.rules),
             Maker::Plan | Maker::Program | Maker::Script => (&self.run.policy, &self.run.rules),

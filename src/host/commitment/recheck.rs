@@ -120,14 +120,14 @@ impl<'a> Again<'a> {
         let Again { context, folder, policy, rules } = self;
         let (source, stop) = (pledge.told.source, context.options.cancel.as_ref());
         let timeout_ms = pledge.timeout_ms(policy);
-        let judges = match source {
+        let (policy, rules) = match source {
             Maker::Policy => (&context.policy, context.rules.as_ref()),
             Maker::Plan | Maker::Program | Maker::Script => (policy, rules.as_ref()),
         };
         match assertion::parse(&pledge.assertion)? {
             Assertion::Command(command) => {
                 let (view, run) = (context.view(), folder.id());
-                command::Bench { context, judges, view, run, dry_run: false, timeout_ms, short: false, stop }
+                command::Bench { context, policy, rules, view, run, dry_run: false, timeout_ms, short: false, stop }
                     .see(&command)
             }
             Assertion::FileExists(_) | Assertion::Count(_) | Assertion::JsonValid(_) | Assertion::TreeUnchanged(_) => {

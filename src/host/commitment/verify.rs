@@ -80,7 +80,8 @@ impl Pledges<'_, '_> {
         let (policy, rules) = self.judges(pledge.told.source);
         let bench = command::Bench {
             context: self.run.context,
-            judges: (policy, rules),
+            policy,
+            rules,
             view: self.draft.view(),
             run: self.recorder.folder.id(),
             dry_run: self.run.flags.dry_run,

@@ -46,8 +46,8 @@ impl<'a> Host<'a> {
         } else {
             self.requests(sink).close_streams().and_then(|()| {
                 let keeps = self.run.keeps_changes(self.tally.rejected);
-                let how = (self.run.flags.dry_run, keeps);
-                self.ledger.leave_attempts((&mut self.recorder, &mut self.draft), outcome, how)
+                let draft = self.run.flags.dry_run.then_some(&mut self.draft);
+                self.ledger.leave_attempts(&mut self.recorder, draft, outcome, keeps)
             })
         };
         let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));

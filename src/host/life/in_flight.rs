@@ -163,9 +163,9 @@ impl Host<'_> {
         let wire = serde_json::to_value(call).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         let bound = json!({"uncertain": position.as_str(), "intent": intent, "call": json::exact(&wire)});
         let id = json::sha256(&bound)?.to_string();
-        let (subject, shown) = question(&self.recorder, position, call, (name, id));
+        let (subject, shown) = question(&self.recorder, position, call, name, id);
         let Some(granted) = self.asking(position, &mut Silent).redeem(&subject)? else {
-            return Err(self.asking(position, &mut Silent).uncertain((name, &subject), shown));
+            return Err(self.asking(position, &mut Silent).uncertain(name, &subject, shown));
         };
         let reply = match &mut self.recorder.past {
             Some(past) => past.reply.take().map_or_else(|| past.granted_reply(&granted), |reply| Ok(Some(reply)))?,
@@ -180,7 +180,7 @@ impl Host<'_> {
 }
 
 /// Builds the question to a person about a call of which nobody knows whether it took effect.
-fn question(recorder: &Recorder<'_>, position: &Position, call: &Call, (name, id): (&str, String)) -> (Subject, Value) {
+fn question(recorder: &Recorder<'_>, position: &Position, call: &Call, name: &str, id: String) -> (Subject, Value) {
     let params = match call {
         Call::Custom { params, .. } => params.clone(),
         other => json!(other),
@@ -231,7 +231,7 @@ fn note_settled(recorder: &mut Recorder<'_>, position: &Position, how: How) -> R
 
 impl Asking<'_, '_> {
     /// Suspends the run, since nobody knows whether a call took effect.
-    fn uncertain(&mut self, (name, subject): (&str, &Subject), shown: Value) -> Error {
+    fn uncertain(&mut self, name: &str, subject: &Subject, shown: Value) -> Error {
         let waits = match self.bind(subject) {
             Ok(bound) => self.suspend(&bound, subject),
             Err(error) => return error,

@@ -79,7 +79,7 @@ fn look_at(context: &Context, are_known: bool) -> Result<Round, Error> {
             continue;
         }
         let Some(lease) = locks.lease(&id)? else { continue };
-        match Recovery::of(context, &id, (lease, has_lease)) {
+        match Recovery::of(context, &id, lease, has_lease) {
             Ok(recovery) => round.recoveries.push(recovery),
             Err(error) => round.failures.push(error),
         }
@@ -139,7 +139,7 @@ fn died_inside(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
 impl Recovery {
     /// Recovers one run whose lease is held here, records what became of it, and gives the lease up. The lease may be a new one, for
     /// a run that had none.
-    pub(in crate::host) fn of(context: &Context, run: &str, (lease, had_lease): (Lease, bool)) -> Result<Self, Error> {
+    pub(in crate::host) fn of(context: &Context, run: &str, lease: Lease, had_lease: bool) -> Result<Self, Error> {
         let folder = context.runs.open(run)?;
         let mut recovery = Recovery { run: run.to_owned(), without_lease: !had_lease, ..Recovery::default() };
         folder.check_links()?;

@@ -79,6 +79,36 @@ struct Opened {
     past: Past,
 }
 
+impl Opened {
+    /// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
+    fn prepare(
+        &self,
+        context: &Context,
+        current: Option<&Policy>,
+        yes: bool,
+    ) -> Result<(Policy, Policy, Rules, Flags), Error> {
+        let Opened { folder, started, past, .. } = self;
+        let recorded = started.policy()?;
+        let policy = match current {
+            // Defaults that have changed since the record was written are no change of the policy.
+            Some(current) if !recorded.is_still(current)? => Policy::strictest(&recorded, current)?,
+            Some(_) | None => recorded.clone(),
+        };
+        check_flags(&policy, Flags { yes, ..Flags::default() })?;
+        let settings = policy.settings();
+        let first = past.records().iter().position(|record| record.event.run_started().is_some()).unwrap_or_default();
+        let is_begun_here = proof::is_own(context, folder, &past.records()[..=first])?;
+        let flags = Flags {
+            // Only who made the record has typed it.
+            yes: yes || started.flags.yes && settings.confirm.yes_flag && is_begun_here,
+            keep: started.flags.keep && settings.run.keep_flag,
+            ..started.flags
+        };
+        let rules = Rules::of(&policy)?;
+        Ok((recorded, policy, rules, flags))
+    }
+}
+
 impl<'a> Host<'a> {
     /// Goes on with a run that waits, or that died: recovers it, checks that everything is as the run left it and read it, and
     /// opens its record. Whoever holds the host makes the run's calls again from the first: those that were answered get the
@@ -130,18 +160,20 @@ impl<'a> Host<'a> {
     /// what only undoes the run is not judged.
     fn reopen(
         context: &'a Context,
-        Opened { folder, lease, started, past }: Opened,
+        opened: Opened,
         current: Option<&Policy>,
         yes: bool,
     ) -> Result<(Self, Policy), Error> {
-        let prepared = prepare(context, &folder, (&started, &past), current, yes).and_then(|prepared| {
+        let prepared = opened.prepare(context, current, yes).and_then(|prepared| {
+            let Opened { folder, past, .. } = &opened;
             folder.furnish()?;
-            let kept = (Confirmations::restore(past.records(), &folder)?, commitment::restore(&past)?);
+            let kept = (Confirmations::restore(past.records(), folder)?, commitment::restore(past)?);
             let budget = Budget::new(prepared.1.settings().budget.clone());
             let deadline = Deadline::start(budget.wall(), Arc::clone(&context.options.cancel))?;
-            let counted = (past.transactions(&folder)?, past.standing(), past.spent());
-            Ok((prepared, kept, Chain::open(&folder)?, counted, (budget, deadline)))
+            let counted = (past.transactions(folder)?, past.standing(), past.spent());
+            Ok((prepared, kept, Chain::open(folder)?, counted, (budget, deadline)))
         });
+        let Opened { folder, lease, started, past } = opened;
         let ((recorded, policy, rules, flags), kept, chain, counted, (budget, deadline)) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return lease.retire().and(Err(error)),
@@ -166,13 +198,14 @@ impl<'a> Host<'a> {
         };
         let run = Terms { context, policy, rules, flags, origin, seed: started.seed, budget, deadline };
         let mut host = Host { confirmations: kept.0, commitments: kept.1, ..Host::of(run, recorder, ledger) };
-        host.take_in(counted.2)?;
+        let (spent, elapsed_ms) = counted.2;
+        host.take_in(spent, elapsed_ms)?;
         let doubted = proof::doubt_grants(&host.run, &host.recorder, &mut host.confirmations);
         if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
     }
 
     /// Counts what former sessions did, as far as calls were answered, and the record that they left.
-    fn take_in(&mut self, (spent, elapsed_ms): (Spent, u64)) -> Result<(), Error> {
+    fn take_in(&mut self, spent: Spent, elapsed_ms: u64) -> Result<(), Error> {
         let Some(past) = &self.recorder.past else { return Ok(()) };
         self.run.budget.count_record(self.recorder.folder.own_bytes()?);
         self.run.budget.take_in(spent, elapsed_ms);
@@ -230,16 +263,16 @@ impl<'a> Host<'a> {
                 text: format!("{n} things that the run read are otherwise now; it goes on with what it read."),
             });
         }
-        self.note_resumed(recorded, &stale, (resumption.approve.as_ref(), None), sink)
+        let resumed = RunResumed {
+            accepted_stale_reads: StaleReads::Reads(stale.into_iter().map(Into::into).collect()),
+            approved: resumption.approve.clone(),
+            ..RunResumed::default()
+        };
+        self.note_resumed(recorded, resumed, sink)
     }
 
-    fn note_resumed(
-        &mut self,
-        recorded: &Policy,
-        stale: &[StaleRead],
-        (approved, rejected): (Option<&Ruling>, Option<&Ruling>),
-        sink: &mut dyn Sink,
-    ) -> Result<(), Error> {
+    /// Records that the run goes on, under which policy and on whose word.
+    fn note_resumed(&mut self, recorded: &Policy, resumed: RunResumed, sink: &mut dyn Sink) -> Result<(), Error> {
         let changed = self.run.policy.sha256() != recorded.sha256();
         if changed {
             let keys = changed_keys(&self.run.policy)?;
@@ -251,12 +284,10 @@ impl<'a> Host<'a> {
         let resumed = RunResumed {
             policy_sha256: Some(self.run.policy.sha256().into()),
             policy_changed: changed,
-            accepted_stale_reads: StaleReads::Reads(stale.iter().cloned().map(Into::into).collect()),
             rules: RULES.into(),
             policy_source: current.map(|source| self.recorder.packed(&source, true)).transpose()?,
-            approved: approved.cloned(),
-            rejected: rejected.cloned(),
             volatile: Place { git_head: None, place: Some(proof::place(self.run.context, &self.recorder.folder)?) },
+            ..resumed
         };
         self.recorder.note(Note::of_run(Event::RunResumed(resumed.into())))?;
         self.recorder.sync()
@@ -328,34 +359,6 @@ fn taken_back() -> Error {
     Error::new(Code::InvalidInput, message).hint("start it again")
 }
 
-/// The policy that the run began under, the one that it goes on under with its rules, and the flags in force.
-fn prepare(
-    context: &Context,
-    folder: &RunFolder,
-    (started, past): (&Started, &Past),
-    current: Option<&Policy>,
-    yes: bool,
-) -> Result<(Policy, Policy, Rules, Flags), Error> {
-    let recorded = started.policy()?;
-    let policy = match current {
-        // Defaults that have changed since the record was written are no change of the policy.
-        Some(current) if !recorded.is_still(current)? => Policy::strictest(&recorded, current)?,
-        Some(_) | None => recorded.clone(),
-    };
-    check_flags(&policy, Flags { yes, ..Flags::default() })?;
-    let settings = policy.settings();
-    let first = past.records().iter().position(|record| record.event.run_started().is_some()).unwrap_or_default();
-    let is_begun_here = proof::is_own(context, folder, &past.records()[..=first])?;
-    let flags = Flags {
-        // Only who made the record has typed it.
-        yes: yes || started.flags.yes && settings.confirm.yes_flag && is_begun_here,
-        keep: started.flags.keep && settings.run.keep_flag,
-        ..started.flags
-    };
-    let rules = Rules::of(&policy)?;
-    Ok((recorded, policy, rules, flags))
-}
-
 /// The keys in which the policy of now differs from the recorded one, in words that follow a sentence.
 pub(in crate::host) fn changed_keys(in_force: &Policy) -> Result<String, Error> {
     let [recorded, now] = in_force.parts() else { return Ok(String::new()) };
@@ -390,7 +393,8 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
         Err(error) => Err(error),
         Ok(_) => {
             let claimed = host.ledger.claim_changed(&host.run, host.recorder.past.as_ref());
-            claimed.and_then(|()| host.note_resumed(&recorded, &[], (None, Some(ruling)), sink))
+            let resumed = RunResumed { rejected: Some(ruling.clone()), ..RunResumed::default() };
+            claimed.and_then(|()| host.note_resumed(&recorded, resumed, sink))
         }
     };
     if let Err(error) = begun {

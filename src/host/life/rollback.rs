@@ -11,7 +11,7 @@ use crate::{
     },
     host::{
         Asked, Context, Finished, Flags, Host, Request, Sink,
-        change::restored::{Restored, undo_refused, restore_targets},
+        change::restored::{Restored, restore_targets, undo_refused},
         life::pre_images::{moves, standing_transactions},
         terms::Terms,
     },

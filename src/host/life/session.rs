@@ -43,12 +43,7 @@ impl Host<'_> {
     }
 
     /// Begins a text: it is recorded, and time counts from now on.
-    pub fn begin_input(
-        &mut self,
-        position: &Position,
-        (name, text): (&str, &str),
-        rested: Stopwatch,
-    ) -> Result<(), Error> {
+    pub fn begin_input(&mut self, position: &Position, name: &str, text: &str, rested: Stopwatch) -> Result<(), Error> {
         self.run.budget.forgive(rested);
         let input = InputGiven { name: name.to_owned(), text: text.to_owned() };
         self.recorder.note(Note::at(position.as_str(), Event::Input(input.into())))
@@ -72,7 +67,7 @@ impl Host<'_> {
     /// Ends a text: of attempts that it left open nothing stays.
     pub fn end_input(&mut self, position: &Position, error: Option<&Error>, sink: &mut dyn Sink) -> Result<(), Error> {
         while self.ledger.attempts.is_open() {
-            self.ledger.end_attempt((&mut self.recorder, &mut self.draft), false, sink)?;
+            self.pipeline(position, sink).end_attempt(false)?;
         }
         let Some(error) = error else { return Ok(()) };
         let failed = InputFailed { error: error.clone() };

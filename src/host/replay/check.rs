@@ -9,7 +9,7 @@ use super::{
         life::history::is_same,
         reply::{self, Recorded},
     },
-    Difference, Judges, Parting, Replay,
+    Difference, Parting, Replay,
     judge::{self, Change, Decided, Judged, Law},
     place::{Stop, parted},
     steps::Made,
@@ -94,13 +94,13 @@ impl Replay<'_> {
         decided: &Decided,
         law: &Law,
     ) -> Result<Option<Difference>, Stop> {
-        let (kind, subject, what) = match judged {
-            Judged::Call(_) => (Parting::Decision, Judges::Call, "the call"),
-            Judged::Change(_) => (Parting::Change, Judges::Change, "the change"),
-        };
-        if let Some(tried) = &self.tried {
-            return Ok(self.difference(place, (subject, judged), decided.decision, (law, tried)));
+        if self.tried.is_some() {
+            return Ok(self.difference(place, judged, decided.decision, law));
         }
+        let (kind, what) = match judged {
+            Judged::Call(_) => (Parting::Decision, "the call"),
+            Judged::Change(_) => (Parting::Change, "the change"),
+        };
         let verdict = law.verdict(&self.bench, judged);
         if decided.is(&verdict, law.rules.secrets()) {
             return Ok(None);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{Context, call::llm::route, change::patch::Patch},
-    RuleAt,
+    Judges, RuleAt,
     steps::Steps,
 };
 use crate::{
@@ -108,6 +108,16 @@ pub(super) enum Judged<'j> {
     Call(&'j Call),
     /// The change that came of it.
     Change(&'j Change),
+}
+
+impl Judged<'_> {
+    /// The kind of subject of a difference in its decision.
+    pub(super) fn subject(self) -> Judges {
+        match self {
+            Judged::Call(_) => Judges::Call,
+            Judged::Change(_) => Judges::Change,
+        }
+    }
 }
 
 /// A change that gates judged.

@@ -26,14 +26,16 @@ impl Replay<'_> {
     pub(super) fn difference(
         &self,
         place: Place<'_>,
-        (subject, judged): (Judges, Judged<'_>),
+        judged: Judged<'_>,
         was: Decision,
-        (law, tried): (&Law, &Law),
+        law: &Law,
     ) -> Option<Difference> {
+        let tried = self.tried.as_ref()?;
+        let subject = judged.subject();
         let would = tried.verdict(&self.bench, judged).decision;
         let (stricter, decision) = if would > was { (tried, would) } else { (law, was) };
         let rules = || judge::placed(stricter.objections(&self.bench, judged), decision, &stricter.policy);
-        (would != was).then(|| place.difference(subject, (was, would), rules()))
+        (would != was).then(|| place.difference(subject, was, would, rules()))
     }
 
     /// Notes a budget that would be spent, the first time.
@@ -44,7 +46,7 @@ impl Replay<'_> {
         let is_known = self.differences.iter().flat_map(|one| &one.rules).any(|known| known.rule == rule);
         if !is_known {
             let rule = rule_of(law, "budget", &rule, error.message().to_owned());
-            self.differences.push(place.difference(Judges::Budget, (Decision::Allow, Decision::Block), vec![rule]));
+            self.differences.push(place.difference(Judges::Budget, Decision::Allow, Decision::Block, vec![rule]));
         }
     }
 
@@ -60,7 +62,7 @@ impl Replay<'_> {
             let Some((would, rule)) = asks(confirm, granted, self.started.flags.yes) else { continue };
             let label = &granted.label;
             let rule = rule_of(law, "confirm", rule, format!("`{label}` would not be confirmed by what confirmed it"));
-            self.differences.push(place.difference(Judges::Confirmation, (Decision::Allow, would), vec![rule]));
+            self.differences.push(place.difference(Judges::Confirmation, Decision::Allow, would, vec![rule]));
         }
     }
 }
@@ -96,11 +98,11 @@ fn rule_of(law: &Law, gate: &str, rule: &str, reason: String) -> RuleAt {
 /// Returns the different answer of a policy to a question of the script; none if the answer is the same.
 pub(super) fn another_answer(place: Place<'_>, reply: &Value, would: &Verdict) -> Option<Difference> {
     let was: Decision = serde_json::from_value(reply["decision"].clone()).ok()?;
-    (was != would.decision).then(|| place.difference(Judges::Answer, (was, would.decision), Vec::new()))
+    (was != would.decision).then(|| place.difference(Judges::Answer, was, would.decision, Vec::new()))
 }
 
 impl Place<'_> {
-    fn difference(self, subject: Judges, (was, would): (Decision, Decision), rules: Vec<RuleAt>) -> Difference {
+    fn difference(self, subject: Judges, was: Decision, would: Decision, rules: Vec<RuleAt>) -> Difference {
         let (position, script, call) = (self.position.to_string(), self.at.cloned(), self.call.name().to_owned());
         Difference { position, script, call, subject, was, would, rules }
     }

@@ -190,7 +190,7 @@ impl super::Data for WorkerStarted {
 }
 
 /// The run goes on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResumed {
     /// The policy in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]

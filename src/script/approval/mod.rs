@@ -102,13 +102,9 @@ pub fn check_signature(context: &Context, text: &str) -> Result<(), Error> {
         None => None,
     };
     let signature = signature.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    signed_by_approver(context, approvers, (NAMESPACE, text.as_bytes(), signature.as_deref())).map(drop).map_err(
-        |why| {
-            Error::new(Code::NotApproved, format!("the approvals in `{FILE}` do not count: {why}"))
-                .detail("approvers", approvers.clone())
-                .hint(format!(
-                    "one of `confirm.approvers` signs them: `ssh-keygen -Y sign -n {NAMESPACE} -f KEY {FILE}`"
-                ))
-        },
-    )
+    signed_by_approver(context, approvers, NAMESPACE, text.as_bytes(), signature.as_deref()).map(drop).map_err(|why| {
+        Error::new(Code::NotApproved, format!("the approvals in `{FILE}` do not count: {why}"))
+            .detail("approvers", approvers.clone())
+            .hint(format!("one of `confirm.approvers` signs them: `ssh-keygen -Y sign -n {NAMESPACE} -f KEY {FILE}`"))
+    })
 }

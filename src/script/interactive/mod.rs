@@ -280,7 +280,7 @@ impl<'a> Interactive<'a> {
         let had_died = self.revive()?;
         let rested = self.rested.take().unwrap_or_else(Stopwatch::start);
         let position = self.positions.next();
-        self.host()?.begin_input(&position, (&name, text), rested)?;
+        self.host()?.begin_input(&position, &name, text, rested)?;
         self.texts.push(Text {
             name,
             text: text.to_owned(),

@@ -39,7 +39,6 @@ pub(super) struct Flight {
     pub(super) lost: Demand,
     /// Tokens of the request, as far as they can be told.
     input: u64,
-    prices: Option<LlmPrices>,
     /// True if its reply comes from the record: it costs nothing.
     pub(super) is_recorded: bool,
     cassettes: Option<Arc<Cassettes>>,
@@ -108,12 +107,7 @@ impl Orchestrator for Tries {
 }
 
 impl Flight {
-    pub(super) fn new(
-        position: &Position,
-        provider: Provider,
-        (request, key): (LlmRequest, Key),
-        (input, prices): (u64, Option<LlmPrices>),
-    ) -> Self {
+    pub(super) fn new(position: &Position, provider: Provider, request: LlmRequest, key: Key, input: u64) -> Self {
         let mut flight = Flight {
             position: position.clone(),
             provider,
@@ -122,7 +116,6 @@ impl Flight {
             reserved: Demand::default(),
             lost: Demand::default(),
             input,
-            prices,
             is_recorded: false,
             cassettes: None,
             going: None,
@@ -157,7 +150,11 @@ impl Flight {
         let [input, cached, output] =
             [usage.input_tokens, usage.cached_tokens, usage.output_tokens].map(Option::unwrap_or_default);
         let tokens = input.saturating_add(output);
-        Demand { tokens, cost: self.prices.map_or(0, |prices| cost(prices, [input, cached, output])), exec_ms: 0 }
+        Demand {
+            tokens,
+            cost: self.provider.settings.prices.map_or(0, |prices| cost(prices, [input, cached, output])),
+            exec_ms: 0,
+        }
     }
 
     /// Sends it.
@@ -244,7 +241,7 @@ impl Flight {
         if is_estimated {
             told["usage"]["estimated"] = json!(true);
         }
-        if self.prices.is_some() {
+        if self.provider.settings.prices.is_some() {
             told["cost_millionths"] = json!(spent.cost);
         }
         if self.is_recorded {

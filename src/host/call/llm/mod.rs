@@ -168,7 +168,7 @@ impl Requests<'_, '_> {
         let lost = self.take_in_lost(position);
         // It counts, whatever comes of the request this time.
         self.turn.reserved.demand = lost;
-        let provider = self.provider(asked)?;
+        let mut provider = self.provider(asked)?;
         self.trust_server(&provider)?;
         let known = self.known(&provider, asked)?;
         let tape = self.tape(&provider, asked);
@@ -188,8 +188,11 @@ impl Requests<'_, '_> {
         if let Some(paced) = &paced {
             paced.reserve()?;
         }
-        let prices = provider.settings.prices.filter(|_| !is_recorded);
-        let mut flight = Flight::new(position, provider, (request, key), (input, prices));
+        if is_recorded {
+            // A recorded reply costs nothing.
+            provider.settings.prices = None;
+        }
+        let mut flight = Flight::new(position, provider, request, key, input);
         (flight.is_recorded, flight.lost) = (is_recorded, lost);
         self.run.budget.reserve(flight.reserved)?;
         self.models.count(&key);
