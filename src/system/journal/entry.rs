@@ -245,8 +245,8 @@ pub fn sweep(run_folder: &Path) -> Result<(), Error> {
     for item in walkdir::WalkDir::new(&folder).min_depth(1).max_depth(1) {
         let item = item.map_err(|error| Error::new(Code::Io, format!("the journal can't be listed: {error}")))?;
         let path = item.path();
-        let kind = path.extension().and_then(|kind| kind.to_str());
-        if kind == Some("new") || kind == Some("committed") && !path.with_extension("json").exists() {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if extension == Some("new") || extension == Some("committed") && !path.with_extension("json").exists() {
             fs::remove_file(path).map_err(|error| failed(path, &error))?;
         }
     }
