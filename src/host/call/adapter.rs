@@ -33,7 +33,7 @@ use crate::{
         terms::Terms,
     },
     record::{
-        FileRef, Note,
+        FileRef,
         event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free},
     },
     service::adapter::{
@@ -162,9 +162,7 @@ impl Adapters<'_, '_> {
         self.pipeline.tally.tools.insert(tool.to_owned());
         self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
         let started = DtaStarted { tool: tool.to_owned(), input: Free(to_value(&invocation)?) };
-        self.pipeline
-            .recorder
-            .note(Note::at(self.pipeline.position.as_str(), event::Event::DtaStarted(started.into())))?;
+        self.pipeline.note(event::Event::DtaStarted(started.into()), Vec::new())?;
         let (key, limit) =
             (format!("adapters.{tool}.rate_per_min"), self.pipeline.run.policy.adapter(tool).rate_per_min);
         if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
@@ -202,9 +200,7 @@ impl Adapters<'_, '_> {
             patch_sha256: patch_sha256.into(),
             files: self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
         };
-        self.pipeline.recorder.note(
-            Note::at(self.pipeline.position.as_str(), event::Event::DtaProposed(proposed.into())).with_files(files),
-        )?;
+        self.pipeline.note(event::Event::DtaProposed(proposed.into()), files)?;
         Ok(stored)
     }
 
@@ -249,9 +245,7 @@ impl Adapters<'_, '_> {
             && error.code() != Code::Suspended
         {
             let failed = DtaFailed { tool: tool.to_owned(), code: error.code(), reason: error.message().to_owned() };
-            self.pipeline
-                .recorder
-                .note(Note::at(self.pipeline.position.as_str(), event::Event::DtaFailed(failed.into())))?;
+            self.pipeline.note(event::Event::DtaFailed(failed.into()), Vec::new())?;
             self.pipeline.sink.event(Event::DtaFailed { tool: tool.to_owned(), reason: error.message().to_owned() });
         }
         result
@@ -359,8 +353,7 @@ impl ByVerifier<'_> {
             baseline: stored.baseline.clone(),
             manifest: manifest.clone(),
         };
-        let event = event::Event::DtaApplied(applied.into());
-        pipeline.recorder.note(Note::at(pipeline.position.as_str(), event).with_files(vec![manifest.clone()]))?;
+        pipeline.note(event::Event::DtaApplied(applied.into()), vec![manifest.clone()])?;
         pipeline.sink.event(Event::DtaApplied { tool: tool.to_owned(), files });
         pipeline.sink.event(stored.begins(Work::Verify));
         let report = verify_applied(pipeline.run, &pipeline.recorder.folder, stored, &manifest, pack)?;
@@ -394,9 +387,7 @@ impl ByVerifier<'_> {
         output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));
         let value = to_value(&output)?;
         let verified = DtaVerified { tool: tool.to_owned(), output: output.clone(), after: report.counts.clone() };
-        pipeline
-            .recorder
-            .note(Note::at(pipeline.position.as_str(), event::Event::DtaVerified(verified.into())).with_files(files))?;
+        pipeline.note(event::Event::DtaVerified(verified.into()), files)?;
         if output.verifier.passed {
             let after = to_value(&report.counts)?;
             pipeline.sink.event(Event::DtaVerified { tool: tool.to_owned(), output: value.clone(), after });

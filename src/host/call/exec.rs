@@ -19,7 +19,7 @@ use crate::{
         times::parted,
     },
     record::{
-        FileRef, Note,
+        FileRef,
         event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
     },
     service::{
@@ -132,7 +132,7 @@ fn note_started(
     // Where programs stand, what they are and what the kernel offers differs from machine to machine.
     let volatile = Confined { program: Some(recorded_program(program)), confinement: confinement.clone() };
     let started = ExecStarted { repeatable: is_repeatable, volatile };
-    pipeline.recorder.note(Note::at(pipeline.position.as_str(), event::Event::ExecStarted(started.into())))?;
+    pipeline.note(event::Event::ExecStarted(started.into()), Vec::new())?;
     if is_repeatable {
         return Ok(());
     }
@@ -179,9 +179,7 @@ fn note_ended(
         exceeded: done.ended.exceeded,
         volatile,
     };
-    pipeline
-        .recorder
-        .note(Note::at(pipeline.position.as_str(), event::Event::ExecEnded(ended.into())).with_files(files))?;
+    pipeline.note(event::Event::ExecEnded(ended.into()), files)?;
     Ok(said)
 }
 

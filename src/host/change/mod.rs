@@ -40,6 +40,7 @@ use self::{
 use crate::{
     base::error::Error,
     host::change::pipeline::{Pipeline, Proof},
+    record::{FileRef, Note, event::Event},
 };
 
 /// The outcome of a change that was made, proposed or tried.
@@ -56,6 +57,11 @@ impl<'a> Pipeline<'_, 'a> {
     pub(in crate::host) fn asking(&mut self) -> Asking<'_, 'a> {
         let Pipeline { run, recorder, ledger, confirmations, position, sink, .. } = self;
         Asking { run, recorder, ledger, confirmations, position, sink: *sink }
+    }
+
+    /// Appends an event of the call to the run's record, with the files of the record that belong to it.
+    pub(in crate::host) fn note(&mut self, event: Event, files: Vec<FileRef>) -> Result<(), Error> {
+        self.recorder.note(Note::at(self.position.as_str(), event).with_files(files))
     }
 
     /// Takes a change from its proposal to the tree and verifies it. It stands when this returns, or it was undone; in a dry run it
