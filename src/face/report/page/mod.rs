@@ -84,7 +84,7 @@ fn content_policy() -> String {
 fn sections(report: &Report) -> Vec<Section> {
     let section = |id, heading, body| Section { id, heading, body };
     let mut sections = vec![
-        section("asked", "What was asked", summary::asked(report)),
+        section("asked", "Request", summary::asked(report)),
         section("decisions", "Decisions", summary::decisions(report)),
     ];
     if !report.verifications.is_empty() {
@@ -109,7 +109,7 @@ fn sections(report: &Report) -> Vec<Section> {
     sections.push(section("timeline", "Timeline", story::timeline(report)));
     sections.push(section("record", "Record", story::record(report)));
     if !report.next.is_empty() {
-        sections.push(section("next", "What can be done now", story::next(report)));
+        sections.push(section("next", "Next steps", story::next(report)));
     }
     sections
 }

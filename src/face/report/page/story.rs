@@ -62,7 +62,7 @@ pub(super) fn timeline(report: &Report) -> Markup {
         @if report.timeline.is_empty() { p.quiet { "The record has no events." } }
         @else {
             table.timeline {
-                caption.hidden { "What happened, in its order" }
+                caption.hidden { "Events in their order" }
                 thead { tr { th scope="col" { "Time" } th scope="col" { "Call" } th scope="col" { "What" } th scope="col" { "Took" } } }
                 tbody { @for row in &report.timeline { (self::row(row)) } }
             }

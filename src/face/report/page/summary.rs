@@ -41,7 +41,7 @@ pub(super) fn decisions(report: &Report) -> Markup {
 fn gates(decisions: &[Decision]) -> Markup {
     html! {
         table.list {
-            caption.hidden { "What gates said" }
+            caption.hidden { "Decisions of gates" }
             thead { tr { th scope="col" { "Gate" } th scope="col" { "Decision" } th scope="col" { "Why" } } }
             tbody {
                 @for decision in decisions {
@@ -166,8 +166,8 @@ fn verification(one: &Verification) -> Markup {
 pub(super) fn commitments(report: &Report) -> Markup {
     html! {
         table.list {
-            caption.hidden { "What the run committed to" }
-            thead { tr { th scope="col" { "Commitment" } th scope="col" { "Result" } th scope="col" { "What was seen" } } }
+            caption.hidden { "Commitments of the run" }
+            thead { tr { th scope="col" { "Commitment" } th scope="col" { "Result" } th scope="col" { "Observation" } } }
             tbody {
                 @for one in &report.commitments {
                     tr {
