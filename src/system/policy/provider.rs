@@ -27,7 +27,7 @@ table! {
             "The provider of requests that name none, or \"heuristic\"; without it the only provider, and of none or several `heuristic`.",
             Form::Text;
         cassettes: Option<Cassettes> = None, latest,
-            "What is done with recorded replies: nothing, what is replied is recorded, they answer what they have, or they alone answer; without it, they alone answer where no provider is configured.",
+            "The use of recorded replies: none, new replies are recorded, they answer what they have, or they alone answer; without it, they alone answer where no provider is configured.",
             CASSETTES;
         providers: BTreeMap<String, LlmProvider> = BTreeMap::new(), providers, "The providers, by name.";
     }
@@ -64,18 +64,19 @@ table! {
             "The name of the variable of nrv's environment that holds the key; never the key itself.", Form::Text;
         api_key_file: Option<String> = None, last,
             "The file outside of the workspace that holds the key; `~/` is the home.", Form::Path;
-        stream: bool = true, last, "Whether replies come in pieces.", Form::Flag;
+        stream: bool = true, last, "Requests replies in pieces.", Form::Flag;
         timeouts: LlmTimeouts = LlmTimeouts::default(), LlmTimeouts::strictest, "How long one try of a request may take.";
-        prices: Option<LlmPrices> = None, dearer, "What tokens cost, in the unit of `budget.cost`; without it, nothing.";
+        prices: Option<LlmPrices> = None, dearer,
+            "Prices of tokens, in the unit of `budget.cost`; without them, tokens cost nothing.";
         rate_per_min: Option<u64> = None, limit,
             "How many requests a run may make in any minute; without it, as many as it likes.", Form::Count(0);
         context_tokens: Option<u64> = None, limit,
             "Tokens that `model` takes and gives together, if its server does not say.", Form::Count(1);
         max_output_tokens: Option<u64> = None, limit,
             "Tokens that `model` gives at most, if its server does not say.", Form::Count(1);
-        tools: Option<bool> = None, last, "Whether `model` calls tools, if its server does not say.", Form::Flag;
+        tools: Option<bool> = None, last, "The support of `model` for tool calls, if its server does not say.", Form::Flag;
         structured_output: Option<bool> = None, last,
-            "Whether the server makes replies of `model` fit a schema, if it does not say.", Form::Flag;
+            "The support of the server for replies of `model` that fit a schema, if it does not say.", Form::Flag;
     }
 }
 
@@ -91,7 +92,8 @@ table! {
 
 table! {
     #[derive(Copy, Eq)]
-    LlmPrices at "llm.providers.*.prices", "What tokens cost, in the unit of `budget.cost`; without it, nothing." {
+    LlmPrices at "llm.providers.*.prices",
+    "Prices of tokens, in the unit of `budget.cost`; without them, tokens cost nothing." {
         input: u64 = 0, largest, "Money for a million tokens of requests, such as 3.0.", Form::Millionths;
         cached: Option<u64> = None, last,
             "Money for a million tokens of requests that the server had in a cache; without it, as `input`.",

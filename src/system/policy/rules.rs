@@ -31,7 +31,7 @@ rows! {
             required;
         writes: Option<Vec<String>>, Form::Globs,
             "Globs of what such a command may change at most; without it, what the call says and the run may write.";
-        from_workspace: bool, Form::Flag, "Whether the program may be a file of the workspace.";
+        from_workspace: bool, Form::Flag, "Permits a program that is a file of the workspace.";
         matches as "match": Vec<String>, Form::Names,
             "Commands, words between blanks, that the rule must allow; checked when the policy is read.";
         not_match: Vec<String>, Form::Names,
@@ -43,8 +43,8 @@ rows! {
 }
 
 rows! {
-    Commitment, "What every run must meet." {
-        description: String, Form::Text, "What holds, in words.", required;
+    Commitment, "A condition that every run must meet." {
+        description: String, Form::Text, "The condition, in words.", required;
         assertion: Value, Form::OneOf(ASSERTIONS),
             "How that is seen: a table with exactly one of `command`, `count`, `file_exists`, `json_valid`, `tree_unchanged`.",
             required;
@@ -58,7 +58,7 @@ rows! {
         prefix: Vec<Vec<String>>, Form::Words,
             "The program and the words that follow it; a list stands for alternatives, as in [\"cargo\", [\"publish\", \"yank\"]].";
         tokens: Vec<String>, Form::Names, "Words of the command that must all occur, wherever they stand.";
-        decision: Objection, OBJECTIONS, "What follows; without it, a confirmation is required.";
+        decision: Objection, OBJECTIONS, "The decision; without it, a confirmation is required.";
         reason: String, Form::Text, "Why, a sentence without final period.", required;
         matches as "match": Vec<String>, Form::Names,
             "Commands that the rule must catch; checked when the policy is read.";
@@ -87,7 +87,7 @@ rows! {
     SecretRule, "A rule on secrets." {
         id: String, Form::Text, "The rule's name in results.", required;
         regex: String, Form::Text,
-            "What a secret looks like; a group named `secret` says which part of it is secret.", required;
+            "The pattern of a secret; a group named `secret` says which part of it is secret.", required;
         keywords: Vec<String>, Form::Names,
             "Words of which one stands in every match; without them, the plain characters with which the pattern begins.";
         entropy: Option<f64>, Form::Number, "Bits per byte that the secret must have at least.";

@@ -26,7 +26,7 @@ table! {
         calls: Calls = Calls::default(), Calls::strictest, "`[calls]`.";
         ci: Ci = Ci::default(), Ci::strictest, "`[ci]`.";
         commitments: Vec<Commitment> = Vec::new(), either,
-            "What every run must meet when it ends, beside what it commits itself to; else it is not done.",
+            "Conditions that every run must meet when it ends, beside what it commits itself to; else it is not done.",
             Form::Rows(Commitment::COLUMNS);
         exec: Exec = Exec::default(), Exec::strictest, "`[exec]` and `[[exec.allow]]`.";
         llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
@@ -39,7 +39,7 @@ table! {
 
 // Globs are asked of both policies.
 table! {
-    Paths at "paths", "What may be written and read. Protected paths, such as `.git`, are never writable." {
+    Paths at "paths", "The paths that may be written and read. Protected paths, such as `.git`, are never writable." {
         write: Vec<String> = texts(&["**"]), first, "Globs of what may be written; `!` excludes.", Form::Globs;
         deny: Vec<String> = Vec::new(), first, "Globs of what may not be written, whatever `write` says.", Form::Denied;
         read_deny: Vec<String> = texts(&[".env*", "**/*.pem", "**/*.key", "**/id_*"]), first,
@@ -56,7 +56,7 @@ table! {
         approved: Option<Vec<String>> = None, both_allow,
             "Names of the adapters that may be used; without it, all that exist.", Form::Names;
         strict_tools: bool = false, largest,
-            "Whether files in an approved adapter's domain are changed by that adapter alone.", Form::Flag;
+            "Restricts changes of files in an approved adapter's domain to that adapter.", Form::Flag;
         #[serde(flatten)]
         named: BTreeMap<String, Adapter> = BTreeMap::new(), adapters, "Settings of single adapters, by name.";
     }
@@ -89,9 +89,9 @@ table! {
 // Each policy judges by its own rules.
 table! {
     Destructive at "gates.destructive", "Commands that destroy what can't be brought back." {
-        enabled: bool = true, largest, "Whether commands are judged.", Form::Flag;
+        enabled: bool = true, largest, "Turns the judging of commands on.", Form::Flag;
         decision: Objection = Objection::RequireConfirmation, largest,
-            "What follows from a destructive command, unless its rule blocks or only warns.", OBJECTIONS;
+            "The decision on a destructive command, unless its rule blocks or only warns.", OBJECTIONS;
         allow: Vec<CommandException> = Vec::new(), own,
             "Commands for which a rule does not hold: by rule and command.", Form::Rows(CommandException::COLUMNS), later;
         rule: Vec<CommandRule> = Vec::new(), own,
@@ -113,9 +113,9 @@ table! {
 
 table! {
     Secrets at "gates.secrets", "Keys, tokens and passwords in what is written, called or run." {
-        enabled: bool = true, largest, "Whether secrets are searched for.", Form::Flag;
+        enabled: bool = true, largest, "Turns the search for secrets on.", Form::Flag;
         decision: Objection = Objection::RequireConfirmation, largest,
-            "What follows from a secret in a change, a command or the params of a tool.", OBJECTIONS;
+            "The decision on a secret in a change, a command or the params of a tool.", OBJECTIONS;
         allow: Vec<AllowedSecret> = Vec::new(), common,
             "Findings that are no secrets: by rule, and by path or hash.", Form::Rows(AllowedSecret::COLUMNS);
         rule: Vec<SecretRule> = Vec::new(), secret_rules,
@@ -127,7 +127,7 @@ table! {
     Tools at "gates.tools",
     "Which tools may be used: `apply`, `exec`, `llm`, adapters, calls of a program, and what other programs ask about." {
         enabled: bool = false, largest,
-            "Whether only tools of the list may be used; with an empty list, none may.", Form::Flag;
+            "Restricts tools to those of the list; with an empty list, none may be used.", Form::Flag;
         allowed: Vec<String> = Vec::new(), common,
             "Names of the tools that may be used; `prefix*` stands for all that begin so.", Form::Names;
     }
@@ -137,7 +137,7 @@ table! {
     Confirm at "confirm", "How confirmations are answered." {
         mode: ConfirmMode = ConfirmMode::Ask, largest,
             "Who answers confirmations: a person, only `auto`, or nobody (then what needs one is blocked).", MODES;
-        yes_flag: bool = true, smallest, "Whether `--yes` may answer confirmations.", Form::Flag;
+        yes_flag: bool = true, smallest, "Permits `--yes` to answer confirmations.", Form::Flag;
         auto: Vec<String> = Vec::new(), common,
             "Labels or kinds of calls that are granted without asking anyone.", Form::Names;
         expires: u64 = 7 * 86_400, smallest,
@@ -146,26 +146,26 @@ table! {
             "Names of `.nrv/allowed_signers` of which one must sign what is confirmed; without it, no signature is asked for.",
             Form::Names;
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        granted: Vec<String> = Vec::new(), common, "What the approval of the script grants, whatever the mode.";
+        granted: Vec<String> = Vec::new(), common, "The grants of the approval of the script, whatever the mode.";
     }
 }
 
 table! {
-    Ci at "ci", "What is added where `CI` is set; it only tightens." {
+    Ci at "ci", "Settings that are added where `CI` is set; they only tighten." {
         locked: bool = true, largest,
-            "Whether only approved scripts run where `CI` is set, as with `--locked`.", Form::Flag;
+            "Permits only approved scripts where `CI` is set, as with `--locked`.", Form::Flag;
         confirm: ConfirmMode = ConfirmMode::Never, largest,
             "Who answers confirmations where `CI` is set, if that is less than `confirm.mode` says; what `nrv.lock` grants a script stays granted.",
             MODES;
         cassettes: Cassettes = Cassettes::Replay, largest,
-            "What is done with recorded replies where `CI` is set: only \"replay\" adds anything, that they alone answer.",
+            "The use of recorded replies where `CI` is set: only \"replay\" adds anything, that they alone answer.",
             CASSETTES;
     }
 }
 
 table! {
     Budget at "budget",
-    "What a run may spend; what is changed counts, not what is read. A limit of N admits exactly N.",
+    "The limits of a run; what is changed counts, not what is read. A limit of N admits exactly N.",
     ceiling BudgetCeiling {
         calls: u64 = 50_000, smallest, "Host calls that a run may make.", Form::Count(0);
         files: u64 = 5000, smallest, "Files that a run may change.", Form::Count(0);
@@ -183,7 +183,7 @@ table! {
 }
 
 table! {
-    Evaluators at "evaluators", "What is asked of a run as a whole when it ends." {
+    Evaluators at "evaluators", "Evaluations of a run as a whole when it ends." {
         fail: Option<Vec<String>> = None, fails,
             "Evaluators whose failure fails the run: it is undone, and ends with 4. What others find is told and recorded. Without a list each of them fails the run, and what it changed is kept.",
             Form::Some(EVALUATORS);
@@ -206,7 +206,7 @@ table! {
         sandbox: Sandbox = Sandbox::Auto, largest,
             "How commands are confined: as far as the machine can, in full or not started, or not at all.",
             Form::Word(&["auto", "require", "off"]);
-        network: bool = false, smallest, "Whether commands may use the network.", Form::Flag;
+        network: bool = false, smallest, "Permits commands to use the network.", Form::Flag;
         read: Vec<String> = Vec::new(), common,
             "Folders and files outside of the workspace that commands may read beside those of the system, such as a toolchain's; `~` is the home.",
             Form::Folders;
@@ -247,7 +247,7 @@ table! {
 }
 
 table! {
-    Net at "net", "What may be reached over the network: for samples of new links; scripts reach nothing." {
+    Net at "net", "The hosts that may be reached over the network: for samples of new links; scripts reach nothing." {
         hosts: Vec<String> = Vec::new(), common,
             "Hosts that may be asked whether links work: `example.com` on its scheme's own port, `example.com:8080`, or `*.example.com` for what is beneath it.",
             Form::Hosts;
@@ -271,7 +271,7 @@ table! {
 
 // The struct is a frame's, which brings the limits to the script's process.
 table! {
-    of Limits at "script.limits", "What a script's process may use." {
+    of Limits at "script.limits", "The limits of a script's process." {
         operations: u64 = 50_000_000, smallest, "Operations of the script engine in all.", Form::Count(1);
         memory: u64 = 1 << 30, smallest, "Memory of a script's process beyond what it starts with.", Form::Size;
         cpu_s: u64 = 60, smallest, "Seconds of processor time of a script's process.", Form::Count(1);
@@ -287,11 +287,11 @@ table! {
 table! {
     Run at "run", "How runs begin and end." {
         on_failure: OnFailure = OnFailure::Undo, undoing,
-            "What becomes of a run's changes when it fails.", Form::Word(&["undo", "keep"]);
-        allow_dirty: bool = false, smallest, "Whether a run may start on files with uncommitted changes.", Form::Flag;
+            "The treatment of a run's changes when it fails: they are undone or kept.", Form::Word(&["undo", "keep"]);
+        allow_dirty: bool = false, smallest, "Permits a run to start on files with uncommitted changes.", Form::Flag;
         keep_flag: bool = true, smallest,
-            "Whether `--keep` and a header's `on_failure: \"keep\"` may be used.", Form::Flag;
-        allow_dirty_flag: bool = true, smallest, "Whether `--allow-dirty` may be used.", Form::Flag;
+            "Permits `--keep` and a header's `on_failure: \"keep\"`.", Form::Flag;
+        allow_dirty_flag: bool = true, smallest, "Permits `--allow-dirty`.", Form::Flag;
         lock_wait_ms: u64 = 30_000, smallest, "How long to wait for a lock, in milliseconds.", Form::Count(0);
     }
 }
