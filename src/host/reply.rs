@@ -147,7 +147,7 @@ fn is_short(value: &Value) -> Result<bool, Error> {
 /// A run's records as they are compared between runs: by position, without times, run ids, machine paths and chain hashes.
 ///
 /// `root` is the workspace's, which differs from machine to machine.
-pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Vec<Value> {
+pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Result<Vec<Value>, Error> {
     let mut sorted: Vec<&Record> = records.iter().collect();
     sorted.sort_by_key(|record| (position::key(&record.position), record.seq));
     let root = machine_path(root);
@@ -158,7 +158,8 @@ pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Ve
     };
     let row = |record: &&Record| {
         let files: Vec<String> = record.files.iter().map(|file| scrub(&file.path)).collect();
-        json!({"position": record.position, "kind": record.kind(), "data": scrubbed(&record.data().0, &scrub), "files": files})
+        let data = scrubbed(&record.data()?.0, &scrub);
+        Ok(json!({"position": record.position, "kind": record.kind(), "data": data, "files": files}))
     };
     sorted.iter().map(row).collect()
 }
@@ -208,7 +209,7 @@ mod tests {
             let failed = event::InputFailed { error };
             let draft = Note::of_run(Event::InputFailed(failed.into())).draft().unwrap();
             Chain::open(&run).unwrap().append("t".to_owned(), draft).unwrap();
-            canonical_records(&run, &run.records().unwrap(), Path::new(root))
+            canonical_records(&run, &run.records().unwrap(), Path::new(root)).unwrap()
         };
         let one = canonical(0, "/a/b", "20261121T202000Z-7f3a", 40);
         let data = &one[0]["data"];

@@ -291,7 +291,7 @@ mod tests {
             let draft = Draft { volatile: number.clone(), ..draft(Kind::Call, json!({"n": [number]})) };
             let expected = json!({"n": [json::as_recorded(number)]});
             chain.append("t".to_owned(), draft).unwrap();
-            assert_eq!(run.records().unwrap().pop().unwrap().data().0, expected);
+            assert_eq!(run.records().unwrap().pop().unwrap().data().unwrap().0, expected);
         }
         chain.append("t".to_owned(), draft(Kind::Intent, json!(1))).unwrap();
         let report = crate::record::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();

@@ -1,6 +1,8 @@
 //! One record: an event with its place in the chain, as it is read, and as it is about to be written.
 
-use serde::{Deserialize, Serialize, Serializer};
+use std::fmt::Display;
+
+use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -82,30 +84,30 @@ impl Record {
     }
 
     /// The event's data as it stands in the record, for whoever shows or compares it whole.
-    pub fn data(&self) -> Free {
-        Free(serde_json::from_str(&self.data).unwrap_or_default())
+    ///
+    /// `record_damaged` if it is no value: a number is out of range, or it is nested too deep.
+    pub fn data(&self) -> Result<Free, Error> {
+        serde_json::from_str(&self.data).map(Free).map_err(|error| self.unreadable(&error))
     }
 
     /// The hash that the record should have, if its data is as it stands in the chain.
     pub fn computed_hash(&self) -> Result<Sha256, Error> {
-        line::write(&self.wire(), &mut String::new())
+        line::write(&self.wire()?, &mut String::new())
     }
 
     /// An error if this release knows the kind of the event and can't read it.
     pub fn check(&self) -> Result<(), Error> {
-        match &self.event {
-            Event::Other(other) => other.unreadable.as_ref().map_or(Ok(()), |why| {
-                let message = format!("the record {} (`{}`) can't be read: {why}", self.seq, other.kind);
-                Err(Error::new(Code::RecordDamaged, message))
-            }),
-            _ => Ok(()),
-        }
+        self.event.unreadable().map_or(Ok(()), |why| Err(self.unreadable(&why)))
+    }
+
+    fn unreadable(&self, why: &dyn Display) -> Error {
+        let message = format!("the record {} (`{}`) can't be read: {why}", self.seq, self.kind());
+        Error::new(Code::RecordDamaged, message)
     }
 
     /// The record with what a function makes of its data, and of the output of a command.
-    #[must_use]
-    pub fn edited(&self, edit: &dyn Fn(&mut Value)) -> Self {
-        let mut data = self.data().0;
+    pub fn edited(&self, edit: &dyn Fn(&mut Value)) -> Result<Self, Error> {
+        let mut data = self.data()?.0;
         edit(&mut data);
         let mut record = self.with_data(&data);
         let mut volatile = self.volatile();
@@ -114,7 +116,7 @@ impl Record {
             record.volatile = Some(volatile.to_string().into());
             record.read_again();
         }
-        record
+        Ok(record)
     }
 
     /// The record with other data.
@@ -133,7 +135,7 @@ impl Record {
         if !self.event.is_exact() || !self.data.contains(EXACT) {
             return None;
         }
-        self.data().0.get(EXACT).filter(|exact| named(exact).is_some()).cloned()
+        self.data().ok()?.0.get(EXACT).filter(|exact| named(exact).is_some()).cloned()
     }
 
     fn volatile(&self) -> Value {
@@ -141,16 +143,15 @@ impl Record {
         volatile.and_then(Result::ok).unwrap_or_default()
     }
 
-    fn wire(&self) -> Wire {
+    /// The record as its line has it; `record_damaged` if its data is no value.
+    pub fn to_json(&self) -> Result<Value, Error> {
+        serde_json::to_value(self.wire()?).map_err(|error| Error::new(Code::Internal, error.to_string()))
+    }
+
+    fn wire(&self) -> Result<Wire, Error> {
         let Record { seq, position, at, event, files, prev, hash, .. } = self.clone();
         let kind = event.name().to_owned();
-        Wire { seq, position, at, kind, data: self.data().0, files, volatile: self.volatile(), prev, hash }
-    }
-}
-
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.wire().serialize(serializer)
+        Ok(Wire { seq, position, at, kind, data: self.data()?.0, files, volatile: self.volatile(), prev, hash })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The hash covers the line without its member `hash`. A line that is not exactly canonical JSON is no line.
 
-use super::{FileRef, wire::Wire};
+use super::{FileRef, event::Event, wire::Wire};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
@@ -119,6 +119,12 @@ impl<'a> Line<'a> {
     /// Returns the kind of the event; empty if it is written with escapes, which no kind needs.
     pub(super) fn kind(&self) -> &'a str {
         self.plain("kind")
+    }
+
+    /// The event, as far as it can be read.
+    pub(super) fn event(&self) -> Event {
+        let volatile = Some(self.member("volatile")).filter(|volatile| !volatile.is_empty());
+        Event::read(self.kind(), self.member("data"), volatile)
     }
 
     /// The files that belong to the record; none if they are not in the form that they must have.

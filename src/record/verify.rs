@@ -243,7 +243,11 @@ impl Checked<'_> {
         let whole = Line::read(line).filter(Line::is_whole);
         let fast = whole.and_then(|line| Some((line, line.seq()?, line.files()?)));
         let Some((line, seq, files)) = fast else { return self.add_altered(line) };
-        let wrong = self.misplaced(seq, line.prev());
+        let wrong = self.misplaced(seq, line.prev()).or_else(|| {
+            let event = line.event();
+            let why = event.unreadable()?;
+            Some(format!("record {seq} (`{}`) can't be read: {why}", event.name()))
+        });
         self.push(seq, line.hash(), line.kind(), files);
         wrong
     }

@@ -133,7 +133,7 @@ fn bytes_of_a_large_record_that_chance_flips_are_noticed() {
 fn end(site: &Site) -> Value {
     let record = Runs::of(&site.root()).open("last").unwrap().last_record().unwrap().unwrap();
     assert_eq!(record.kind(), "run_finished");
-    record.data().0
+    record.data().unwrap().0
 }
 
 fn evaluation(finished: &Value, name: &str) -> Value {

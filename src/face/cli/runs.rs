@@ -15,7 +15,7 @@ use crate::{
         text::{counted, escape},
     },
     host,
-    record::{self, Seal},
+    record::{self, Record, Seal},
 };
 
 pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: &mut Output) -> Result<u8, Error> {
@@ -81,8 +81,12 @@ pub(super) fn suggest(here: &Here, since: Option<u64>, out: &mut Output) -> Resu
 pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
     let records = folder.records()?;
+    let readable = records.iter().try_for_each(Record::check).map(|()| 0);
+    if out.is_json() {
+        readable.clone()?;
+    }
     if canonical {
-        let rows = host::canonical_records(&folder, &records, here.context.workspace.root());
+        let rows = host::canonical_records(&folder, &records, here.context.workspace.root())?;
         if out.is_json() {
             out.document(&rows);
             return Ok(0);
@@ -90,10 +94,11 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         for row in rows {
             out.line(&crate::base::json::canonical(&row)?);
         }
-        return Ok(0);
+        return readable;
     }
     let overview = host::overview(&here.context, &folder)?;
     if out.is_json() {
+        let records = records.iter().map(Record::to_json).collect::<Result<Vec<_>, Error>>()?;
         out.document(&json!({"run": overview, "records": records}));
         return Ok(0);
     }
@@ -116,7 +121,8 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         out.line("");
         out.data(&table::adapter(&json!(verified.output), &json!(verified.after)));
     }
-    Ok(0)
+    // Everything else is shown before a record that can't be read is named.
+    readable
 }
 
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {

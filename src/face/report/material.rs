@@ -37,10 +37,10 @@ impl<'a> Material<'a> {
         let rules: &Rules = &context.rules;
         let redacted = |record: Record| match record.event.is_exact() {
             // Paths and hashes alone stand as they are.
-            true => record,
+            true => Ok(record),
             false => record.edited(&|value| secrets::redact_json(value, rules.secrets())),
         };
-        let records = folder.records()?.into_iter().map(redacted).collect();
+        let records = folder.records()?.into_iter().map(redacted).collect::<Result<_, Error>>()?;
         let mut run: Value =
             folder.read("run.json").ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         secrets::redact_json(&mut run, rules.secrets());
@@ -100,7 +100,7 @@ impl<'a> Material<'a> {
         facts.extend(
             [
                 ("flags", flags.join(" ")),
-                ("seed", started.seed.0.to_string()),
+                ("seed", started.seed.to_string()),
                 ("started", moment(&record.at)),
                 ("commit", started.volatile.git_head.clone().flatten().unwrap_or_default()),
                 ("policy", started.policy_sha256.text()),

@@ -92,7 +92,7 @@ impl Plan {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             asked: started.asked.clone(),
-            seed: started.seed.0,
+            seed: started.seed,
             policy_sha256: context.policy.sha256(),
             git_head: started.volatile.git_head.clone().flatten(),
             results: preview.results.clone(),

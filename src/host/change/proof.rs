@@ -14,16 +14,13 @@ use super::{
 use crate::{
     base::error::{Code, Error},
     host::{Context, recorder::Recorder, terms::Terms},
-    record::{
-        Record, RunFolder,
-        event::{Event, Whole},
-    },
+    record::{Record, RunFolder, event::Event},
     system::{journal, policy::ConfirmMode},
 };
 
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
-pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[Whole; 2], Error> {
-    journal::place(&context.workspace, folder.path()).map(|place| place.map(Whole))
+pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[u64; 2], Error> {
+    journal::place(&context.workspace, folder.path())
 }
 
 /// True if the session to which the last of these records belongs was made in this workspace, and in this folder.

@@ -4,7 +4,7 @@ use crate::{
     base::error::{Code, Error},
     host::change::{restored::pre_image, transaction::Transacted},
     record::{
-        Finding, Record, RunFolder,
+        EVENTS, Finding, Record, RunFolder,
         event::{Event, Kind},
     },
 };
@@ -45,7 +45,10 @@ pub fn damaged_pre_images(folder: &RunFolder) -> Vec<Finding> {
     if folder.lacks_contents().unwrap_or(false) {
         return Vec::new();
     }
-    let Ok(standing) = moves(folder).map(|records| standing_transactions(&records)) else { return Vec::new() };
+    let standing = match moves(folder) {
+        Ok(records) => standing_transactions(&records),
+        Err(error) => return vec![Finding { place: EVENTS.to_owned(), reason: error.message().to_owned() }],
+    };
     let mut findings = Vec::new();
     for Transacted { transaction, entries } in &standing {
         for (index, entry) in entries.iter().enumerate() {

@@ -459,9 +459,15 @@ fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Err
         }
         Some(_) => {}
     }
+    // A later version may record what this one takes for damage.
+    if let Some(newer) = Started::load(folder).ok().filter(|started| is_newer(&started.version)) {
+        return Err(refuse(&format!("was started by version {} of nrv, which is newer", newer.version))
+            .detail("version", newer.version)
+            .hint("go on with that version"));
+    }
     let report = record::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
     if let Some(finding) = report.findings.first() {
-        return Err(Error::new(Code::RecordDamaged, format!("the record of run `{run}` was altered: {finding}"))
+        return Err(Error::new(Code::RecordDamaged, format!("the record of run `{run}` is NOT intact: {finding}"))
             .hint(format!("`nrv runs verify {run}` names everything")));
     }
     let records = folder.records()?;
@@ -470,11 +476,6 @@ fn examine(context: &Context, folder: &RunFolder) -> Result<(Started, Past), Err
     }
     check_contents(folder)?;
     let started = Started::load(folder)?;
-    if is_newer(&started.version) {
-        return Err(refuse(&format!("was started by version {} of nrv, which is newer", started.version))
-            .detail("version", started.version)
-            .hint("go on with that version"));
-    }
     if started.flags.dry_run {
         return Err(refuse("is a dry run, which has changed nothing").hint("run it again"));
     }

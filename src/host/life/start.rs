@@ -67,7 +67,7 @@ impl<'a> Host<'a> {
     fn note_start(&mut self, asked: &Asked, text: &[u8], head: Option<&str>) -> Result<(), Error> {
         let started = RunStarted {
             asked: asked.recorded(),
-            seed: event::Whole(self.run.seed),
+            seed: self.run.seed,
             flags: self.run.flags,
             mode: self.run.mode().to_owned(),
             policy_sha256: self.run.policy.sha256().into(),

@@ -12,6 +12,7 @@ mod confirmation;
 mod model;
 mod named;
 mod parts;
+mod read;
 mod run;
 #[cfg(test)]
 mod samples;
@@ -28,7 +29,7 @@ pub use self::{
     confirmation::{Confirmation, Status},
     model::{LlmCassettes, LlmSeen, LlmSent, LlmTried, Reserved},
     named::named,
-    parts::{Free, Shown, Stored, Whole},
+    parts::{Free, Shown, Stored},
     run::{
         Asked, AttemptCounts, Changes, Duration, Evaluation, Flags, Input, InputFailed, InputGiven, Place, Question,
         Ruling, RunEnd, RunInterrupted, RunResumed, RunStarted, StaleRead, StaleReads, State, WorkerStarted,
@@ -49,7 +50,7 @@ trait Data: Serialize + DeserializeOwned {
 
     /// As it stands in a record.
     fn read(data: &str, _volatile: Option<&str>) -> Result<Self, Error> {
-        serde_json::from_str(data)
+        read::read(data)
     }
 }
 
@@ -67,9 +68,9 @@ macro_rules! with_volatile {
             }
 
             fn read(data: &str, volatile: Option<&str>) -> Result<Self, serde_json::Error> {
-                let mut read: Self = serde_json::from_str(data)?;
+                let mut read: Self = $crate::record::event::read::read(data)?;
                 if let Some(volatile) = volatile {
-                    read.volatile = serde_json::from_str(volatile)?;
+                    read.volatile = $crate::record::event::read::read(volatile)?;
                 }
                 Ok(read)
             }
@@ -249,6 +250,14 @@ impl Event {
         match self {
             Event::Other(other) => &other.kind,
             known => known.kind().map_or("", Kind::as_str),
+        }
+    }
+
+    /// The reason why it can't be read, if this release knows its kind.
+    pub fn unreadable(&self) -> Option<&str> {
+        match self {
+            Event::Other(other) => other.unreadable.as_deref(),
+            _ => None,
         }
     }
 

@@ -76,26 +76,6 @@ impl<T> From<T> for Shown<T> {
     }
 }
 
-/// A number of any size. One that canonical JSON can't write exactly stands as a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Whole(pub u64);
-
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Number(u64),
-            Text(String),
-        }
-        match Form::deserialize(deserializer)? {
-            Form::Number(number) => Ok(Whole(number)),
-            Form::Text(text) => text.parse().map(Whole).map_err(serde::de::Error::custom),
-        }
-    }
-}
-
 /// A member that may be missing, and is not if it is null.
 pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)

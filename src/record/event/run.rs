@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::parts::{Free, Shown, Stored, Whole, is_false, is_zero};
+use super::parts::{Free, Shown, Stored, is_false, is_zero};
 use crate::base::{error::Error, frame::Isolation, hash::Sha256, named::named, verdict::GateResult};
 
 /// The run started.
@@ -15,7 +15,7 @@ pub struct RunStarted {
     pub asked: Asked,
     /// The seed of everything that is chosen by chance.
     #[serde(default)]
-    pub seed: Whole,
+    pub seed: u64,
     /// The flags of the user.
     #[serde(default)]
     pub flags: Flags,
@@ -41,7 +41,7 @@ pub struct Place {
     pub git_head: Option<Option<String>>,
     /// The inodes of the workspace and of the run's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<[Whole; 2]>,
+    pub place: Option<[u64; 2]>,
 }
 
 /// The work of a run, with hashes in place of sources.

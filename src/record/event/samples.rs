@@ -12,6 +12,7 @@ use crate::{
         error::{Code, Error, Location},
         frame::Isolation,
         hash::Sha256,
+        json::as_recorded,
         output::{self, Phase, Verdict},
         path::RepoPath,
         verdict::{Decision, GateResult},
@@ -81,7 +82,7 @@ fn confirmation() -> Box<Confirmation> {
 }
 
 fn place() -> Place {
-    Place { git_head: Some(None), place: Some([Whole(1), Whole(u64::MAX)]) }
+    Place { git_head: Some(None), place: Some([1, u64::MAX]) }
 }
 
 fn end(state: State) -> Box<RunEnd> {
@@ -148,7 +149,7 @@ fn of_run() -> Vec<Event> {
     let sources = BTreeMap::from([(text("a.rhai"), hash().into())]);
     let started = RunStarted {
         asked: Asked::Script { path: text("a.rhai"), sources, args: Free(json!({})) },
-        seed: Whole(7),
+        seed: 7,
         flags: Flags { dry_run: true, ..Flags::default() },
         mode: text("dry-run"),
         policy_sha256: hash().into(),
@@ -354,6 +355,49 @@ fn what_is_written_is_read_again() {
         let volatile = volatile.map(|volatile| volatile.to_string());
         assert_eq!(Event::read(event.name(), &data, volatile.as_deref()), event);
     }
+}
+
+/// The JSON Pointers of all numbers in a value.
+fn numbers(value: &Value, at: &str) -> Vec<String> {
+    match value {
+        Value::Number(_) => vec![at.to_owned()],
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(n, item)| numbers(item, &format!("{at}/{n}"))).collect()
+        }
+        Value::Object(map) => map.iter().flat_map(|(name, item)| numbers(item, &format!("{at}/{name}"))).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_number_that_stands_as_a_text_is_read_as_the_number() {
+    let mut tried = 0;
+    for event in all() {
+        let (data, volatile) = (event.data().unwrap(), event.volatile().unwrap());
+        let read = |data: &Value, volatile: &Value| {
+            let volatile = Some(volatile.to_string()).filter(|volatile| volatile != "null");
+            Event::read(event.name(), &data.to_string(), volatile.as_deref())
+        };
+        let whole = json!({"data": data, "volatile": volatile});
+        for place in numbers(&whole, "") {
+            for large in [json!(u64::MAX), json!(9_007_199_254_740_993_u64), json!(1e300)] {
+                let mut changed = whole.clone();
+                *changed.pointer_mut(&place).unwrap() = large;
+                let expected = read(&changed["data"], &changed["volatile"]);
+                // Some numbers have a smaller type, and some values are free.
+                if expected.kind().is_some() && expected != event {
+                    let recorded = as_recorded(changed.clone());
+                    let found = read(&recorded["data"], &recorded["volatile"]);
+                    assert!(
+                        found == expected || as_recorded(found.data().unwrap()) == recorded["data"],
+                        "{place} of {event:?}"
+                    );
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
 }
 
 #[test]

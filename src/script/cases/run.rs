@@ -195,7 +195,7 @@ impl Trial<'_> {
         let finished = script::run(place, self.loaded, invocation, &mut heard)?;
         self.context.cancelled().map_or(Ok(()), Err)?;
         let folder = place.runs.open(&finished.run)?;
-        let records = canonical_records(&folder, &folder.records()?, place.workspace.root());
+        let records = canonical_records(&folder, &folder.records()?, place.workspace.root())?;
         Ok(Ran {
             ended: Ended { result: placeless(finished.result, &finished.run, place), error: finished.error },
             files_changed: finished.files_changed,

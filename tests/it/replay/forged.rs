@@ -94,3 +94,47 @@ fn budgets_refuse_again_what_they_refused_and_nothing_else() {
     let divergence = replayed(&site, &[], 4)["divergence"].clone();
     assert_eq!((&divergence["kind"], &divergence["position"]), (&json!("budget"), &json!("2")));
 }
+
+#[test]
+fn an_event_that_cannot_be_read_is_named_and_vouched_for_by_nobody() {
+    let damage: [(&str, fn(&mut Value)); 3] = [
+        ("committed", |data| data["transaction"] = json!(7)),
+        ("call", |data| data["results"] = json!("none")),
+        ("call", |data| data["decision"] = json!("perhaps")),
+    ];
+    for (kind, change) in damage {
+        let site = ran(Site::new(0), BODY, &[], 0);
+        forge(&site, kind, "2", change);
+        let said = format!("(`{kind}`) can't be read: ");
+        let told = |arguments: &[&str]| {
+            let ran = site.nrv(arguments).exits(4);
+            assert!(format!("{}{}", ran.stdout, ran.stderr).contains(&said), "{}{}", ran.stdout, ran.stderr);
+            ran
+        };
+        told(&["runs", "verify", "last"]);
+        for canonical in [&[][..], &["--canonical"]] {
+            let ran = told(&[&["runs", "show", "last"], canonical].concat());
+            assert!(ran.stdout.contains("run_started") && ran.stdout.contains("run_finished"), "{}", ran.stdout);
+        }
+        told(&["--json", "runs", "show", "last"]);
+        told(&["replay", "last"]);
+        told(&["runs", "attest", "last"]);
+        assert!(site.nrv(&["runs", "report", "last"]).stdout.contains("The record is NOT intact"));
+        // It is a run of its own.
+        told(&["rollback", "last"]);
+    }
+}
+
+#[test]
+fn numbers_that_stand_as_texts_are_read_as_numbers() {
+    let commit = "nrv.commit(#{description: \"it stays\", assertion: #{file_exists: \"notes/n.txt\"}, timeout_ms: 9007199254740993});";
+    let site = Site::new(0).policy("[evaluators]\nmax_rework = 1e18\nmax_violation_rate = 1e18\n");
+    site.write("notes/n.txt", "n\n");
+    let site = ran(site, &format!("{commit} {BODY}"), &[], 0);
+    assert!(site.nrv(&["runs", "show", "last"]).exits(0).stdout.contains("it stays"));
+    site.nrv(&["verify", "last"]).exits(0);
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+    assert_eq!(replayed(&site, &[], 0)["agrees"], true);
+    assert_eq!(site.runs()[0]["state"], "done");
+    site.nrv(&["rollback", "last"]).exits(0);
+}

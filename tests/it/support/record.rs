@@ -52,7 +52,7 @@ impl Line {
 
 /// The lines of records.
 pub(crate) fn lines(records: &[Record]) -> Vec<Line> {
-    let line = |record| serde_json::from_value(serde_json::to_value(record).unwrap()).unwrap();
+    let line = |record: &Record| serde_json::from_value(record.to_json().unwrap()).unwrap();
     records.iter().map(line).collect()
 }
 
