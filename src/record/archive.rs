@@ -254,7 +254,7 @@ fn check(runs: &Runs, staged: &RunFolder, about: &About) -> Result<(), Error> {
     }
     let report = verify_against(staged, Some(&about.head), Some(about), 1, &AtomicBool::new(false))?;
     match (report.findings.first(), report.seal) {
-        (Some(finding), _) => Err(damaged(format!("is not what was written: {finding}"))),
+        (Some(finding), _) => Err(damaged(format!("is NOT intact: {finding}"))),
         (None, Seal::Sealed) => drop_unnamed(staged),
         (None, Seal::Unsealed | Seal::Broken) => Err(damaged("does not end where its head says".to_owned())),
     }

@@ -211,11 +211,20 @@ fn what_the_run_read_is_read_again_as_it_was_then() {
         *reads,
         json!([{"what": "site/**/*.html *.md", "position": "1"}, {"what": "word.txt", "position": "2"}])
     );
-    site.nrv(&["resume", "last", "--approve", "c1", "--accept-stale-reads"]).exits(0);
+    let ran = site.nrv(&["resume", "last", "--approve", "c1", "--accept-stale-reads"]).exits(0);
+    ran.says("2 results that the run read have changed; it goes on with what it read.");
     assert_eq!(site.read("notes/two.txt"), b"4 pages, word\n");
     let resumed = events(&site).into_iter().find(|event| event["kind"] == "run_resumed").unwrap();
     assert_eq!(resumed["data"]["accepted_stale_reads"], *reads);
     site.last_ended("done");
+}
+
+#[test]
+fn a_single_result_that_has_changed_is_told_as_one() {
+    let site = suspended("");
+    site.write("word.txt", "other\n");
+    let ran = site.nrv(&["resume", "last", "--approve", "c1", "--accept-stale-reads"]).exits(0);
+    ran.says("1 result that the run read has changed; it goes on with what it read.");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{
     base::{
         call::Call,
         error::{Code, Error},
-        text::first_file,
+        text::{counted, first_file},
     },
     host::{
         self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
@@ -258,10 +258,10 @@ impl<'a> Host<'a> {
             return Err(error);
         }
         if !stale.is_empty() {
-            let n = stale.len();
-            sink.event(host::Event::Notice {
-                text: format!("{n} things that the run read are otherwise now; it goes on with what it read."),
-            });
+            let results = counted(stale.len(), "result");
+            let have = if stale.len() == 1 { "has" } else { "have" };
+            let text = format!("{results} that the run read {have} changed; it goes on with what it read.");
+            sink.event(host::Event::Notice { text });
         }
         let resumed = RunResumed {
             accepted_stale_reads: StaleReads::Reads(stale.into_iter().map(Into::into).collect()),

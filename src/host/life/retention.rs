@@ -56,7 +56,7 @@ pub fn import(context: &Context, input: &mut dyn Read) -> Result<String, Error> 
     let check = |run: &RunFolder| match damaged_pre_images(run).first() {
         Some(finding) => Err(Error::new(
             Code::RecordDamaged,
-            format!("the record of run `{}` in the export is not what was written: {finding}", run.id()),
+            format!("the record of run `{}` in the export is NOT intact: {finding}", run.id()),
         )
         .hint("export it again")),
         None => Ok(()),
