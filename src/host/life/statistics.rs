@@ -157,18 +157,19 @@ fn end_of(context: &Context, id: &str) -> Result<Option<RunEnd>, Error> {
 }
 
 impl Sums {
+    /// Adds a run. Its record may hold any number, so sums stop at the largest one.
     fn add(&mut self, end: &RunEnd, is_undone: bool) {
         let changes = end.changes.unwrap_or_default();
-        self.modifications += changes.modifications;
-        self.small += changes.small;
-        self.lines += changes.added + changes.removed;
+        self.modifications = self.modifications.saturating_add(changes.modifications);
+        self.small = self.small.saturating_add(changes.small);
+        self.lines = self.lines.saturating_add(changes.added).saturating_add(changes.removed);
         if changes.committed > 0 {
-            self.committed += changes.committed;
-            self.calls += end.calls.unwrap_or_default();
+            self.committed = self.committed.saturating_add(changes.committed);
+            self.calls = self.calls.saturating_add(end.calls.unwrap_or_default());
         }
         let attempts = end.attempts.unwrap_or_default();
-        self.attempts.0 += attempts.kept;
-        self.attempts.1 += attempts.undone;
+        self.attempts.0 = self.attempts.0.saturating_add(attempts.kept);
+        self.attempts.1 = self.attempts.1.saturating_add(attempts.undone);
         let tests = end.evaluations.iter().flatten().find(|one| one.evaluator == TESTS_PASS);
         if let Some(passed) = tests.and_then(|tests| tests.passed) {
             self.tested += 1;
@@ -211,7 +212,8 @@ impl Sums {
             rework: (!self.rework.is_empty()).then(|| mean(&self.rework)),
         };
         let (kept, undone) = self.attempts;
-        let attempts = Tries { count: kept + undone, kept, undone, kept_share: share(kept, kept + undone) };
+        let count = kept.saturating_add(undone);
+        let attempts = Tries { count, kept, undone, kept_share: share(kept, count) };
         let broken = |((rule, gate), (count, rework)): ((String, String), (u64, Vec<f64>))| {
             let (runs, rework) = (rework.len() as u64, mean(&rework));
             Broken { rule, gate, count, runs, rework, score: rounded(count as f64 * rework) }
@@ -295,6 +297,22 @@ mod tests {
         let stats = sums.into_stats(Stats::default());
         let max = 9_007_199_254_740_994.0;
         assert_eq!(stats.metrics, BTreeMap::from([("size".to_owned(), Spread { runs: 1, min: max, mean: max, max })]));
+    }
+
+    #[test]
+    fn sums_stop_at_the_largest_number() {
+        let most = u64::MAX;
+        let changes = json!({
+            "committed": most, "modifications": most, "small": most, "added": most, "removed": most, "reworked": most,
+        });
+        let attempts = json!({"kept": most, "undone": most});
+        let end = read(json!({"state": "done", "calls": most, "changes": changes, "attempts": attempts}));
+        let mut sums = Sums::default();
+        sums.add(&end, false);
+        sums.add(&end, false);
+        let stats = sums.into_stats(Stats::default());
+        assert_eq!(stats.attempts, Tries { count: most, kept: most, undone: most, kept_share: Some(1.0) });
+        assert_eq!((stats.changes.lines_per_modification, stats.changes.calls_per_change), (Some(1.0), Some(1.0)));
     }
 
     #[test]
