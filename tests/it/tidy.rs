@@ -19,7 +19,8 @@ const FLOORS: &[&str] = &["base", "system", "record", "service", "host", "script
 
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
-    "error", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "call", "frame", "verdict", "output",
+    "named", "error", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "call", "frame", "verdict",
+    "output",
 ];
 
 /// The owners of one effect each. They know the base and these three, not each other.
