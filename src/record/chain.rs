@@ -288,12 +288,12 @@ mod tests {
         let run = Runs::of(folder.path()).create(0, 1).unwrap();
         let mut chain = Chain::open(&run).unwrap();
         for number in [json!(9_007_199_254_740_993_u64), json!(1.5e19), json!(2.0)] {
-            let draft = Draft { volatile: number.clone(), ..draft(Kind::Call, json!({"n": [number]})) };
+            let draft = Draft { volatile: number.clone(), ..draft(Kind::Checked, json!({"n": [number]})) };
             let expected = json!({"n": [json::as_recorded(number)]});
             chain.append("t".to_owned(), draft).unwrap();
             assert_eq!(run.records().unwrap().pop().unwrap().data().unwrap().0, expected);
         }
-        chain.append("t".to_owned(), draft(Kind::Intent, json!(1))).unwrap();
+        chain.append("t".to_owned(), draft(Kind::Checked, json!({"files": 1}))).unwrap();
         let report = crate::record::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();
         assert_eq!((report.records, report.findings.len()), (4, 0));
     }

@@ -313,7 +313,7 @@ mod tests {
     use crate::record::{Chain, Draft, FileRef, Head};
 
     fn draft(kind: Kind) -> Draft {
-        let (data, volatile) = (json!(null), json!(null));
+        let (data, volatile) = (json!({}), json!(null));
         Draft { position: String::new(), kind, data, volatile, files: Vec::new() }
     }
 
