@@ -97,7 +97,8 @@ fn budgets_refuse_again_what_they_refused_and_nothing_else() {
 
 #[test]
 fn an_event_that_cannot_be_read_is_named_and_vouched_for_by_nobody() {
-    let damage: [(&str, fn(&mut Value)); 3] = [
+    type Damage = fn(&mut Value);
+    let damage: [(&str, Damage); 3] = [
         ("committed", |data| data["transaction"] = json!(7)),
         ("call", |data| data["results"] = json!("none")),
         ("call", |data| data["decision"] = json!("perhaps")),
