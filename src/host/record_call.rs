@@ -162,7 +162,7 @@ impl Recorder<'_> {
 }
 
 /// True for an error that says that something is not recorded, and that the run ends for that.
-pub(super) fn gives_up(error: &Error) -> bool {
+fn gives_up(error: &Error) -> bool {
     matches!(error.code(), Code::BudgetExhausted | Code::Cancelled)
 }
 
@@ -172,7 +172,7 @@ pub(super) fn unkept(error: Error) -> Error {
 }
 
 /// The results of gates that are more than silent consent, without secrets.
-pub(super) fn shown_results(verdict: &Verdict, rules: &secrets::Rules) -> Vec<Shown<GateResult>> {
+fn shown_results(verdict: &Verdict, rules: &secrets::Rules) -> Vec<Shown<GateResult>> {
     let shown = |result: &GateResult| {
         let mut redacted = json!(result);
         secrets::redact_json(&mut redacted, rules);
@@ -182,7 +182,7 @@ pub(super) fn shown_results(verdict: &Verdict, rules: &secrets::Rules) -> Vec<Sh
 }
 
 /// The event with those parts of a reply that stand in the record itself, also where all of it is only in the pack.
-pub(super) fn remarked(call: &Call, result: &Result<Value, Error>, event: event::Call) -> Result<event::Call, Error> {
+fn remarked(call: &Call, result: &Result<Value, Error>, event: event::Call) -> Result<event::Call, Error> {
     let Ok(reply) = result else { return Ok(event) };
     Ok(match call {
         Call::PromptCompose(_) => event::Call { prompt: Prompted::deserialize(reply).ok(), ..event },

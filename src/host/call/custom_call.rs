@@ -75,7 +75,7 @@ pub(super) fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Res
     })
 }
 
-pub(super) fn not_in_a_dry_run(name: &str) -> Error {
+fn not_in_a_dry_run(name: &str) -> Error {
     Error::new(Code::Blocked, format!("`{name}` may have effects outside and is not made in a dry run"))
         .detail("gate", "calls")
         .hint("a script can ask `nrv.run.mode` first; the program can give the call a preview")

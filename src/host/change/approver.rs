@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The file of those whose signatures count, in [`protected::SIGNERS`].
-pub(super) const ALLOWED_SIGNERS: &str = "allowed_signers";
+const ALLOWED_SIGNERS: &str = "allowed_signers";
 
 /// Who said yes, and what shows it.
 pub(in crate::host) struct Approver {
@@ -90,7 +90,7 @@ pub fn signed_by_approver(
 }
 
 /// The first of these for whom the key of a signature stands; else why it stands for none.
-pub(super) fn stands_for<'a>(
+fn stands_for<'a>(
     context: &Context,
     principals: impl Iterator<Item = &'a String>,
     signature: &Signature,

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How many characters a description may have.
-pub(super) const MOST_WORDS: usize = 1000;
+const MOST_WORDS: usize = 1000;
 
 /// Checks that the assertions of a policy can be used, which the policy itself can't tell.
 pub(in crate::host) fn check_policy(policy: &Policy) -> Result<(), Error> {

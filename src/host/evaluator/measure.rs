@@ -7,7 +7,7 @@ use crate::{base::error::Error, host::evaluator::evidence::Evidence, service::ga
 /// The evaluator that says whether tests passed.
 pub(in crate::host) const TESTS_PASS: &str = "tests-pass";
 
-/// One evaluator. Implementations are unit structs in [`EVALUATORS`].
+/// One evaluator. Implementations are unit structs in the list of evaluators.
 pub(super) trait Evaluator: Sync {
     /// The name in records and in the policy.
     fn name(&self) -> &'static str;
